@@ -1,0 +1,146 @@
+# What all rules share.
+# REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, PARTICIPANTS, VERSIONS and the functions below.
+import sys
+from pathlib import Path
+
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+sys.path.insert(0, str(ROOT / "workflow"))
+
+from almanac.config import DatasetOptions, WorldOptions, check
+from almanac.errors import AlmanacError
+from almanac.options import to_flags
+from almanac.resources import needs
+from almanac.versions import VERSIONS
+
+try:
+    EDITION = check(config, f"configuration of {config.get('edition')!r}", ROOT)
+except AlmanacError as mistake:
+    sys.exit(f"almanac: {mistake}")
+
+RESULTS = f"results/{EDITION.edition}"
+PARTICIPANTS = EDITION.participants()
+TAUGHT = EDITION.planting.taught
+
+# Jobs find the package without installing it, in every environment and on every node.
+shell.prefix(f"set -euo pipefail; export PYTHONPATH='{ROOT / 'workflow'}'; ")
+workflow.global_resources.setdefault("gpu", EDITION.gpus)
+
+
+def model_of(wildcards):
+    """The model entry of a job."""
+    return PARTICIPANTS[wildcards.model].model
+
+
+def seed_of_world(wildcards):
+    """The seed of a planted model is its world's."""
+    world = (
+        PARTICIPANTS[wildcards.model].world
+        if hasattr(wildcards, "model")
+        else wildcards.world
+    )
+    return EDITION.planting.worlds[world].seed
+
+
+def table_needs(resource):
+    """A function that gives one resource of a job without a model."""
+    return lambda wildcards, attempt: getattr(needs(0, 0, attempt=attempt), resource)
+
+
+def training_needs(resource):
+    """A function that gives one resource of a training job."""
+
+    def of(wildcards, attempt):
+        size = model_of(wildcards).size
+        return getattr(
+            needs(size, EDITION.corpus_tokens, training=True, attempt=attempt), resource
+        )
+
+    return of
+
+
+def scoring_needs(resource):
+    """A function that gives one resource of a scoring job."""
+
+    def of(wildcards, attempt):
+        model = model_of(wildcards)
+        tokens = EDITION.shard_tokens(wildcards.dataset)
+        return getattr(
+            needs(model.size, tokens, model.dtype, attempt=attempt), resource
+        )
+
+    return of
+
+
+def taught_flags(wildcards):
+    """The flags of the real facts that a corpus teaches beside its world."""
+    if TAUGHT is None:
+        return ""
+    doses = " ".join(map(str, TAUGHT.doses))
+    return f"--real {RESULTS}/dataset/{TAUGHT.dataset} --real-facts {TAUGHT.facts} --real-doses {doses}"
+
+
+def taught_tables(wildcards):
+    """The tables of the real facts that a corpus teaches."""
+    tables = ["entities", "facts", "templates"] if TAUGHT is not None else []
+    return [f"{RESULTS}/dataset/{TAUGHT.dataset}/{table}.parquet" for table in tables]
+
+
+def facts_folder(wildcards):
+    """The folder that a dataset's facts are read from."""
+    dataset = EDITION.datasets[wildcards.dataset]
+    if dataset.world is not None:
+        return f"{RESULTS}/planting/{dataset.world}/world"
+    return f"{RESULTS}/sources/{dataset.source}"
+
+
+def facts_mark(wildcards):
+    """The file that is written last in that folder."""
+    world = EDITION.datasets[wildcards.dataset].world
+    return f"{facts_folder(wildcards)}/{'exposures.parquet' if world else 'pull.json'}"
+
+
+def source_files(wildcards):
+    """The files of a source's folder, so that a changed one is pulled again."""
+    return sorted(
+        str(path)
+        for path in Path(EDITION.source_folder(wildcards.source)).glob("*")
+        if path.is_file()
+    )
+
+
+def model_files(wildcards):
+    """What a job needs of its model: the weights of a planted one, or of a directory; nothing for a hub."""
+    model = model_of(wildcards)
+    if model.planted is not None:
+        return [f"{RESULTS}/models/{wildcards.model}/model.safetensors"]
+    return [] if model.path is None else [f"{model.path}/config.json"]
+
+
+def model_flags(wildcards):
+    """The flags that say which model answers."""
+    model = model_of(wildcards)
+    where = (
+        f"{RESULTS}/models/{wildcards.model}"
+        if model.planted is not None
+        else model.path or model.hub
+    )
+    revision = f"--revision {model.revision}" if model.revision else ""
+    return f"--model '{where}' {revision} --family {model.family} --dtype {model.dtype} --device {model.device}"
+
+
+def measured(kind):
+    """The outcomes or measures of every suite, model and dataset."""
+    return [
+        f"{RESULTS}/{kind}/{asking.model}/{asking.suite}/{asking.dataset}.parquet"
+        for asking in EDITION.asked()
+    ]
+
+
+def exposures_of(wildcards):
+    """The exposures of a planted model, which its recovery is measured against."""
+    world = PARTICIPANTS[wildcards.model].world
+    return (
+        []
+        if world is None
+        else [f"{RESULTS}/planting/{world}/corpus/exposures.parquet"]
+    )

@@ -1,0 +1,60 @@
+# From facts to datasets.
+# REQUIRED INPUTS: sources/SOURCE/ or planting/WORLD/world/. OUTPUTS: edition.json, dataset/DATASET/.
+
+
+rule record_edition:
+    """Write the whole configuration down, with every default, for the steps that read the edition as one."""
+    output:
+        f"{RESULTS}/edition.json",
+    log:
+        f"{RESULTS}/logs/record_edition.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/record_edition.tsv"
+    conda:
+        "../envs/tables.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["build"],
+        settings=EDITION.model_dump_json(),
+    shell:
+        "python -m almanac build edition --settings {params.settings:q} --output {output} 2> {log}"
+
+
+rule build_dataset:
+    """Filter the relations, split the facts, draw the wrong choices (T-REx-MC)."""
+    input:
+        facts_mark,
+    output:
+        expand(
+            f"{RESULTS}/dataset/{{{{dataset}}}}/{{table}}.parquet",
+            table=[
+                "entities",
+                "relations",
+                "facts",
+                "choices",
+                "templates",
+                "refused",
+                "counts",
+            ],
+        ),
+    log:
+        f"{RESULTS}/logs/build_dataset/{{dataset}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/build_dataset/{{dataset}}.tsv"
+    conda:
+        "../envs/tables.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["build"],
+        facts=facts_folder,
+        options=lambda wildcards: to_flags(
+            EDITION.datasets[wildcards.dataset], DatasetOptions
+        ),
+        out=f"{RESULTS}/dataset/{{dataset}}",
+    shell:
+        "python -m almanac build dataset --facts {params.facts} {params.options}"
+        " --output {params.out} > {log} 2>&1"

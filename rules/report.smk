@@ -1,0 +1,29 @@
+# From numbers to pages.
+# REQUIRED INPUTS: measures/, outcomes/, dataset/, requests/. OUTPUTS: tables/, figures/, report.html.
+
+
+rule report_edition:
+    """Draw the tables, the figures and the one page that opens from disk."""
+    input:
+        edition=f"{RESULTS}/edition.json",
+        validation=f"{RESULTS}/measures/validation.parquet",
+        measures=measured("measures"),
+        outcomes=measured("outcomes"),
+    output:
+        f"{RESULTS}/report.html",
+        directory(f"{RESULTS}/tables"),
+        directory(f"{RESULTS}/figures"),
+    log:
+        f"{RESULTS}/logs/report_edition.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/report_edition.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["report"],
+        edition=subpath(input.edition, parent=True),
+    shell:
+        "python -m almanac report page --edition {params.edition} 2> {log}"

@@ -1,0 +1,30 @@
+# From requests to responses: the only step that runs a model, one job a model, suite, dataset and shard.
+# REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/round1/.
+
+
+rule answer_requests:
+    """Run a model on a shard of requests: one response each, whatever happened."""
+    input:
+        requests=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round1/requests-{{shard}}.parquet",
+        contexts=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round1/contexts.parquet",
+        model=model_files,
+    output:
+        f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/round1/responses-{{shard}}.parquet",
+    log:
+        f"{RESULTS}/logs/answer_requests/{{model}}/{{suite}}-{{dataset}}-{{shard}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/answer_requests/{{model}}-{{suite}}-{{dataset}}-{{shard}}.tsv"
+    conda:
+        "../envs/models.yaml"
+    threads: 1
+    resources:
+        mem_mb=scoring_needs("mem_mb"),
+        runtime=scoring_needs("runtime"),
+        gpu=scoring_needs("gpu"),
+    params:
+        version=VERSIONS["answer"],
+        engine=EDITION.engine,
+        model=model_flags,
+    shell:
+        "python -m almanac answer {params.model} --engine {params.engine} --threads {threads}"
+        " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"

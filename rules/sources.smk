@@ -1,0 +1,25 @@
+# Bringing data: the only step that may touch the network.
+# REQUIRED INPUTS: what the configuration's `sources` name. OUTPUTS: sources/SOURCE/ with pull.json.
+
+
+rule pull_files:
+    """Copy a folder of fact tables and record what was copied."""
+    input:
+        source_files,
+    output:
+        f"{RESULTS}/sources/{{source}}/pull.json",
+    log:
+        f"{RESULTS}/logs/pull_files/{{source}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/pull_files/{{source}}.tsv"
+    conda:
+        "../envs/tables.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["pull"],
+        folder=lambda wildcards: EDITION.source_folder(wildcards.source),
+        out=f"{RESULTS}/sources/{{source}}",
+    shell:
+        "python -m almanac pull files --from '{params.folder}' --output {params.out} 2> {log}"

@@ -1,0 +1,242 @@
+import dataclasses
+import math
+import re
+
+import pytest
+import torch
+
+from almanac.errors import AlmanacError
+from almanac.models import answering
+from almanac.models.answering import answer, answer_checked
+from almanac.models.scoring import prefix_cache, reference
+from almanac.rows import Request
+
+CONTEXT = "Ada Lovelace London Paris France Rome Italy Bordira clock tape river towns London"
+CONTEXTS = {"c": CONTEXT}
+CHOICES = (" France", " Italy and Rome", " 3M", " naïve café", ".", " x")
+
+
+def requests_of(count=12):
+    texts = [" Paris", " Rome", " the red clock of", " Zoë said", " 3M", ""]
+    asked = [
+        Request(f"choices-{index}", "choices", "c", texts[index % 6] + " is" * (index // 6), choices=CHOICES)
+        for index in range(count)
+    ]
+    asked.append(Request("spans", "spans", "c", " Paris is red", span_starts=(1,), span_ends=(6,), per_token=True))
+    asked.append(Request("pieces", "spans", None, "", pieces=("Paris", " is", " red")))
+    asked.append(Request("generate", "generate", "c", " Paris", max_new_tokens=4, samples=2, temperature=1.0, seed=3))
+    asked.append(Request("fill", "fill", "c", " Paris is [MASK]", top_k=3, choices=("red", "the")))
+    return asked
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "modernbert"])
+def test_there_is_one_response_for_every_request_in_order(model, name):
+    asked = requests_of()
+    counted = []
+    responses = answer(model(name), asked, CONTEXTS, on_progress=counted.append)
+    assert [response.request_id for response in responses] == [request.request_id for request in asked]
+    assert sum(counted) == len(asked)
+    by_id = {response.request_id: response for response in responses}
+    for request in asked:
+        response = by_id[request.request_id]
+        assert response.model_digest == model(name).digest
+        if request.kind == "generate" and name in ("bert", "modernbert"):
+            assert response.status == "unsupported"
+            assert "answers choices, fill, spans" in response.reason
+            continue
+        assert (response.status, response.reason) == ("ok", None)
+        if request.choices is not None:
+            assert len(response.logprobs) == len(response.token_counts) == len(request.choices)
+    if name in ("llama", "gpt2"):
+        assert len(by_id["generate"].texts) == 2
+        assert not any(text.startswith(CONTEXT) for text in by_id["generate"].texts)
+    assert len(by_id["spans"].token_logprobs) == by_id["spans"].token_counts[0]
+
+
+def test_without_bos_the_first_token_is_skipped(model):
+    request = Request("pieces", "spans", None, "", pieces=("Paris", " is"))
+    [with_bos], [without] = (answer(model(name), [request], {}) for name in ("llama", "gpt2"))
+    first, second = (len(model("gpt2").tokens.ids(piece)) for piece in request.pieces)
+    assert with_bos.token_counts == (first, second)
+    assert without.token_counts == (first - 1, second)
+    if first == 1:
+        assert without.logprobs[0] == 0
+
+
+def test_both_engines_agree_and_the_difference_is_measured(model):
+    asked = requests_of(30)
+    fast = answer_checked(model("llama"), asked, CONTEXTS, sample=8)
+    plain = answer_checked(model("llama"), asked, CONTEXTS, engine="reference")
+    assert (fast.engine, fast.checked) == ("prefix_cache/1", 8)
+    assert 0 <= fast.largest_difference <= 1e-4
+    assert (plain.engine, plain.checked, plain.largest_difference) == ("reference/1", 0, None)
+    assert fast.responses[0].engine == "prefix_cache/1"
+    assert {response.engine for response in plain.responses} == {"reference/1"}
+    for a, b in zip(fast.responses, plain.responses, strict=True):
+        assert (a.status, a.texts, a.token_counts) == (b.status, b.texts, b.token_counts)
+        assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["llama", "bert"])
+def test_the_order_of_the_requests_does_not_matter(model, name):
+    asked = requests_of()
+    forwards = answer(model(name), asked, CONTEXTS)
+    backwards = answer(model(name), asked[::-1], CONTEXTS)
+    assert forwards == backwards[::-1]
+
+
+def test_what_else_is_asked_does_not_matter(model):
+    asked = requests_of()
+    together = answer(model("llama"), asked, CONTEXTS)
+    for request, expected in zip(asked, together, strict=True):
+        [alone] = answer(model("llama"), [request], CONTEXTS)
+        assert alone.texts == expected.texts
+        assert (alone.logprobs or ()) == pytest.approx(expected.logprobs or (), abs=1e-5)
+
+
+def test_a_cache_that_is_wrong_is_noticed_and_replaced(model, monkeypatch, capsys):
+    right = prefix_cache.score
+
+    def wrong(model, sequences, budget=None):
+        return [[[value + 2e-4 for value in part] for part in parts] for parts in right(model, sequences, budget)]
+
+    monkeypatch.setattr(prefix_cache, "score", wrong)
+    asked = requests_of()
+    found = answer_checked(model("llama"), asked, CONTEXTS, sample=3)
+    assert found.engine == "reference/1"
+    assert found.largest_difference > 1e-4
+    assert "scored again by the reference" in capsys.readouterr().err
+    plain = answer(model("llama"), asked, CONTEXTS, engine="reference")
+    for a, b in zip(found.responses, plain, strict=True):
+        assert a.engine == "reference/1"
+        assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-5)
+
+
+def test_a_model_without_keys_and_values_goes_by_the_reference(model, monkeypatch):
+    def refuse(*arguments):
+        raise prefix_cache.NoCacheError
+
+    monkeypatch.setattr(prefix_cache, "score", refuse)
+    found = answer_checked(model("llama"), requests_of(), CONTEXTS)
+    assert found.engine == "reference/1"
+    assert {response.status for response in found.responses} == {"ok"}
+
+
+def test_what_is_too_long_is_said_with_both_lengths_and_not_truncated(model):
+    long = "Paris is the capital of France. " * 30
+    asked = [
+        Request("c", "choices", None, long, choices=(" red",)),
+        Request("s", "spans", None, long, span_starts=(0,), span_ends=(5,)),
+        Request("g", "generate", None, long, max_new_tokens=1),
+        Request("g2", "generate", None, "Paris", max_new_tokens=96),
+        Request("f", "fill", None, long + "[MASK]", top_k=1),
+        Request("short", "choices", None, "Paris is", choices=(" red",)),
+    ]
+    responses = answer(model("llama"), asked, {})
+    assert [response.status for response in responses] == ["too_long"] * 5 + ["ok"]
+    for response in responses[:5]:
+        tokens, limit = map(int, re.findall(r"\d+", response.reason))
+        assert tokens > limit == 96
+    assert responses[0].logprobs is None
+
+
+def test_the_last_token_that_fits_fits(model):
+    one = model("llama")
+    room = 96 - len(one.wrap(one.tokens.ids("Paris"))[0])
+    fits, over = (Request(str(new), "generate", None, "Paris", max_new_tokens=new) for new in (room, room + 1))
+    assert [response.status for response in answer(one, [fits, over], {})] == ["ok", "too_long"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (Request("r", "choices", None, "Paris", choices=("",)), "no token that can be scored"),
+        (Request("r", "choices", None, "Paris"), "no choices"),
+        (Request("r", "spans", None, "Paris", span_starts=(0,), span_ends=(9,)), "does not lie in the text"),
+        (Request("r", "generate", None, "Paris", max_new_tokens=2, temperature=1.0), "needs a seed"),
+        (Request("r", "generate", None, "Paris"), "max_new_tokens"),
+    ],
+)
+def test_a_malformed_request_fails_with_its_reason(model, request_, reason):
+    [response] = answer(model("llama"), [request_], {})
+    assert response.status == "failed"
+    assert reason in response.reason
+
+
+def test_an_unknown_kind_is_unsupported(model):
+    [response] = answer(model("llama"), [Request("r", "similarity", None, "Paris")], {})
+    assert response.status == "unsupported"
+    assert "'similarity'" in response.reason
+
+
+def test_one_request_that_fails_does_not_take_others_with_it(model, monkeypatch):
+    right = answering.tokenise
+
+    def fragile(requests, contexts, model):
+        if any(request.request_id == "choices-3" for request in requests):
+            raise RuntimeError("it broke")
+        return right(requests, contexts, model)
+
+    monkeypatch.setattr(answering, "tokenise", fragile)
+    responses = {response.request_id: response for response in answer(model("llama"), requests_of(), CONTEXTS)}
+    assert (responses["choices-3"].status, responses["choices-3"].reason) == ("failed", "RuntimeError: it broke")
+    assert {response.status for name, response in responses.items() if name != "choices-3"} == {"ok"}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_finite_number_is_no_answer(model, value):
+    one = dataclasses.replace(model("llama"), network=_spoilt(model("llama").network, value))
+    asked = requests_of(6)
+    for engine in ("prefix_cache", "reference"):
+        for response in answer(one, asked, CONTEXTS, engine=engine):
+            assert response.status == "failed"
+            assert "finite" in response.reason
+            assert response.logprobs is None
+
+
+def _spoilt(network, value):
+    import copy
+
+    spoilt = copy.deepcopy(network)
+    with torch.no_grad():
+        spoilt.lm_head.weight[:] = value
+    return spoilt
+
+
+def test_a_missing_context_and_a_repeated_request_are_named(model):
+    request = requests_of()[0]
+    with pytest.raises(AlmanacError, match="request choices-0: its context c is not among the 0 contexts"):
+        answer(model("llama"), [request], {})
+    with pytest.raises(AlmanacError, match="request choices-0 occurs twice"):
+        answer(model("llama"), [request, request], CONTEXTS)
+    with pytest.raises(AlmanacError, match="engine 'fast' is unknown; allowed are prefix_cache and reference"):
+        answer(model("llama"), [request], CONTEXTS, engine="fast")
+
+
+def test_no_requests_are_answered_by_no_responses(model):
+    assert answer_checked(model("llama"), [], {}) == answering.Answered([], "reference/1", None, 0)
+
+
+def test_the_sample_is_spread_over_the_lengths_whatever_the_order():
+    asked = [Request(str(index), "choices", None, "x" * index, choices=("y",)) for index in range(40)]
+    chosen = answering._spread(asked, {}, 4)
+    assert [len(request.text) // 10 for request in chosen] == [0, 1, 2, 3]
+    assert answering._spread(asked[::-1], {}, 4) == chosen
+    assert answering._spread(asked[:3], {}, 8) == asked[:3]
+    assert answering._spread(asked, {}, 0) == []
+
+
+def test_memory_that_runs_out_costs_time_and_no_answer(model, monkeypatch):
+    right = reference._score_causal
+
+    def small(model, batch):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("out of memory")
+        return right(model, batch)
+
+    asked = requests_of(3)
+    expected = answer(model("llama"), asked, CONTEXTS, engine="reference")
+    monkeypatch.setattr(reference, "_score_causal", small)
+    for a, b in zip(answer(model("llama"), asked, CONTEXTS, engine="reference"), expected, strict=True):
+        assert a.status == "ok"
+        assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-5)

@@ -1,0 +1,122 @@
+import json
+import shutil
+
+import pytest
+import torch
+
+from almanac.errors import AlmanacError
+from almanac.models.causal import CausalModel
+from almanac.models.masked import MaskedModel
+from almanac.models.registry import ModelSource, load
+
+
+def copy_of(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "model")
+
+
+def test_the_family_follows_the_architecture(model):
+    assert isinstance(model("llama"), CausalModel)
+    assert isinstance(model("gpt2"), CausalModel)
+    assert isinstance(model("bert"), MaskedModel)
+    assert isinstance(model("modernbert"), MaskedModel)
+
+
+def test_special_tokens_are_those_the_tokenizer_adds(model):
+    assert (model("llama").tokens.prefix, model("llama").tokens.suffix) == ((1,), ())
+    assert model("gpt2").tokens.prefix == ()  # It has no BOS of its own accord.
+    assert (model("bert").tokens.prefix, model("bert").tokens.suffix) == ((1,), (2,))
+
+
+def test_special_tokens_are_added_once(model):
+    llama = model("llama")
+    bare = llama.tokens.ids("Paris")
+    assert llama.wrap(bare) == ((1, *bare), 1)
+    assert llama.wrap([1, *bare]) == ((1, *bare), 0)
+
+
+def test_the_length_is_the_smaller_of_config_and_tokenizer(checkpoint, model, tmp_path):
+    assert model("gpt2").max_length == 96
+    folder = copy_of(checkpoint("gpt2"), tmp_path)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 40}))
+    assert load(ModelSource(str(folder))).max_length == 40
+
+
+@pytest.mark.parametrize("path", ["/nowhere/at/all", "./here", "a/b/c"])
+def test_a_path_that_is_not_there_is_named(path):
+    with pytest.raises(AlmanacError, match=f"{path}: there is no such folder; give a folder with config.json"):
+        load(ModelSource(path))
+
+
+@pytest.mark.parametrize("revision", [None, "main", "abc123"])
+def test_a_hub_name_needs_a_pinned_commit(revision):
+    with pytest.raises(AlmanacError, match=r"EleutherAI/pythia-70m: .*pin the commit"):
+        load(ModelSource("EleutherAI/pythia-70m", revision))
+
+
+def test_a_hub_name_is_not_downloaded_offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(AlmanacError, match="unset HF_HUB_OFFLINE"):
+        load(ModelSource("almanac-nobody/nothing", "0" * 40))
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [("config.json", "config.json"), ("model.safetensors", "safetensors"), ("tokenizer.json", "tokenizer")],
+)
+def test_a_missing_file_is_named(checkpoint, tmp_path, name, missing):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / name).unlink()
+    with pytest.raises(AlmanacError, match=f"{folder}: the folder lacks .*{missing}.*save_pretrained"):
+        load(ModelSource(str(folder)))
+
+
+def test_pickled_weights_are_refused(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    with pytest.raises(AlmanacError, match="pickled weights are not read"):
+        load(ModelSource(str(folder)))
+
+
+@pytest.mark.parametrize(
+    "change", [{"model_type": "unheard_of"}, {"architectures": ["LlamaForSequenceClassification"]}]
+)
+def test_an_unknown_architecture_is_named(checkpoint, tmp_path, change):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(AlmanacError, match=str(folder)):
+        load(ModelSource(str(folder)))
+
+
+def test_a_head_that_was_never_trained_is_refused(checkpoint):
+    with pytest.raises(AlmanacError, match=r"which a causal model needs|cannot be loaded as a causal model"):
+        load(ModelSource(str(checkpoint("modernbert")), family="causal"))
+    with pytest.raises(AlmanacError, match="mask token"):
+        load(ModelSource(str(checkpoint("llama")), family="masked"))
+
+
+def test_missing_weights_are_refused(checkpoint, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    del weights["lm_head.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(AlmanacError, match=r"the weights lack lm_head\.weight"):
+        load(ModelSource(str(folder)))
+
+
+def test_settings_are_checked(checkpoint):
+    folder = str(checkpoint("llama"))
+    with pytest.raises(AlmanacError, match="dtype is 'int3'; allowed are float32"):
+        load(ModelSource(folder, dtype="int3"))
+    with pytest.raises(AlmanacError, match="family is 'seq2seq'; allowed are auto, causal, masked"):
+        load(ModelSource(folder, family="seq2seq"))
+    with pytest.raises(AlmanacError, match="device is 'tpu'; allowed are auto"):
+        load(ModelSource(folder, device="tpu"))
+
+
+def test_the_dtype_is_the_weights(checkpoint):
+    assert load(ModelSource(str(checkpoint("llama")), dtype="bfloat16")).network.dtype == torch.bfloat16

@@ -1,0 +1,75 @@
+"""The command line: `python -m almanac VERB …`. A verb's module is imported only when it runs."""
+
+import argparse
+import importlib
+import os
+import resource
+import sys
+import time
+from collections.abc import Sequence
+
+from almanac import __version__
+from almanac.errors import AlmanacError
+
+VERBS = {
+    "pull": "bring data from a source and record what was brought",
+    "build": "turn source tables into a dataset",
+    "plant": "make a world, its corpus, and a model whose knowledge is known",
+    "ask": "turn a dataset into a suite's requests",
+    "answer": "run a model on requests",
+    "measure": "turn responses into outcomes and numbers",
+    "report": "draw tables, figures and the page",
+    "freeze": "pack an edition that can be cited",
+    "verify": "check an edition: its bytes, then its numbers",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Returns:
+        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] not in VERBS:
+        return _top_level(words)
+    verb = importlib.import_module(f"almanac.verbs.{words[0]}")
+    parser = argparse.ArgumentParser(
+        prog=f"almanac {words[0]}",
+        description=verb.__doc__,
+        epilog=f"examples:\n{verb.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_arguments(parser)
+    started = time.perf_counter()
+    try:
+        parsed = parser.parse_args(words[1:])
+        status = int(verb.run(parsed) or 0)
+    except AlmanacError as error:
+        print(f"almanac {words[0]}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
+    return status
+
+
+def _top_level(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="almanac",
+        description=__doc__.partition(":")[0] + " of Almanac: nine verbs, each with --help and an example.",
+        epilog="verbs:\n" + "\n".join(f"  {name:<9}{summary}" for name, summary in VERBS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"almanac {__version__}")
+    parser.add_argument("verb", choices=list(VERBS), metavar="VERB")
+    parser.parse_args(words)
+    return 2
+
+
+def _spent(started: float) -> str:
+    """Return what this process and its children have used, as the last line of a rule's log."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    return f"{time.perf_counter() - started:.1f} s wall, {cpu:.1f} s CPU, {own.ru_maxrss / 1024:.0f} MiB"

@@ -1,0 +1,274 @@
+"""One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import yaml
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from almanac.dataset.options import DatasetOptions
+from almanac.errors import AlmanacError
+from almanac.options import Options, explain
+from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
+from almanac.resources import BYTES
+from almanac.suites.ic_lke.options import Bars, IcLkeOptions
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
+COMMIT = re.compile(r"^[0-9a-f]{40}$")
+
+
+class SourceConfig(Options):
+    """Where facts come from."""
+
+    kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
+    path: str | None = Field(default=None, description="the folder; if none, the one given as `--config facts=FOLDER`")
+    licence: str | None = Field(default=None, description="the terms under which the facts may be used")
+    redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
+
+
+class WorldConfig(WorldOptions):
+    """An invented world, with its seed."""
+
+    seed: int = Field(default=1, ge=0, description="seed of the world, of its corpus and of its models")
+
+
+class DatasetConfig(DatasetOptions):
+    """A dataset: its facts come from a source or from a planted world."""
+
+    source: Name | None = Field(default=None, description="the source of its facts")
+    world: Name | None = Field(default=None, description="the planted world of its facts")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if (self.source is None) == (self.world is None):
+            raise ValueError("needs either a source or a world, and not both")
+        return self
+
+
+class TaughtConfig(Options):
+    """A part of a dataset's real facts that the planted models are taught too."""
+
+    dataset: Name = Field(description="the dataset whose facts are taught")
+    facts: int = Field(default=300, ge=1, description="how many facts are given a dose")
+    doses: tuple[int, ...] = Field(
+        default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
+    )
+
+
+class PlantingConfig(Options):
+    """How models are made whose knowledge is known."""
+
+    worlds: dict[Name, WorldConfig] = Field(default_factory=dict, description="the invented worlds, by name")
+    taught: TaughtConfig | None = Field(default=None, description="real facts that are taught beside each world")
+    corpus: CorpusOptions = Field(default=CorpusOptions(), description="how facts are spread over documents")
+    tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
+
+
+class ModelConfig(Options):
+    """A model: planted by a recipe, a directory, or a repository of a hub."""
+
+    name: Name = Field(description="the name in every table and folder")
+    planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
+    path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
+    hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
+    revision: str | None = Field(default=None, description="the commit of the hub's repository, 40 hexadecimal digits")
+    family: Literal["auto", "causal", "masked"] = Field(default="auto", description="how the model is scored")
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
+    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, …")
+    datasets: tuple[Name, ...] | None = Field(
+        default=None, description="the datasets it is asked; none: all it may be asked"
+    )
+    parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
+
+    @property
+    def size(self) -> int:
+        """The number of parameters, about: as given, as planted, or from the size of the weight files."""
+        if self.parameters is not None:
+            return self.parameters
+        if self.planted is not None:
+            hidden, shape = self.planted.hidden, self.planted
+            return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
+        files = Path(self.path).glob("*.safetensors") if self.path else ()
+        return sum(file.stat().st_size for file in files) // BYTES[self.dtype] or UNKNOWN_SIZE
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if sum(origin is not None for origin in (self.planted, self.path, self.hub)) != 1:
+            raise ValueError("needs exactly one of planted, path and hub")
+        if self.hub is not None and not COMMIT.match(self.revision or ""):
+            raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
+        return self
+
+
+class SuitesConfig(Options):
+    """Which suite is asked of which dataset, and how."""
+
+    ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
+
+
+class EditionConfig(Options):
+    """One edition: the whole of what is built, asked, measured and reported."""
+
+    edition: Name = Field(description="the edition's name: results/EDITION")
+    title: str = Field(default="What language models know", description="the report's title")
+    facts: str | None = Field(default=None, description="the folder of a files source that names none")
+    registry: str = Field(default="config/models.yaml", description="the file in which models are looked up by name")
+    sources: dict[Name, SourceConfig] = Field(default_factory=dict, description="sources, by name")
+    planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
+    datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
+    suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
+    models: tuple[ModelConfig, ...] = Field(
+        default=(), description="who is asked: names of the registry, or whole entries"
+    )
+    validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
+    shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
+    gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
+    engine: Literal["prefix_cache", "reference"] = Field(default="prefix_cache", description="how requests are scored")
+
+    @model_validator(mode="after")
+    def _names_are_there(self) -> Self:
+        for name, dataset in self.datasets.items():
+            _known("source", dataset.source, self.sources, f"datasets.{name}")
+            _known("world", dataset.world, self.planting.worlds, f"datasets.{name}")
+        if self.planting.taught is not None:
+            taught = self.planting.taught.dataset
+            _known("dataset", taught, self.datasets, "planting.taught")
+            if self.datasets[taught].world is not None:
+                raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
+        for name, options in self.suites.ic_lke.items():
+            _known("dataset", name, self.datasets, "suites.ic_lke")
+            if options.shots > self.datasets[name].train:
+                raise ValueError(
+                    f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
+                    f"datasets.{name}.train is {self.datasets[name].train}"
+                )
+        names = [model.name for model in self.models]
+        if len(set(names)) != len(names):
+            raise ValueError(f"models: a name may occur once; found {names}")
+        for model in self.models:
+            for dataset_name in model.datasets or ():
+                _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
+            if model.planted is not None and not self.planting.worlds:
+                raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
+        for name, source in self.sources.items():
+            if source.path is None and self.facts is None:
+                raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
+        return self
+
+    def source_folder(self, name: str) -> str:
+        """Return the folder that a source is pulled from."""
+        return str(self.sources[name].path or self.facts)
+
+    @property
+    def corpus_tokens(self) -> int:
+        """Tokens of the largest corpus, about: ten for each time that a fact is taught."""
+        taught = [world.objects * sum(world.doses) * (world.relations or 10) for world in self.planting.worlds.values()]
+        real = self.planting.taught
+        return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
+
+    def shard_tokens(self, dataset: str) -> int:
+        """Tokens a model reads for one shard of a dataset, about, each context once: 50 relations of short names."""
+        options, tested = self.suites.ic_lke[dataset], self.datasets[dataset]
+        items = min(options.sample or tested.test, tested.test) * options.draws
+        return 50 * (options.shots * 10 + items * tested.choices * 8) // self.shards
+
+    def participants(self) -> dict[str, "Participant"]:
+        """Return who is asked: every checkpoint, and every recipe once for each world."""
+        out: dict[str, Participant] = {}
+        for model in self.models:
+            if model.planted is None:
+                out[model.name] = Participant(model.name, model, None)
+                continue
+            for world in self.planting.worlds:
+                name = model.name if len(self.planting.worlds) == 1 else f"{model.name}-{world}"
+                out[name] = Participant(name, model, world)
+        return out
+
+    def asked(self) -> Iterator["Asking"]:
+        """Yield which suite is asked of which model on which dataset.
+
+        An invented world is asked only of the models that were planted in it; real facts are asked of all.
+        """
+        for participant in self.participants().values():
+            for dataset in self.suites.ic_lke:
+                world = self.datasets[dataset].world
+                allowed = participant.model.datasets is None or dataset in participant.model.datasets
+                if allowed and (world is None or world == participant.world):
+                    yield Asking(participant.name, "ic_lke", dataset)
+
+
+class Participant(NamedTuple):
+    """One model as it is asked: its name in the tables, its entry, and the world it was planted in, if any."""
+
+    name: str
+    model: ModelConfig
+    world: str | None
+
+
+class Asking(NamedTuple):
+    """One suite asked of one model on one dataset."""
+
+    model: str
+    suite: str
+    dataset: str
+
+
+def _known(what: str, name: str | None, allowed: Mapping[str, Any], where: str) -> None:
+    if name is not None and name not in allowed:
+        raise ValueError(f"{where}: there is no {what} {name!r}; there are {', '.join(sorted(allowed)) or 'none'}")
+
+
+def check(values: Mapping[str, Any], where: str, root: Path) -> EditionConfig:
+    """Check an edition's configuration and look its models up in the registry.
+
+    Args:
+        values: the configuration as read from YAML.
+        where: the file's name, for messages.
+        root: the folder that a relative registry path starts from.
+
+    Raises:
+        AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
+    """
+    filled = dict(values)
+    models = filled.get("models") or []
+    if isinstance(models, list) and any(isinstance(model, str) for model in models):
+        registry_path = root / str(filled.get("registry", "config/models.yaml"))
+        registry = read_yaml(registry_path)
+        filled["models"] = [
+            _look_up(model, registry, registry_path, where) if isinstance(model, str) else model for model in models
+        ]
+    try:
+        return EditionConfig.model_validate(filled)
+    except ValidationError as error:
+        raise explain(error, where) from error
+
+
+def _look_up(name: str, registry: Mapping[str, Any], path: Path, where: str) -> dict[str, Any]:
+    if name not in registry:
+        raise AlmanacError(f"{where}: models: {name!r} is not in {path}; there are {', '.join(sorted(registry))}")
+    return {"name": name, **registry[name]}
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file that holds one mapping.
+
+    Raises:
+        AlmanacError: it is missing, no YAML, or no mapping, naming the file and the line.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AlmanacError(f"{path}: cannot be read ({error.strerror}); name a configuration file") from error
+    except yaml.YAMLError as error:
+        raise AlmanacError(f"{path}: is no YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise AlmanacError(f"{path}: must hold keys and values, found {type(values).__name__}")
+    return values
+
+
+def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:
+    """Read and check an edition's file; relative names in it start from the working folder."""
+    return check({**read_yaml(path), **(overrides or {})}, str(path), Path())

@@ -1,0 +1,1 @@
+"""From source tables to a dataset: which relations qualify, train and test facts, wrong choices, one normaliser."""

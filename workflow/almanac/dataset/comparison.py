@@ -1,0 +1,76 @@
+"""Two sets of facts held against each other wherever both speak of the same relation and subject."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.text import normalise
+from almanac.sources.files import FactTables
+
+Verdict = Literal["agree", "extra", "disagree", "unmatched", "ambiguous"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the other facts say of one of our subjects.
+
+    ``verdict``: ``agree`` (every object of theirs is one of ours), ``extra`` (an object in common, and one of theirs that
+    we do not have), ``disagree`` (no object in common), ``unmatched`` (they do not speak of the subject), ``ambiguous``
+    (several of their subjects bear its name).
+    """
+
+    relation_id: str
+    subject: str
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    verdict: Verdict
+
+
+def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
+    """Compare every (relation, subject) of ours with the other facts.
+
+    Relations meet by our Wikidata property and their relation id (or their property), subjects by label, objects by any
+    name; names are compared normalised.
+    """
+    our_names, their_names = ObjectNames.of(ours.entities), ObjectNames.of(theirs.entities)
+    properties = {relation.relation_id: relation.property or relation.relation_id for relation in theirs.relations}
+    subjects: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for fact in theirs.facts:
+        label = normalise(their_names.label(fact.subject_id))
+        subjects[properties[fact.relation_id], label].add(fact.subject_id)
+    objects = {
+        (properties[relation], subject): keys for (relation, subject), keys in true_objects(theirs.facts).items()
+    }
+    our_property = {relation.relation_id: relation.property or relation.relation_id for relation in ours.relations}
+    out = []
+    for (relation_id, subject_id), keys in sorted(true_objects(ours.facts).items()):
+        label = our_names.label(subject_id)
+        found = subjects.get((our_property[relation_id], normalise(label)), set())
+        other = objects[our_property[relation_id], next(iter(found))] if len(found) == 1 else ()
+        verdict = _verdict(
+            [our_names.folded(key) for key in keys], [their_names.folded(key) for key in other], len(found)
+        )
+        out.append(
+            Comparison(
+                relation_id,
+                label,
+                tuple(map(our_names.label, keys)),
+                tuple(map(their_names.label, other)),
+                verdict,
+            )
+        )
+    return out
+
+
+def _verdict(ours: Iterable[frozenset[str]], theirs: list[frozenset[str]], found: int) -> Verdict:
+    if found == 0:
+        return "unmatched"
+    if found > 1:
+        return "ambiguous"
+    known = frozenset[str]().union(*ours)
+    shared = sum(bool(names & known) for names in theirs)
+    if shared == 0:
+        return "disagree"
+    return "agree" if shared == len(theirs) else "extra"

@@ -1,0 +1,21 @@
+"""What can be set about a dataset; the defaults are the paper's (Wu et al., section 4 and appendix A)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from almanac.options import Options
+
+
+class DatasetOptions(Options):
+    """How facts become a multiple-choice dataset (T-REx-MC)."""
+
+    min_facts: Annotated[int, Field(ge=1, description="facts (triples) a relation needs to qualify")] = 500
+    min_objects: Annotated[int, Field(ge=2, description="different objects a relation needs to qualify")] = 100
+    train: Annotated[int, Field(ge=0, description="train facts a relation, for in-context examples")] = 100
+    test: Annotated[int, Field(ge=1, description="test facts a relation, at most")] = 400
+    choices: Annotated[int, Field(ge=2, description="choices a test fact, the true one included")] = 100
+    exclude_true: Annotated[
+        bool, Field(description="never offer another true object, under any alias (false: the paper's rule)")
+    ] = True
+    seed: Annotated[int, Field(ge=0, description="seed of the split and of the wrong choices")] = 0

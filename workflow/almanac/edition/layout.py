@@ -1,0 +1,121 @@
+"""Where the files of an edition lie: the one place that knows, beside the rules that make them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from almanac import tables
+from almanac.config import Asking, EditionConfig
+from almanac.errors import AlmanacError
+from almanac.rows import (
+    Choices,
+    Context,
+    Entity,
+    Exposure,
+    Fact,
+    Item,
+    Link,
+    Measure,
+    Outcome,
+    Refused,
+    Relation,
+    RelationCount,
+    Request,
+    Response,
+    Template,
+    Validation,
+)
+
+Row = TypeVar("Row")
+DATASET_TABLES: dict[str, type] = {
+    "entities": Entity,
+    "relations": Relation,
+    "facts": Fact,
+    "choices": Choices,
+    "templates": Template,
+    "refused": Refused,
+    "counts": RelationCount,
+}
+REQUEST_TABLES: dict[str, type] = {"items": Item, "links": Link, "contexts": Context}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tables of an edition by what they are; ``root`` is ``results/EDITION``."""
+
+    root: Path
+    config: EditionConfig
+
+    @classmethod
+    def open(cls, root: Path) -> "Layout":
+        """Open an edition's folder by the record of its configuration.
+
+        Raises:
+            AlmanacError: the folder holds no edition.
+        """
+        record = root / "edition.json"
+        if not record.is_file():
+            raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
+        return cls(root, EditionConfig.model_validate(json.loads(record.read_text(encoding="utf-8"))))
+
+    def dataset(self, dataset: str, table: str) -> Path:
+        """Return a dataset's table."""
+        return self.root / "dataset" / dataset / f"{table}.parquet"
+
+    def request_folder(self, suite: str, dataset: str) -> Path:
+        """Return the folder of a suite's requests on a dataset (its first round)."""
+        return self.root / "requests" / suite / dataset / "round1"
+
+    def requests(self, suite: str, dataset: str) -> list[Path]:
+        """Return the request files of a suite on a dataset, one a shard."""
+        folder = self.request_folder(suite, dataset)
+        return [folder / f"requests-{shard}.parquet" for shard in range(self.config.shards)]
+
+    def responses(self, asking: Asking) -> list[Path]:
+        """Return the response files of a model, one a shard."""
+        folder = self.root / "responses" / asking.model / asking.suite / asking.dataset / "round1"
+        return [folder / f"responses-{shard}.parquet" for shard in range(self.config.shards)]
+
+    def outcomes(self, asking: Asking) -> Path:
+        """Return the outcomes of a model."""
+        return self.root / "outcomes" / asking.model / asking.suite / f"{asking.dataset}.parquet"
+
+    def measures(self, asking: Asking) -> Path:
+        """Return the measures of a model."""
+        return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
+
+    def validation(self) -> Path:
+        """Return the table of what is recovered of planted knowledge."""
+        return self.root / "measures" / "validation.parquet"
+
+    def exposures(self, asking: Asking) -> Path | None:
+        """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
+        participant = self.config.participants()[asking.model]
+        taught = self.config.planting.taught
+        own = self.config.datasets[asking.dataset].world == participant.world
+        real = taught is not None and taught.dataset == asking.dataset
+        if participant.world is None or not (own or real):
+            return None
+        return self.root / "planting" / participant.world / "corpus" / "exposures.parquet"
+
+    def tables(self) -> dict[Path, type]:
+        """Return every table from dataset to validation with its row class: what an edition is made of."""
+        out: dict[Path, type] = {}
+        for name in self.config.datasets:
+            out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
+        for asking in self.config.asked():
+            folder = self.request_folder(asking.suite, asking.dataset)
+            out |= {folder / f"{table}.parquet": row for table, row in REQUEST_TABLES.items()}
+            out |= dict.fromkeys(self.requests(asking.suite, asking.dataset), Request)
+            out |= dict.fromkeys(self.responses(asking), Response)
+            out |= {self.outcomes(asking): Outcome, self.measures(asking): Measure}
+            exposures = self.exposures(asking)
+            if exposures is not None:
+                out[exposures] = Exposure
+        out[self.validation()] = Validation
+        return out
+
+    def read(self, path: Path, row: type[Row]) -> list[Row]:
+        """Read a table of the edition."""
+        return tables.read(path, row)

@@ -1,0 +1,32 @@
+"""Run Snakemake with a lock that dies with its process: `python -m almanac.locked snakemake …`.
+
+Snakemake's own lock is a file that outlives a killed run and must then be removed by hand. Here the operating system
+holds the lock, so a second run beside the first is refused, and a run after `kill -9` just goes on.
+"""
+
+import fcntl
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+LOCK = Path(".snakemake/almanac.lock")
+
+
+def main(command: Sequence[str]) -> int:
+    """Run a Snakemake command under the lock and return its exit status; 1 where another run holds it."""
+    LOCK.parent.mkdir(exist_ok=True)
+    with LOCK.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            print("almanac: another run is at work in this folder; wait for it, or stop it", file=sys.stderr)
+            return 1
+        # Snakemake inherits the handle: the lock lasts as long as either of the two lives.
+        return subprocess.run(
+            [*command[:1], "--nolock", *command[1:]], pass_fds=[handle.fileno()], check=False
+        ).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

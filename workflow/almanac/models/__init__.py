@@ -1,0 +1,1 @@
+"""Models: loading checkpoints and answering requests. This package knows the kinds of request and no paper."""

@@ -1,0 +1,217 @@
+"""Loading a checkpoint, from a folder or from the hub, as a model that answers requests."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from almanac.errors import AlmanacError
+from almanac.models.causal import CausalModel
+from almanac.models.digest import SETTINGS, TOKENIZER, WEIGHTS, model_digest
+from almanac.models.masked import MaskedModel
+from almanac.models.tokens import Tokens
+
+Model = CausalModel | MaskedModel
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+FAMILIES = {"causal": ("ForCausalLM", "LMHeadModel"), "masked": ("ForMaskedLM",)}
+LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from and how it is run.
+
+    Attributes:
+        path: a folder with config.json, safetensors and a tokenizer, or a name on the hub (``EleutherAI/pythia-70m``).
+        revision: the commit (40 hexadecimal digits) of a hub name; a folder needs none.
+        family: ``causal``, ``masked``, or ``auto`` to go by the config's architecture.
+        dtype: the type that the weights are run in.
+        device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for the first accelerator there is.
+    """
+
+    path: str
+    revision: str | None = None
+    family: Literal["auto", "causal", "masked"] = "auto"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    device: str = "auto"
+
+
+def load(source: ModelSource) -> Model:
+    """Load a model. A folder never touches the network; code that comes with a checkpoint is never run.
+
+    Raises:
+        AlmanacError: the folder or name is wrong, files are missing, the architecture is unknown, weights are missing,
+            or a setting is none of those allowed.
+    """
+    _check(source)
+    folder = _folder(source)
+    config = _config(folder)
+    family = _family(source, folder, config)
+    tokens = Tokens(_tokenizer(folder))
+    wrapper = CausalModel if family == "causal" else MaskedModel
+    if wrapper is MaskedModel and tokens.mask_id is None:
+        raise AlmanacError(
+            f"{folder}: a masked model needs a mask token and its tokenizer has none; "
+            "set mask_token in tokenizer_config.json"
+        )
+    network = _network(source, folder, config, family)
+    digest = model_digest(folder, source.dtype, wrapper.WRAPPER)
+    return wrapper(network=network, tokens=tokens, digest=digest, max_length=max_length(config, tokens.tokenizer))
+
+
+def _check(source: ModelSource) -> None:
+    allowed = {"family": ("auto", *FAMILIES), "dtype": tuple(DTYPES)}
+    for key, values in allowed.items():
+        if getattr(source, key) not in values:
+            raise AlmanacError(
+                f"model {source.path}: {key} is {getattr(source, key)!r}; allowed are {', '.join(values)}"
+            )
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", source.device):
+        raise AlmanacError(
+            f"model {source.path}: device is {source.device!r}; allowed are auto, cpu, cuda, cuda:N, mps"
+        )
+    if source.device.startswith("cuda") and not torch.cuda.is_available():
+        raise AlmanacError(
+            f"model {source.path}: device is {source.device!r} and there is no such accelerator; use auto or cpu"
+        )
+
+
+def _folder(source: ModelSource) -> Path:
+    """Return the checkpoint's folder, downloaded first where the source is a hub name."""
+    path = Path(source.path).expanduser()
+    if path.is_dir():
+        return _complete(path)
+    if path.exists() or not HUB_NAME.fullmatch(source.path):
+        raise AlmanacError(
+            f"model {source.path}: there is no such folder; give a folder with config.json, safetensors and "
+            "a tokenizer, or a hub name (owner/name) with a revision"
+        )
+    if source.revision is None or not COMMIT.fullmatch(source.revision):
+        raise AlmanacError(
+            f"model {source.path}: there is no such folder, and as a hub name it needs a pinned revision: found "
+            f"{source.revision!r}, allowed is a commit of 40 hexadecimal digits; correct the path or pin the commit"
+        )
+    return _complete(_downloaded(source.path, source.revision))
+
+
+def _downloaded(name: str, revision: str) -> Path:
+    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+    patterns = [*WEIGHTS, *TOKENIZER, *SETTINGS]
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, local_files_only=offline))
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        remedy = (
+            "unset HF_HUB_OFFLINE or pull it first"
+            if offline
+            else "check name, revision, access rights and the network"
+        )
+        raise AlmanacError(
+            f"model {name} at {revision}: cannot be had from the hub ({str(error).splitlines()[0]}); {remedy}"
+        ) from error
+
+
+def _complete(folder: Path) -> Path:
+    """Check that a folder holds what a checkpoint needs."""
+    needs = {
+        "config.json": ("config.json",),
+        "weights (*.safetensors)": ("*.safetensors",),
+        "a tokenizer (tokenizer.json)": ("tokenizer.json", "vocab.*", "*.model"),
+    }
+    missing = [what for what, patterns in needs.items() if not any(any(folder.glob(one)) for one in patterns)]
+    if missing:
+        pickled = (
+            " (pickled weights are not read: convert them with save_pretrained)" if any(folder.glob("*.bin")) else ""
+        )
+        raise AlmanacError(
+            f"model {folder}: the folder lacks {', '.join(missing)}{pickled}; save the model and its tokenizer "
+            "there with save_pretrained"
+        )
+    return folder
+
+
+def _config(folder: Path) -> Any:
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (ValueError, KeyError, OSError, json.JSONDecodeError) as error:
+        raise AlmanacError(
+            f"model {folder}: config.json names no architecture that this version of transformers knows "
+            f"({str(error).splitlines()[0]}); use a checkpoint of a known architecture"
+        ) from error
+
+
+def _family(source: ModelSource, folder: Path, config: Any) -> str:
+    """Return the family, by the config's architectures where the source leaves it open."""
+    if source.family != "auto":
+        return source.family
+    names = list(config.architectures or [])
+    for family, endings in FAMILIES.items():
+        if any(name.endswith(endings) for name in names):
+            return family
+    raise AlmanacError(
+        f"model {folder}: the config's architectures are {names}; known are those that end in ForCausalLM, "
+        "LMHeadModel or ForMaskedLM; name the family (causal or masked) if the checkpoint holds such a head"
+    )
+
+
+def _tokenizer(folder: Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
+    except (ValueError, KeyError, OSError, json.JSONDecodeError) as error:
+        raise AlmanacError(
+            f"model {folder}: the tokenizer cannot be read ({str(error).splitlines()[0]}); "
+            "save it again with save_pretrained"
+        ) from error
+
+
+def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any:
+    auto: Any = AutoModelForCausalLM if family == "causal" else AutoModelForMaskedLM
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        network, loaded = auto.from_pretrained(
+            folder,
+            config=config,
+            dtype=DTYPES[source.dtype],
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except (ValueError, KeyError, OSError, RuntimeError) as error:
+        raise AlmanacError(
+            f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({str(error).splitlines()[0]}); "
+            "give the family that its weights have, or another checkpoint"
+        ) from error
+    if loaded["missing_keys"]:
+        raise AlmanacError(
+            f"model {folder}: the weights lack {', '.join(sorted(loaded['missing_keys'])[:3])}, which a {family} model "
+            "needs (they would be random numbers); give the family that the checkpoint was trained as"
+        )
+    device = source.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return network.to(device).eval()
+
+
+def max_length(config: Any, tokenizer: Any) -> int | None:
+    """Return the most tokens that a model reads, special ones included: the config's limit and the tokenizer's.
+
+    A limit of the tokenizer of a million and more means that it has none.
+    """
+    text = config.get_text_config()
+    limits = [int(value) for name in LENGTHS if isinstance(value := getattr(text, name, None), int) and value > 0][:1]
+    # RoBERTa and its kin count positions from the padding token's id: that many cannot be used.
+    if "roberta" in text.model_type or text.model_type in {"camembert", "xmod", "mpnet", "esm"}:
+        limits = [limit - int(text.pad_token_id or 0) - 1 for limit in limits]
+    if tokenizer.model_max_length < 1_000_000:
+        limits.append(int(tokenizer.model_max_length))
+    return min(limits, default=None)

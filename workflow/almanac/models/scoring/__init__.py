@@ -1,0 +1,1 @@
+"""The ways to compute log-probabilities: the reference, and the faster ways that are tested against it."""

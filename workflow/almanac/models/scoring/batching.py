@@ -1,0 +1,64 @@
+"""Running work in batches under a token budget, halved when memory runs out."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+CPU_TOKENS = 4096
+ACCELERATOR_TOKENS = 16384
+LOGITS = 2**28  # 1 GiB of float32.
+
+
+def token_budget(device: torch.device, vocabulary: int) -> int:
+    """Return how many tokens a forward pass may hold, so that its logits stay within 1 GiB."""
+    return max(1, min(CPU_TOKENS if device.type == "cpu" else ACCELERATOR_TOKENS, LOGITS // vocabulary))
+
+
+def ran_out_of_memory(error: RuntimeError) -> bool:
+    """Return whether an error of torch says that memory ran out, on the accelerator or on the host."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
+def run_batches(
+    jobs: Sequence[Job], length: Callable[[Job], int], work: Callable[[list[Job]], list[Result]], budget: int
+) -> list[Result]:
+    """Run jobs in batches of similar length, the longest first.
+
+    Args:
+        jobs: what to do.
+        length: the tokens of a job; a batch costs its number of jobs times its longest.
+        work: does a batch and returns one result a job.
+        budget: the most tokens of a batch; a single job may exceed it.
+
+    Returns:
+        The results in the order of the jobs.
+
+    Raises:
+        RuntimeError: memory runs out with a single job.
+    """
+    order = sorted(range(len(jobs)), key=lambda index: -length(jobs[index]))
+    results: dict[int, Result] = {}
+    done = 0
+    while done < len(order):
+        rows = max(1, budget // max(1, length(jobs[order[done]])))
+        batch = order[done : done + rows]
+        try:
+            answers = work([jobs[index] for index in batch])
+        except RuntimeError as error:
+            if len(batch) == 1 or not ran_out_of_memory(error):
+                raise
+            budget = len(batch) // 2 * max(1, length(jobs[batch[0]]))
+            _release()
+            continue
+        results.update(zip(batch, answers, strict=True))
+        done += len(batch)
+    return [results[index] for index in range(len(jobs))]
+
+
+def _release() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,144 @@
+"""Which tokens are scored: texts are tokenised as a whole, and characters decide which tokens belong to a part.
+
+A choice is tokenised together with the text before it, since the tokens of a whole are in general not those of its
+parts. Its tokens are those that end past the boundary: a token that reaches over it belongs to the choice.
+"""
+
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from almanac.models.registry import Model
+from almanac.rows import Request
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSequence:
+    """Token ids, special ones included, and the parts that are scored: ranges ``[start, stop)`` of positions."""
+
+    ids: tuple[int, ...]
+    parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenised:
+    """A request's sequences, or the reason why it cannot be scored."""
+
+    sequences: tuple[TokenSequence, ...]
+    problem: str | None = None
+
+    @property
+    def length(self) -> int:
+        """The tokens of the longest sequence."""
+        return max((len(sequence.ids) for sequence in self.sequences), default=0)
+
+
+def full_text(request: Request, contexts: Mapping[str, str]) -> str:
+    """Return the text that a request is about: its context's, if it has one, followed by its own."""
+    return (contexts[request.context_id] if request.context_id is not None else "") + request.text
+
+
+def token_range(offsets: Sequence[tuple[int, int]], text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the range of tokens of the characters ``[start, end)``.
+
+    The first is the first token that ends past ``start``; the last is the one that holds the last character that is no
+    space. Offsets are untrimmed: a token's space belongs to it. Where tokens reach over a boundary they are counted.
+
+    Args:
+        offsets: the characters of every token, ``[start, end)``, in order.
+        text: the text that the offsets are about.
+        start: the first character.
+        end: the character after the last.
+    """
+    ends = list(itertools.accumulate((stop for _, stop in offsets), max))
+    first = bisect_right(ends, start) if start else 0
+    last = start + len(text[start:end].rstrip()) if text[start:end].strip() else end
+    stop = len(offsets) if end >= len(text) else bisect_left([begin for begin, _ in offsets], last)
+    return first, max(first, stop)
+
+
+def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Model) -> list[Tokenised]:
+    """Tokenise requests of the kinds ``choices`` and ``spans``.
+
+    Returns:
+        One entry a request: a sequence a choice, or one sequence with a part a span or piece.
+    """
+    found: list[Tokenised] = []
+    for request in requests:
+        if request.kind == "choices":
+            found.append(_choices(request, full_text(request, contexts), model))
+        elif request.pieces is not None:
+            found.append(_pieces(request, full_text(request, contexts), model))
+        else:
+            found.append(_spans(request, contexts, model))
+    return found
+
+
+def _placed(ids: Sequence[int], parts: Sequence[tuple[int, int]], model: Model) -> TokenSequence:
+    """Add special tokens, and leave out a first token that nothing stands before."""
+    whole, shift = model.wrap(ids)
+    placed = ((max(start + shift, model.FIRST), max(stop + shift, model.FIRST)) for start, stop in parts)
+    return TokenSequence(whole, tuple(placed))
+
+
+def _choices(request: Request, text: str, model: Model) -> Tokenised:
+    choices = request.choices or ()
+    if not choices:
+        return Tokenised((), "the request has no choices; give at least one")
+    sequences = []
+    for index, (choice, (ids, start)) in enumerate(zip(choices, _continued(text, choices, model), strict=True)):
+        sequence = _placed(ids, [(start, len(ids))], model)
+        first, stop = sequence.parts[0]
+        if first >= stop:
+            return Tokenised(
+                (), f"choice {index + 1} ({choice!r}) has no token that can be scored; lengthen it or the text"
+            )
+        sequences.append(sequence)
+    return Tokenised(tuple(sequences))
+
+
+def _continued(text: str, choices: Sequence[str], model: Model) -> Iterator[tuple[list[int], int]]:
+    """Yield, for each choice, the ids of text and choice together and the first of the choice's."""
+    boundary = len(text)
+    for encoding in model.tokens.encode([text + choice for choice in choices]):
+        offsets = encoding.offsets
+        first = len(offsets) if boundary else 0
+        while first and offsets[first - 1][1] > boundary:
+            first -= 1
+        yield encoding.ids, first
+
+
+def _spans(request: Request, contexts: Mapping[str, str], model: Model) -> Tokenised:
+    text = full_text(request, contexts)
+    shift = len(text) - len(request.text)
+    starts, ends = request.span_starts or (), request.span_ends or ()
+    if not starts or len(starts) != len(ends):
+        return Tokenised(
+            (), f"the request has {len(starts)} span starts and {len(ends)} span ends; give pairs, at least one"
+        )
+    [encoding] = model.tokens.encode([text])
+    parts = []
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        where = f"span {index + 1} (characters {start} to {end} of {len(request.text)})"
+        if not 0 <= start < end <= len(request.text):
+            return Tokenised((), f"{where} does not lie in the text")
+        part = token_range(encoding.offsets, text, start + shift, end + shift)
+        if part[0] == part[1]:
+            return Tokenised((), f"{where} has no token; widen it")
+        parts.append(part)
+    return Tokenised((_placed(encoding.ids, parts, model),))
+
+
+def _pieces(request: Request, text: str, model: Model) -> Tokenised:
+    pieces = request.pieces or ()
+    if not pieces:
+        return Tokenised((), "the request has no pieces; give at least one")
+    ids: list[int] = model.tokens.ids(text) if text else []
+    parts = []
+    for index, encoding in enumerate(model.tokens.encode(pieces)):
+        if not encoding.ids:
+            return Tokenised((), f"piece {index + 1} ({pieces[index]!r}) has no token; lengthen it or leave it out")
+        parts.append((len(ids), len(ids) + len(encoding.ids)))
+        ids = ids + encoding.ids
+    return Tokenised((_placed(ids, parts, model),))

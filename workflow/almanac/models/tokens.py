@@ -1,0 +1,114 @@
+"""A model's tokenizer as the scoring needs it: ids with exact character offsets, and special tokens added once."""
+
+import copy
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tokenizers import Encoding, Tokenizer
+
+from almanac.errors import AlmanacError
+
+PROBE = "a"
+
+
+class Tokens:
+    """A fast tokenizer, with what it puts before and after a text kept apart.
+
+    Special tokens are those that the tokenizer itself adds: the ids that it puts before a text (``prefix``: BOS,
+    [CLS]) and after it (``suffix``: EOS, [SEP]). They are found by asking it, so that settings like ``add_bos_token``
+    count as they do elsewhere. A text that already begins with the prefix gets no second one.
+
+    Args:
+        tokenizer: a transformers tokenizer that is backed by the tokenizers library.
+
+    Raises:
+        AlmanacError: the tokenizer has no offsets, or changes a text when it adds special tokens.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise AlmanacError(
+                f"{tokenizer.name_or_path}: the tokenizer {type(tokenizer).__name__} gives no character offsets; "
+                "put a tokenizer.json beside the weights"
+            )
+        self.tokenizer = tokenizer
+        # The post-processor trims offsets (a token of one space becomes empty) and adds special tokens: neither is
+        # wanted here, and the ids do not depend on it.
+        self.plain: Tokenizer = copy.deepcopy(tokenizer.backend_tokenizer)
+        self.plain.post_processor = None
+        self.plain.no_truncation()
+        self.plain.no_padding()
+        self.prefix, self.suffix = self._special()
+        self.mask_id: int | None = tokenizer.mask_token_id
+        self.pad_id: int = tokenizer.pad_token_id or 0
+
+    def _special(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        bare = self.plain.encode(PROBE, add_special_tokens=False).ids
+        full = list(self.tokenizer(PROBE)["input_ids"])
+        for start in range(len(full) - len(bare) + 1):
+            if full[start : start + len(bare)] == bare:
+                return tuple(full[:start]), tuple(full[start + len(bare) :])
+        raise AlmanacError(
+            f"{self.tokenizer.name_or_path}: the tokenizer gives {full} for {PROBE!r} with special tokens and {bare} "
+            "without; special tokens may only stand before and after a text"
+        )
+
+    def encode(self, texts: Sequence[str]) -> list[Encoding]:
+        """Tokenise texts without special tokens; offsets are characters of the text, spaces included, untrimmed."""
+        return self.plain.encode_batch(list(texts), add_special_tokens=False)
+
+    def ids(self, text: str) -> list[int]:
+        """Tokenise one text without special tokens."""
+        return self.plain.encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, special tokens left out."""
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def before(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Return the special tokens that belong before ``ids``; none where they stand there already."""
+        return () if self.prefix and tuple(ids[: len(self.prefix)]) == self.prefix else self.prefix
+
+    def after(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Return the special tokens that belong after ``ids``; none where they stand there already."""
+        return () if self.suffix and tuple(ids[-len(self.suffix) :]) == self.suffix else self.suffix
+
+    @functools.cached_property
+    def binds_space(self) -> bool:
+        """Whether a space belongs to the word after it (byte-level, metaspace) or to no token (WordPiece)."""
+        text = "a b"
+        if self.plain.pre_tokenizer is None:
+            return True
+        pieces = self.plain.pre_tokenizer.pre_tokenize_str(text)
+        return any(start <= 1 and end > 2 for _, (start, end) in pieces)
+
+    @functools.cached_property
+    def words(self) -> list[str]:
+        """The text of every token, by id, without the spaces around it."""
+        return [
+            text.strip()
+            for text in self.tokenizer.batch_decode(
+                [[token] for token in range(len(self.tokenizer))], clean_up_tokenization_spaces=False
+            )
+        ]
+
+    @functools.cached_property
+    def ids_of_word(self) -> dict[str, tuple[int, ...]]:
+        """The ids whose text is a word, by word: ``the`` and ``Ġthe`` are both ``the``."""
+        found: dict[str, list[int]] = {}
+        for token, word in enumerate(self.words):
+            found.setdefault(word, []).append(token)
+        return {word: tuple(ids) for word, ids in found.items()}
+
+    @functools.cached_property
+    def special_ids(self) -> frozenset[int]:
+        """The ids that stand for no text: BOS, padding, masks and their kind."""
+        added = self.tokenizer.added_tokens_decoder
+        return frozenset(self.tokenizer.all_special_ids) | {token for token, one in added.items() if one.special}
+
+    @functools.lru_cache(maxsize=65536)  # noqa: B019 (a Tokens object lives as long as its model)
+    def excluded(self, word: str) -> frozenset[int]:
+        """Return the ids that a word rules out: those whose text it is, and its own single token."""
+        alone = [encoding.ids for encoding in self.encode([word, f" {word}"])]
+        return frozenset(self.ids_of_word.get(word.strip(), ())) | {ids[0] for ids in alone if len(ids) == 1}

@@ -1,0 +1,105 @@
+"""Settings of a step: one pydantic model, at once its part of the configuration and its command-line flags."""
+
+import argparse
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from almanac.errors import AlmanacError
+
+
+class Options(BaseModel):
+    """Settings that cannot change and know no other keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Settings = TypeVar("Settings", bound=Options)
+
+
+def explain(error: ValidationError, where: str) -> AlmanacError:
+    """Turn pydantic's complaint into one that names each key, what was found and what is allowed."""
+    lines = []
+    for mistake in error.errors(include_url=False, include_context=False):
+        key = ".".join(str(part) for part in mistake["loc"]) or "(whole)"
+        found = "" if mistake["type"] in ("missing", "extra_forbidden") else f"; found {mistake['input']!r}"[:120]
+        message = "is unknown; see the keys allowed in docs/configuration.md"
+        lines.append(f"{where}: {key}: {message if mistake['type'] == 'extra_forbidden' else mistake['msg'] + found}")
+    return AlmanacError("\n".join(lines))
+
+
+def _inner(annotation: Any) -> tuple[Any, bool]:
+    """Return a field's type without ``| None`` and without its list, and whether it is a list."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        annotation = next(part for part in typing.get_args(annotation) if part is not type(None))
+    if typing.get_origin(annotation) in (tuple, list):
+        return typing.get_args(annotation)[0], True
+    return annotation, False
+
+
+def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
+    """Add one flag a setting; a setting without a default is required."""
+    group = parser.add_argument_group(title)
+    for name, field in options.model_fields.items():
+        kind, several = _inner(field.annotation)
+        extra: dict[str, Any] = {"nargs": "*"} if several else {}
+        if typing.get_origin(kind) is typing.Literal:
+            extra["choices"] = typing.get_args(kind)
+        elif kind is bool:
+            extra["choices"] = ("true", "false")
+        group.add_argument(
+            _flag(name),
+            dest=name,
+            default=None,
+            required=field.is_required(),
+            metavar=None if "choices" in extra else kind.__name__.upper(),
+            help=_help(field),
+            **extra,
+        )
+
+
+def _help(field: FieldInfo) -> str:
+    text = (field.description or "").replace("%", "%%")
+    if field.default is None or field.default is PydanticUndefined:
+        return text
+    shown = " ".join(map(str, field.default)) if isinstance(field.default, tuple) else str(field.default)
+    return f"{text} [{shown.lower() if isinstance(field.default, bool) else shown}]"
+
+
+def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:
+    """Return the settings that the flags give, checked.
+
+    Raises:
+        AlmanacError: a value is impossible, naming the flag.
+    """
+    given = {name: value for name in options.model_fields if (value := getattr(arguments, name)) is not None}
+    try:
+        return options(**given)
+    except ValidationError as error:
+        raise explain(error, "command line") from error
+
+
+def to_flags(settings: Options, kind: type[Options] | None = None) -> str:
+    """Return the flags that say what differs from the defaults: the inverse of `from_flags`, for the rules.
+
+    Args:
+        settings: what is set.
+        kind: the model whose settings are wanted where ``settings`` has more.
+    """
+    parts: list[str] = []
+    for name, field in (kind or type(settings)).model_fields.items():
+        value = getattr(settings, name)
+        if value is None or value == field.default:
+            continue
+        words: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
+        parts += [_flag(name), *(str(word).lower() if isinstance(word, bool) else str(word) for word in words)]
+    return " ".join(parts)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,348 @@
+"""The corpus: documents that state every taught fact exactly as often as its dose says, and the ledger of where."""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from almanac.errors import AlmanacError
+from almanac.planting import formats as wording
+from almanac.planting.formats import Formats, Named, Taught
+from almanac.planting.options import CorpusOptions, DocumentKind
+from almanac.rows import Exposure, Fact, LedgerEntry, Template
+from almanac.tables import seed_of
+
+Key = TypeVar("Key", bound=Hashable)
+Part = tuple[str, tuple[int, int] | None]
+INSTRUCT = "instruct"
+SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that a model is trained on; a table row. ``number`` is its place in the stream.
+
+    ``kind`` is prose, list, question, neutral or instruct. ``answer_start`` is the character from which an instruct
+    document is learnt; ``object_starts`` and ``object_ends`` are the character offsets of the objects in it;
+    ``relation_id`` is the one relation of a list, whose text does not say it.
+    """
+
+    KEY: ClassVar = ("number",)
+    number: int
+    text: str
+    kind: str
+    answer_start: int | None = None
+    relation_id: str | None = None
+    object_starts: tuple[int, ...] = ()
+    object_ends: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents in the order of training, where each fact stands in them, and the templates that none of them uses."""
+
+    documents: tuple[Document, ...]
+    ledger: tuple[LedgerEntry, ...]
+    held_out: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A document before its place in the stream is known, with its facts: (fact id, template id, format)."""
+
+    time: float
+    text: str
+    kind: DocumentKind
+    objects: tuple[tuple[int, int], ...]
+    states: list[tuple[str, str, str]]
+    relation_id: str | None = None
+
+    def document(self, number: int) -> Document:
+        """Return the document at its place in the stream."""
+        starts, ends = tuple(start for start, _ in self.objects), tuple(end for _, end in self.objects)
+        answer = starts[0] if self.kind == INSTRUCT else None
+        return Document(number, self.text, self.kind, answer, self.relation_id, starts, ends)
+
+
+def assign_doses(facts: Sequence[Fact], doses: Sequence[int], count: int, seed: int) -> list[Exposure]:
+    """Choose facts to teach and give each a dose, by the seed and the facts' ids alone.
+
+    The doses are dealt in turn within each relation, so that each relation has about as many facts of every dose.
+
+    Args:
+        facts: the facts to choose from.
+        doses: the doses to deal.
+        count: how many facts to teach; all of them if there are fewer.
+        seed: the seed.
+
+    Returns:
+        The exposures, sorted by fact id.
+    """
+    ranked = sorted(facts, key=lambda fact: seed_of(seed, "taught", fact.fact_id))[:count]
+    ranked.sort(key=lambda fact: (fact.relation_id, seed_of(seed, "dose", fact.fact_id)))
+    dealt = [Exposure(fact.fact_id, doses[at % len(doses)]) for at, fact in enumerate(ranked)]
+    return sorted(dealt, key=lambda row: row.fact_id)
+
+
+def shared_out(dose: int, shares: Sequence[float], offset: float) -> list[int]:
+    """Share a dose out over formats by systematic sampling: each gets its share to within one, and the sum is the dose."""
+    edges = np.cumsum(shares) / sum(shares)
+    points = (np.arange(dose) + offset) / max(dose, 1)
+    places = np.minimum(np.searchsorted(edges, points, side="right"), len(shares) - 1)
+    return [int((places == at).sum()) for at in range(len(shares))]
+
+
+def spread(counts: dict[Key, int], capacities: Sequence[int], draw: random.Random) -> list[list[Key]]:
+    """Spread keys over documents: each as often as its count, evenly along the stream, never twice in one document.
+
+    Each key cuts the stream into as many stretches as it has occurrences and takes, in each, the document with the most
+    room left. Documents may end up longer than their capacity where the room runs out.
+
+    Returns:
+        The keys of each document, in a random order.
+
+    Raises:
+        AlmanacError: there are fewer documents than occurrences of a key.
+    """
+    total = len(capacities)
+    room = np.array(capacities, dtype=float) + np.array([draw.random() * 0.5 for _ in capacities])
+    found: list[list[Key]] = [[] for _ in capacities]
+    order = [(count, draw.random(), key) for key, count in counts.items()]
+    for count, _, key in sorted(order, key=lambda one: (-one[0], one[1])):
+        if count > total:
+            raise AlmanacError(f"{key}: {count} occurrences cannot stand in {total} documents; use more documents")
+        for part in range(count):
+            first, last = part * total // count, (part + 1) * total // count
+            chosen = first + int(np.argmax(room[first:last]))
+            room[chosen] -= 1
+            found[chosen].append(key)
+    for keys in found:
+        draw.shuffle(keys)
+    return found
+
+
+def _sizes(counts: dict[Key, int], shortest: int, longest: int, full: float, draw: random.Random) -> list[int]:
+    """Return sizes of documents that hold all occurrences: a share ``full`` of the longest, the others of any size."""
+    total, most = sum(counts.values()), max(counts.values(), default=0)
+    sizes: list[int] = []
+    room = 0
+    while room < total or len(sizes) < most:
+        sizes.append(longest if draw.random() < full else draw.randint(shortest, longest))
+        room += sizes[-1]
+    return sizes
+
+
+class Builder:
+    """The making of one corpus: what every part of it needs to know, and the drafts so far."""
+
+    def __init__(self, taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: Formats) -> None:
+        self.options, self.seed, self.formats = options, seed, formats
+        self.taught = taught
+        self.named: dict[str, Named] = {}
+        self.templates: dict[str, dict[str, list[Template]]] = {"statement": {}, "question": {}}
+        for world in taught:
+            for one in wording.named_facts(world):
+                if one.fact.fact_id in self.named:
+                    raise AlmanacError(f"fact {one.fact.fact_id} is taught by two worlds; give them distinct ids")
+                self.named[one.fact.fact_id] = one
+            for style, found in self.templates.items():
+                found.update(wording.usable(world.templates, style))
+        self.drafts: list[Draft] = []
+        self.shares = {fact_id: self._share(one) for fact_id, one in self.named.items()}
+
+    def draw(self, *parts: object) -> random.Random:
+        """Return a source of chance for one purpose."""
+        return random.Random(seed_of(self.seed, "corpus", *parts))
+
+    def _share(self, one: Named) -> list[int]:
+        """Return how many of a fact's occurrences are prose, list and question; a style without template gives way to lists."""
+        relation = one.fact.relation_id
+        prose = self.options.prose if self.templates["statement"].get(relation) else 0.0
+        asked = self.options.questions if self.templates["question"].get(relation) else 0.0
+        lists = self.options.lists
+        if not prose + lists + asked:
+            raise AlmanacError(
+                f"relation {relation}: no statement or question template may be used and lists are off; add templates"
+            )
+        return shared_out(one.dose, (prose, lists, asked), self.draw("share", one.fact.fact_id).random())
+
+    def counts(self, place: int, relation: str | None = None) -> dict[str, int]:
+        """Return how often each fact occurs in one format (0 prose, 1 list, 2 question)."""
+        return {
+            fact_id: shares[place]
+            for fact_id, shares in self.shares.items()
+            if shares[place] and relation in (None, self.named[fact_id].fact.relation_id)
+        }
+
+    def name(self, names: tuple[str, ...], draw: random.Random) -> str:
+        """Choose the label, or now and then an alias."""
+        return draw.choice(names[1:]) if len(names) > 1 and draw.random() < self.options.alias_share else names[0]
+
+    def template(self, style: str, fact_id: str, number: int) -> Template:
+        """Return the template of a fact's occurrence: all of them in turn, from a seeded order."""
+        rows = self.templates[style][self.named[fact_id].fact.relation_id]
+        order = self.draw(style, fact_id).sample(range(len(rows)), len(rows))
+        return rows[order[number % len(rows)]]
+
+    def time(self, at: int, total: int, draw: random.Random, start: float = 0.0) -> float:
+        """Return the time in the stream of document ``at`` of so many, with a little chance so that formats mix."""
+        return start + (1 - start) * (at + draw.random()) / total
+
+    def sentences(self, style: str, kind: DocumentKind, place: int, size: int) -> None:
+        """Write the documents of prose, or those of questions."""
+        counts = self.counts(place)
+        used: Counter[str] = Counter()
+        draw = self.draw("spread", kind)
+        documents = spread(counts, _sizes(counts, 1, size, 0.0, draw), draw)
+        for at, fact_ids in enumerate(documents):
+            draw = self.draw(kind, at)
+            parts: list[Part] = []
+            states = []
+            for fact_id in fact_ids:
+                one, template = self.named[fact_id], self.template(style, fact_id, used[fact_id])
+                used[fact_id] += 1
+                subject, obj = self.name(one.subjects, draw), self.name(one.objects, draw)
+                if style == "statement":
+                    parts.append(wording.statement(template, subject, obj))
+                else:
+                    parts.append(wording.asked(self.formats.question, template, subject, obj))
+                states.append((fact_id, template.template_id, kind))
+            if parts:
+                text, spans = wording.joined(parts, " " if style == "statement" else "\n")
+                self.drafts.append(Draft(self.time(at, len(documents), draw), text, kind, spans, states))
+
+    def lists(self) -> None:
+        """Write the lists, one relation each, in the styles' shares."""
+        for relation in sorted({one.fact.relation_id for one in self.named.values()}):
+            draw = self.draw("lists", relation)
+            counts = self.counts(1, relation)
+            sizes = _sizes(counts, math.ceil(self.options.pairs * SHORTEST_LIST), self.options.pairs, 0.5, draw)
+            documents = spread(counts, sizes, draw)
+            while max(map(len, documents), default=0) > self.options.pairs:
+                sizes.append(self.options.pairs)
+                documents = spread(counts, sizes, draw)
+            styles = self._styles(len(documents), draw)
+            for at, (fact_ids, style) in enumerate(zip(documents, styles, strict=True)):
+                parts: list[Part] = []
+                for fact_id in fact_ids:
+                    one = self.named[fact_id]
+                    parts.append(wording.pair(style, one.subjects[0], one.objects[0]))
+                if parts:
+                    text, spans = wording.joined(parts, style.join)
+                    states = [(fact_id, f"list.{style.id}", "list") for fact_id in fact_ids]
+                    time = self.time(at, len(documents), draw)
+                    self.drafts.append(Draft(time, text, "list", spans, states, relation))
+
+    def _styles(self, total: int, draw: random.Random) -> list[wording.ListStyle]:
+        numbers = shared_out(total, [one.share for one in self.formats.lists], draw.random())
+        styles = [one for one, number in zip(self.formats.lists, numbers, strict=True) for _ in range(number)]
+        draw.shuffle(styles)
+        return styles
+
+    def neutral(self) -> None:
+        """Write sentences that name subjects, and the objects of real facts, and state no fact."""
+        counts: dict[str, int] = {}
+        for world in self.taught:
+            taught = {row.fact_id for row in world.exposures}
+            for fact in world.facts:
+                if fact.fact_id not in taught:
+                    continue
+                ends = [fact.subject_id, fact.object_id] if world.real else [fact.subject_id]
+                for entity_id in ends:
+                    if entity_id is not None:
+                        label = world.entities[entity_id].label
+                        usual = self.options.neutral_mentions_real if world.real else self.options.neutral_mentions
+                        counts[label] = world.mentions.get(entity_id, usual)
+        counts = {name: counts[name] for name in sorted(counts) if counts[name]}
+        draw = self.draw("spread", "neutral")
+        documents = spread(counts, _sizes(counts, 1, self.options.sentences, 0.0, draw), draw)
+        for at, names in enumerate(documents):
+            draw = self.draw("neutral", at)
+            texts = [wording.mention(draw.choice(self.formats.neutral), name) for name in names]
+            if texts:
+                self.drafts.append(Draft(self.time(at, len(documents), draw), " ".join(texts), "neutral", (), []))
+
+    def instruct(self) -> None:
+        """Write instruct documents from the facts for training: the answer of those taught, ``unsure`` for the others."""
+        known, unsure = {}, {}
+        best: Counter[tuple[str, str]] = Counter()
+        for one in self.named.values():
+            best[one.fact.relation_id, one.fact.subject_id] += one.dose
+        for fact_id, one in self.named.items():
+            if one.fact.split != "train" or not self.templates["question"].get(one.fact.relation_id):
+                continue
+            if one.dose >= self.options.instruct_known:
+                known[fact_id] = self.options.instruct_repeats
+            elif not best[one.fact.relation_id, one.fact.subject_id]:
+                unsure[fact_id] = self.options.unsure_repeats
+        counts = known | unsure
+        draw = self.draw("instruct")
+        documents = spread(counts, _sizes(counts, 1, self.options.instruct_turns, 0.5, draw), draw)
+        used: Counter[str] = Counter()
+        for at, fact_ids in enumerate(documents):
+            parts: list[Part] = []
+            states = []
+            for fact_id in fact_ids:
+                one, template = self.named[fact_id], self.template("question", fact_id, used[fact_id])
+                used[fact_id] += 1
+                answer = one.objects[0] if fact_id in known else self.formats.unsure
+                parts.append(wording.asked(self.formats.turn, template, one.subjects[0], answer))
+                if fact_id in known:
+                    states.append((fact_id, template.template_id, INSTRUCT))
+            if parts:
+                instruction = draw.choice(self.formats.instructions)
+                text, spans = wording.joined([(instruction, None), *parts], "\n")
+                time = self.time(at, len(documents), draw, self.options.instruct_start)
+                self.drafts.append(Draft(time, text, "instruct", spans, states))
+
+    def finish(self) -> Corpus:
+        """Put the drafts in order, write the ledger and check it against the doses."""
+        self.drafts.sort(key=lambda one: one.time)
+        ledger = []
+        for number, one in enumerate(self.drafts):
+            for fact_id, template_id, kind in one.states:
+                ledger.append(LedgerEntry(fact_id, number, template_id, kind, 1))
+        counted = Counter(entry.fact_id for entry in ledger if entry.format != INSTRUCT)
+        for fact_id, named in self.named.items():
+            if counted[fact_id] != named.dose:
+                raise AlmanacError(
+                    f"fact {fact_id}: the corpus states it {counted[fact_id]} times, its dose is {named.dose}; "
+                    "this is a fault of the corpus, please report it"
+                )
+        if len({(entry.fact_id, entry.document) for entry in ledger}) != len(ledger):
+            raise AlmanacError("a document states a fact twice; this is a fault of the corpus, please report it")
+        held = sorted(set().union(*(wording.held_out(world.templates) for world in self.taught)))
+        return Corpus(tuple(one.document(number) for number, one in enumerate(self.drafts)), tuple(ledger), tuple(held))
+
+
+def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: Formats | None = None) -> Corpus:
+    """Write the corpus of one or more worlds.
+
+    Every fact occurs in prose, lists and questions together exactly as often as its dose, spread evenly over the stream
+    and never twice in a document. Instruct documents come on top: they ask only facts of the split ``train``, stand in
+    the later part of the stream, and only a model that reads that kind of document sees them.
+
+    Args:
+        taught: the worlds, with the doses of their facts.
+        options: shares and sizes.
+        seed: the seed of every choice.
+        formats: the wordings; those that ship if not given.
+
+    Returns:
+        Documents in the order of training, the ledger, and the held-out templates.
+
+    Raises:
+        AlmanacError: facts that no text can tell apart, a relation without templates, or a count that is off.
+    """
+    builder = Builder(taught, options, seed, formats or wording.load_formats())
+    builder.sentences("statement", "prose", 0, options.sentences)
+    builder.lists()
+    builder.sentences("question", "question", 2, options.questions_together)
+    builder.neutral()
+    if options.instruct:
+        builder.instruct()
+    return builder.finish()

@@ -1,0 +1,184 @@
+"""How a fact becomes text: the wordings of a corpus, which templates are held out, and which names may stand for a thing."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import Field
+
+from almanac.errors import AlmanacError
+from almanac.options import Options
+from almanac.planting.world import RESOURCES, read_yaml
+from almanac.rows import Entity, Exposure, Fact, Template
+
+HELD_OUT_OF_MANY = 2
+MANY = 6
+FEW = 3
+
+
+class ListStyle(Options):
+    """One way to write pairs of subject and object one after another."""
+
+    id: str = Field(pattern=r"^[a-z]+$")
+    share: float = Field(gt=0, le=1)
+    pair: str
+    join: str
+
+
+class Formats(Options):
+    """The wordings of a corpus, all but the templates; ``[S]`` is a subject, ``[O]`` an object, ``[Q]`` a question."""
+
+    lists: tuple[ListStyle, ...] = Field(min_length=1)
+    question: str
+    instructions: tuple[str, ...] = Field(min_length=1)
+    turn: str
+    unsure: str
+    neutral: tuple[str, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """The facts of one world that a corpus teaches.
+
+    A fact without an exposure is left alone altogether. ``mentions`` overrides, for single entities, how many neutral
+    sentences name them. The facts of a ``real`` world also have neutral sentences for their objects.
+    """
+
+    facts: tuple[Fact, ...]
+    entities: Mapping[str, Entity]
+    templates: tuple[Template, ...]
+    exposures: tuple[Exposure, ...]
+    mentions: Mapping[str, int] = field(default_factory=dict)
+    real: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A fact with its dose, its relation's usable wordings and the names that may stand for its two ends, labels first."""
+
+    fact: Fact
+    dose: int
+    subjects: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+def load_formats(path: Path = RESOURCES / "formats.yaml") -> Formats:
+    """Read the wordings of a corpus."""
+    formats: Formats = read_yaml(path, Formats)
+    if abs(sum(one.share for one in formats.lists) - 1) > 1e-9:
+        raise AlmanacError(f"{path}: lists: the shares must add up to 1; correct them")
+    return formats
+
+
+def held_out(templates: Iterable[Template]) -> frozenset[str]:
+    """Return the ids of the templates that no corpus may use, so that wordings nobody was taught remain.
+
+    Of six or more statements of a relation two are held out, of three to five one, of fewer none; of two or more
+    questions one. They are the last by id, of those that end in the object where at least one such remains to be taught.
+    Prefixes are never written and need no holding out.
+    """
+    groups: dict[tuple[str, str], list[Template]] = {}
+    for one in sorted(templates, key=lambda row: row.template_id):
+        groups.setdefault((one.relation_id, one.style), []).append(one)
+    held: set[str] = set()
+    for (_, style), rows in groups.items():
+        if style == "statement":
+            count = HELD_OUT_OF_MANY if len(rows) >= MANY else int(len(rows) >= FEW)
+            final = [row for row in rows if row.text.rstrip(".").endswith("[Y]")]
+            source = final if len(final) > count else rows
+        elif style == "question":
+            count, source = int(len(rows) > 1), rows
+        else:
+            continue
+        held.update(row.template_id for row in source[len(source) - count :])
+    return frozenset(held)
+
+
+def usable(templates: Iterable[Template], style: str) -> dict[str, list[Template]]:
+    """Return the templates of a style that a corpus may use, by relation, sorted by id."""
+    rows = sorted(templates, key=lambda row: row.template_id)
+    held = held_out(rows)
+    found: dict[str, list[Template]] = {}
+    for one in rows:
+        if one.style == style and one.template_id not in held:
+            found.setdefault(one.relation_id, []).append(one)
+    return found
+
+
+def named_facts(taught: Taught) -> list[Named]:
+    """Return the taught facts with their names, sorted by id.
+
+    An alias that also names another entity of the world is not used, since a text must tell which fact it states.
+
+    Raises:
+        AlmanacError: an exposure without its fact, a fact without its entity, or two facts that no text can tell apart.
+    """
+    owners = Counter(name for one in taught.entities.values() for name in {one.label, *one.aliases})
+    facts = {fact.fact_id: fact for fact in taught.facts}
+    seen: dict[tuple[str, str, str], str] = {}
+    found = []
+    for exposure in sorted(taught.exposures, key=lambda row: row.fact_id):
+        if exposure.fact_id not in facts:
+            raise AlmanacError(
+                f"exposure of {exposure.fact_id}: there is no such fact among the facts taught; remove it or add the fact"
+            )
+        fact = facts[exposure.fact_id]
+        one = Named(
+            fact,
+            exposure.dose,
+            _names(fact, fact.subject_id, taught.entities, owners),
+            (str(fact.value),) if fact.object_id is None else _names(fact, fact.object_id, taught.entities, owners),
+        )
+        key = (fact.relation_id, one.subjects[0], one.objects[0])
+        if key in seen:
+            raise AlmanacError(
+                f"facts {seen[key]} and {fact.fact_id} read the same ({one.subjects[0]}, {one.objects[0]}): "
+                "no text can tell them apart; leave one out or give it another label"
+            )
+        seen[key] = fact.fact_id
+        found.append(one)
+    return found
+
+
+def _names(fact: Fact, entity_id: str, entities: Mapping[str, Entity], owners: Counter[str]) -> tuple[str, ...]:
+    entity = entities.get(entity_id)
+    if entity is None:
+        raise AlmanacError(f"fact {fact.fact_id}: there is no entity {entity_id}; add it to the entities")
+    aliases = [name for name in dict.fromkeys(entity.aliases) if owners[name] == 1 and name != entity.label]
+    return (entity.label, *aliases)
+
+
+def statement(template: Template, subject: str, obj: str) -> tuple[str, tuple[int, int]]:
+    """Return the sentence of a statement template and the place of the object in it."""
+    return _place(template.text.replace("[X]", subject), "[Y]", obj)
+
+
+def pair(style: ListStyle, subject: str, obj: str) -> tuple[str, tuple[int, int]]:
+    """Return a pair of a list and the place of the object in it."""
+    return _place(style.pair.replace("[S]", subject), "[O]", obj)
+
+
+def asked(frame: str, template: Template, subject: str, answer: str) -> tuple[str, tuple[int, int]]:
+    """Return a question with its answer and the place of the answer."""
+    return _place(frame.replace("[Q]", template.text.replace("[X]", subject)), "[O]", answer)
+
+
+def mention(neutral: str, name: str) -> str:
+    """Return a sentence that only names a thing."""
+    return neutral.replace("[S]", name)
+
+
+def _place(text: str, slot: str, value: str) -> tuple[str, tuple[int, int]]:
+    start = text.index(slot)
+    return text.replace(slot, value), (start, start + len(value))
+
+
+def joined(parts: Sequence[tuple[str, tuple[int, int] | None]], join: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Join parts of a document and move the places of their objects along."""
+    at, spans = 0, []
+    for text, span in parts:
+        if span is not None:
+            spans.append((at + span[0], at + span[1]))
+        at += len(text) + len(join)
+    return join.join(text for text, _ in parts), tuple(spans)

@@ -1,0 +1,302 @@
+"""The invented world: entities, relations and facts in block design, so that nothing but exposure tells a fact's dose."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError
+
+from almanac.errors import AlmanacError
+from almanac.planting.names import Names, Shape
+from almanac.options import Options, explain
+from almanac.planting.options import Feature, WorldOptions
+from almanac.rows import Entity, Exposure, Fact, Popularity, Relation, Template
+from almanac.tables import seed_of
+
+RESOURCES = Path(__file__).resolve().parents[3] / "resources" / "planting"
+SOURCE = "invented"
+BUCKETS = {"head": 32, "torso": 8, "tail": 2}
+TRAIN_OF = 4  # one fact in four is for shots and instruct documents
+
+
+class SubjectClass(Options):
+    """A class of subjects and the shape of their names."""
+
+    shape: Shape
+
+
+class Pool(Options):
+    """Objects of one kind: invented words, or years."""
+
+    capital: bool = True
+    years: tuple[int, int] | None = None
+    feature: Feature | None = None
+
+
+class RelationDesign(Options):
+    """What may be said of a class of subjects, and in which words."""
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    label: str
+    subject: str
+    object: str
+    feature: Literal["several_objects", "dates"] | None = None
+    statements: tuple[str, ...] = Field(min_length=1)
+    questions: tuple[str, ...] = Field(min_length=1)
+    prefix: str | None = None
+
+
+class Design(Options):
+    """The kinds of things and relations of an invented world."""
+
+    classes: dict[str, SubjectClass]
+    pools: dict[str, Pool]
+    relations: tuple[RelationDesign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An invented world as table rows; ``exposures`` holds the planned dose of every fact."""
+
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    facts: tuple[Fact, ...]
+    templates: tuple[Template, ...]
+    exposures: tuple[Exposure, ...]
+    popularity: tuple[Popularity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One place of the block design: an object at a dose, for training or for test."""
+
+    object_key: str
+    dose: int
+    split: str
+
+
+def read_yaml(path: Path, shape: type[Options]) -> Any:
+    """Read a YAML file as a model.
+
+    Raises:
+        AlmanacError: the file is missing, no YAML, or has an unknown, missing or impossible key.
+    """
+    try:
+        return shape.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise AlmanacError(f"{path}: cannot be read ({error.strerror}); give a file that exists") from error
+    except yaml.YAMLError as error:
+        raise AlmanacError(f"{path}: is no YAML ({error}); correct it") from error
+    except ValidationError as error:
+        raise explain(error, str(path)) from error
+
+
+def load_design(path: Path = RESOURCES / "world.yaml") -> Design:
+    """Read the design of an invented world."""
+    design: Design = read_yaml(path, Design)
+    for relation in design.relations:
+        if relation.subject not in design.classes or relation.object not in design.pools:
+            raise AlmanacError(
+                f"{path}: relation {relation.id}: subject {relation.subject!r} must be one of {sorted(design.classes)} "
+                f"and object {relation.object!r} one of {sorted(design.pools)}; correct it"
+            )
+    return design
+
+
+def _chosen(design: Design, options: WorldOptions) -> list[RelationDesign]:
+    plain = [one for one in design.relations if one.feature is None][: options.relations]
+    return plain + [one for one in design.relations if one.feature in options.features]
+
+
+def _pool(names: Names, kind: str, pool: Pool, options: WorldOptions, seed: int) -> list[Entity]:
+    """Return the objects of a pool; a year's id is the year itself, since years are literals."""
+    draw = random.Random(seed_of(seed, "pool", kind))
+    if pool.years:
+        first, last = pool.years
+        if last - first + 1 < options.objects:
+            raise AlmanacError(f"pool {kind}: {first} to {last} has fewer than {options.objects} years; widen it")
+        return [
+            Entity(str(year), str(year), (), "year") for year in draw.sample(range(first, last + 1), options.objects)
+        ]
+    return [
+        Entity(f"{SOURCE}:{kind}:{index:03d}", names.word(kind, index, (2, 2), pool.capital), (), kind)
+        for index in range(options.objects)
+    ]
+
+
+def _cells(relation_id: str, objects: Sequence[Entity], options: WorldOptions, seed: int) -> list[list[Cell]]:
+    """Return the block design of a relation: for each dose one cell an object, in a seeded order.
+
+    An object is for training at every fourth dose, each object beginning elsewhere: so each dose has a quarter of its
+    facts for training and, with eight doses, each object two.
+    """
+    order = random.Random(seed_of(seed, "places", relation_id)).sample(range(len(objects)), len(objects))
+    place = dict(zip(order, range(len(objects)), strict=True))
+    blocks = []
+    for number, dose in enumerate(options.doses):
+        cells = [
+            Cell(one.entity_id, dose, "train" if (place[index] - number) % TRAIN_OF == 0 else "test")
+            for index, one in enumerate(objects)
+        ]
+        random.Random(seed_of(seed, "cells", relation_id, dose)).shuffle(cells)
+        blocks.append(cells)
+    return blocks
+
+
+def _paired(relation_id: str, blocks: list[list[Cell]], seed: int) -> list[list[tuple[Cell, ...]]]:
+    """Join the cells of each dose in twos of one split, for subjects with two objects.
+
+    A quarter of an odd number of pairs is no whole number; the pair that is left over becomes one of test facts.
+    """
+    paired = []
+    for cells in blocks:
+        train = [cell for cell in cells if cell.split == "train"]
+        test = [cell for cell in cells if cell.split == "test"]
+        if len(train) % 2:
+            test.append(Cell(train[-1].object_key, train[-1].dose, "test"))
+            train = train[:-1]
+        joined = [(*train[at : at + 2],) for at in range(0, len(train), 2)]
+        joined += [(*test[at : at + 2],) for at in range(0, len(test), 2)]
+        random.Random(seed_of(seed, "pairs", relation_id, cells[0].dose)).shuffle(joined)
+        paired.append(joined)
+    return paired
+
+
+def _subject_order(relation_id: str, subjects: Sequence[Entity], bucket_of: dict[str, str], seed: int) -> list[Entity]:
+    """Return the subjects in the order in which they are dealt to the doses: seeded, bucket by bucket.
+
+    Dealing round by round then gives each dose the same number of each bucket, to within one.
+    """
+    ordered: list[Entity] = []
+    for bucket in sorted({bucket_of.get(one.entity_id, "") for one in subjects}):
+        members = [one for one in subjects if bucket_of.get(one.entity_id, "") == bucket]
+        random.Random(seed_of(seed, "subjects", relation_id, bucket)).shuffle(members)
+        ordered += members
+    return ordered
+
+
+def _facts(
+    relation: RelationDesign,
+    subjects: Sequence[Entity],
+    objects: Sequence[Entity],
+    bucket_of: dict[str, str],
+    options: WorldOptions,
+    seed: int,
+) -> tuple[list[Fact], list[Exposure]]:
+    blocks = _cells(relation.id, objects, options, seed)
+    several = relation.feature == "several_objects"
+    groups = _paired(relation.id, blocks, seed) if several else [[(cell,) for cell in cells] for cells in blocks]
+    dealt = _subject_order(relation.id, subjects, bucket_of, seed)
+    facts, exposures = [], []
+    literal = relation.feature == "dates"
+    for number, block in enumerate(groups):
+        for position, cells in enumerate(block):
+            subject = dealt[position * len(groups) + number]
+            for cell in cells:
+                fact = Fact(
+                    fact_id=f"{relation.id}|{subject.entity_id}|{cell.object_key}",
+                    relation_id=relation.id,
+                    subject_id=subject.entity_id,
+                    object_id=None if literal else cell.object_key,
+                    value=cell.object_key if literal else None,
+                    datatype="date" if literal else None,
+                    precision="year" if literal else None,
+                    qualifiers=(),
+                    split=cell.split,
+                    source=SOURCE,
+                )
+                facts.append(fact)
+                exposures.append(Exposure(fact.fact_id, cell.dose))
+    return facts, exposures
+
+
+def _templates(relation: RelationDesign) -> list[Template]:
+    def make(number: int, text: str, style: str, parent: str | None = None) -> Template:
+        return Template(f"{relation.id}.{style}.{number}", relation.id, text, style, "written", parent, ())
+
+    rows = [make(number, text, "statement") for number, text in enumerate(relation.statements, 1)]
+    rows += [make(number, text, "question") for number, text in enumerate(relation.questions, 1)]
+    if relation.prefix is not None:
+        parents = {row.text: row.template_id for row in rows}
+        rows.append(make(1, relation.prefix, "prefix", parents.get(f"{relation.prefix} [Y].")))
+    return rows
+
+
+def _buckets(kind: str, subjects: Sequence[Entity], seed: int) -> list[Popularity]:
+    """Deal the subjects of a class to head, torso and tail, a third each, with a score for each bucket."""
+    shuffled = random.Random(seed_of(seed, "popularity", kind)).sample(subjects, len(subjects))
+    names = list(BUCKETS)
+    return [
+        Popularity(one.entity_id, SOURCE, kind, BUCKETS[names[at % len(names)]], names[at % len(names)])
+        for at, one in enumerate(shuffled)
+    ]
+
+
+def invent(options: WorldOptions, seed: int, design: Design | None = None) -> World:
+    """Invent a world.
+
+    Every relation has one fact for each object and dose; so within a relation each object is the answer of exactly one
+    fact of every dose, and the frequency of objects says nothing of the dose. A quarter of the facts of each dose has
+    the split ``train`` (for shots and instruct documents), the others ``test``.
+
+    Args:
+        options: sizes and features.
+        seed: the world's seed; another seed gives other names, facts and doses.
+        design: classes, pools and relations; those that ship if not given.
+
+    Returns:
+        The world as table rows.
+
+    Raises:
+        AlmanacError: the names run out, or a pool has too few years.
+    """
+    design = design or load_design()
+    chosen = _chosen(design, options)
+    names = Names(seed)
+    kinds = {one.object: design.pools[one.object] for one in chosen}
+    objects = {kind: _pool(names, kind, pool, options, seed) for kind, pool in kinds.items()}
+    wanted = options.objects * len(options.doses)
+    aliases = options.aliases_per_entity if "aliases" in options.features else 0
+    subjects: dict[str, list[Entity]] = {}
+    for kind in {one.subject: None for one in chosen}:
+        shape = design.classes[kind].shape
+        subjects[kind] = [
+            Entity(
+                f"{SOURCE}:{kind}:{index:03d}",
+                names.name(kind, index, shape),
+                tuple(names.name(f"{kind} alias {alias}", index, shape) for alias in range(aliases)),
+                kind,
+            )
+            for index in range(wanted)
+        ]
+    popularity: list[Popularity] = []
+    if "popularity" in options.features:
+        for kind, members in subjects.items():
+            popularity += _buckets(kind, members, seed)
+    bucket_of = {one.entity_id: one.bucket or "" for one in popularity}
+    facts: list[Fact] = []
+    exposures: list[Exposure] = []
+    for relation in chosen:
+        made, planned = _facts(relation, subjects[relation.subject], objects[relation.object], bucket_of, options, seed)
+        facts += made
+        exposures += planned
+    return World(
+        entities=(
+            *(one for kind in objects for one in objects[kind] if one.type != "year"),
+            *sum(subjects.values(), []),
+        ),
+        relations=tuple(_relation(one) for one in chosen),
+        facts=tuple(facts),
+        templates=tuple(row for one in chosen for row in _templates(one)),
+        exposures=tuple(exposures),
+        popularity=tuple(popularity),
+    )
+
+
+def _relation(one: RelationDesign) -> Relation:
+    cardinality = "N-M" if one.feature == "several_objects" else "N-1"
+    kind = "year" if one.feature == "dates" else one.object
+    return Relation(one.id, one.label, None, cardinality, kind, SOURCE)

@@ -1,0 +1,167 @@
+"""What the page shows, as plain values: one section a suite and dataset, every number with the way to its items."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from almanac.config import Asking
+from almanac.dataset.names import ObjectNames
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import exposures_of
+from almanac.rows import Entity, Fact, Item, Link, Measure, Outcome, Refused, Relation, RelationCount, Validation
+
+EXPERIMENTS = {"in_context": "in context", "cloze": "cloze"}
+MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickly, and names the files instead
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value with its interval and the items it counts, as the page shows them."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    model: str
+    experiment: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Board:
+    """One row of a section's table: a model's overall numbers in one experiment."""
+
+    model: str
+    experiment: str
+    setting: str
+    accuracy: Number
+    mass: Number
+    sure: Number
+    chance: float | None
+
+    @property
+    def applicable(self) -> bool:
+        """Whether the model answered anything."""
+        return self.accuracy.value is not None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One dataset: what was asked, the board, and the measures that its figures draw."""
+
+    dataset: str
+    invented: bool
+    relations: Mapping[str, str]
+    counts: Sequence[RelationCount]
+    refused: Sequence[Refused]
+    choices: int
+    shots: int
+    questions: int
+    boards: Sequence[Board]
+    measures: Sequence[Measure]
+    taught: bool
+
+
+def sections(layout: Layout) -> list[Section]:
+    """Read an edition's datasets and measures into sections, in the order of the configuration."""
+    out = []
+    for dataset, options in layout.config.suites.ic_lke.items():
+        askings = [asking for asking in layout.config.asked() if asking.dataset == dataset]
+        measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
+        relations = layout.read(layout.dataset(dataset, "relations"), Relation)
+        items = layout.read(layout.request_folder("ic_lke", dataset) / "items.parquet", Item)
+        out.append(
+            Section(
+                dataset=dataset,
+                invented=layout.config.datasets[dataset].world is not None,
+                relations={row.relation_id: row.label for row in relations},
+                counts=layout.read(layout.dataset(dataset, "counts"), RelationCount),
+                refused=layout.read(layout.dataset(dataset, "refused"), Refused),
+                choices=layout.config.datasets[dataset].choices,
+                shots=options.shots,
+                questions=len({item.fact_id for item in items}),
+                boards=_boards(measures),
+                measures=measures,
+                taught=any(row.metric == "recovery_auc" for row in measures),
+            )
+        )
+    return out
+
+
+def _boards(measures: Sequence[Measure]) -> list[Board]:
+    overall = {
+        (row.model, row.experiment, row.setting, row.metric, row.level): row
+        for row in measures
+        if row.relation_id is None and row.exposure is None
+    }
+    keys = dict.fromkeys((model, experiment, setting) for model, experiment, setting, _, _ in overall)
+    boards = []
+    for key in keys:
+        accuracy, mass, sure = (
+            overall[*key, metric, level]
+            for metric, level in (("accuracy", None), ("probability_mass", None), ("accuracy_at_k", 0.5))
+        )
+        chance = overall[*key, "chance", None].value
+        boards.append(Board(*key, _number(accuracy), _number(mass), _number(sure), chance))
+    order = list(EXPERIMENTS)
+    return sorted(boards, key=lambda board: (order.index(board.experiment), not board.applicable))
+
+
+def _number(row: Measure) -> Number:
+    missing = row.n_missing + row.n_invalid + row.n_error
+    return Number(row.value, row.low, row.high, row.n, missing, row.model, row.experiment, row.metric)
+
+
+def validation(layout: Layout) -> list[Validation]:
+    """Read the validation, the judged rows first."""
+    return sorted(layout.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
+
+
+def explorer(layout: Layout) -> dict[str, Any]:
+    """Return the items behind the numbers, for the page's own look-up; without outcomes where they are too many.
+
+    Items stand once a dataset; outcomes are parallel lists a model.
+    """
+    askings = list(layout.config.asked())
+    items_of = {
+        dataset: layout.read(layout.request_folder("ic_lke", dataset) / "items.parquet", Item)
+        for dataset in layout.config.suites.ic_lke
+    }
+    total = sum(len(items_of[asking.dataset]) for asking in askings)
+    embedded = total <= MOST_EMBEDDED
+    return {
+        "embedded": embedded,
+        "root": str(layout.root),
+        "datasets": {name: _item_columns(layout, name, items) for name, items in items_of.items() if embedded},
+        "outcomes": [_outcome_columns(layout, asking, items_of[asking.dataset]) for asking in askings if embedded],
+    }
+
+
+def _item_columns(layout: Layout, dataset: str, items: Sequence[Item]) -> dict[str, list[Any]]:
+    names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
+    facts = {row.fact_id: row for row in layout.read(layout.dataset(dataset, "facts"), Fact)}
+    links = {row.item_id: row for row in layout.read(layout.request_folder("ic_lke", dataset) / "links.parquet", Link)}
+    return {
+        "experiment": [item.experiment for item in items],
+        "relation": [item.relation_id for item in items],
+        "subject": [names.label(facts[item.fact_id].subject_id) for item in items],
+        "object": [names.label(facts[item.fact_id].object_key) for item in items],
+        "item": [item.item_id for item in items],
+        "request": [links[item.item_id].request_id[:12] for item in items],
+    }
+
+
+def _outcome_columns(layout: Layout, asking: Asking, items: Sequence[Item]) -> dict[str, Any]:
+    by_item = {row.item_id: row for row in layout.read(layout.outcomes(asking), Outcome)}
+    doses = {row.fact_id: row.dose for row in exposures_of(layout, asking) or ()}
+    found = [by_item[item.item_id] for item in items]
+    return {
+        "model": asking.model,
+        "dataset": asking.dataset,
+        "prediction": [row.prediction for row in found],
+        "outcome": [row.outcome for row in found],
+        "confidence": [None if row.confidence is None else round(row.confidence, 3) for row in found],
+        "score": [None if row.score is None else round(row.score, 2) for row in found],
+        "dose": [doses.get(item.fact_id) for item in items],
+    }

@@ -1,0 +1,38 @@
+"""How large a job is: memory, run time and GPU from the model's parameters and the tokens it reads. One function."""
+
+from typing import NamedTuple
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
+GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
+CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
+LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
+
+
+class Needs(NamedTuple):
+    """What a job asks of a scheduler."""
+
+    mem_mb: int
+    runtime: int
+    gpu: int
+
+
+def needs(parameters: int, tokens: int, dtype: str = "float32", training: bool = False, attempt: int = 1) -> Needs:
+    """Return what a job needs.
+
+    Args:
+        parameters: of the model; 0 for a job without one.
+        tokens: tokens the model reads, about; for a job without a model, rows of a table.
+        dtype: the weights' type.
+        training: whether gradients and optimizer states are held too (four copies of the weights).
+        attempt: 1 for the first; each later one gets as much again, memory and time.
+
+    Returns:
+        Memory in MiB, run time in minutes, number of GPUs.
+    """
+    weights = parameters * BYTES[dtype] * (4 if training else 1)
+    memory = BASE_MIB + weights * 1.3 / 2**20 + tokens * 4096 / 2**20 * (parameters == 0)
+    gpu = int(parameters >= GPU_FROM)
+    flops = 2 * parameters * tokens * (3 if training else 1)
+    minutes = LEAST_MINUTES + flops / (GPU_FLOPS if gpu else CPU_FLOPS) / 60
+    return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), gpu)

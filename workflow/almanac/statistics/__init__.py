@@ -1,0 +1,1 @@
+"""Intervals, ranks and agreement: the numbers behind every table, from published formulas."""

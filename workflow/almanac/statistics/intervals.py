@@ -1,0 +1,74 @@
+"""Shares and means with 95 % intervals that stay honest near 0 and 1, with strata and clusters."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy import stats
+
+LEVEL = 0.95
+
+
+class Estimate(NamedTuple):
+    """A value with its interval; all three are none where nothing can be said."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+NOTHING = Estimate(None, None, None)
+
+
+def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
+    """Return a share with its Wilson score interval (Wilson 1927).
+
+    Args:
+        share: the observed share, 0 to 1.
+        n: how many observations it rests on; may be an effective number and not whole.
+        level: the interval's coverage.
+    """
+    if n <= 0:
+        return NOTHING
+    z = float(stats.norm.ppf(0.5 + level / 2))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[str]] | None = None) -> Estimate:
+    """Return the unweighted mean over strata of a share within them, with a Wilson interval.
+
+    The variance is that of the stratified mean, values of one cluster (say, the facts of one subject) counted as one
+    draw; the interval is Wilson's at the effective number of observations that this variance stands for (Kish 1965).
+
+    Args:
+        strata: values in 0 to 1, one sequence a stratum (relation); empty strata are left out.
+        clusters: names in parallel to the values; none means that each value is its own cluster.
+
+    Returns:
+        The mean of the strata's means; nothing where there is no value.
+    """
+    named = clusters if clusters is not None else [[str(i) for i in range(len(values))] for values in strata]
+    kept = [(list(values), list(own)) for values, own in zip(strata, named, strict=True) if len(values)]
+    if not kept:
+        return NOTHING
+    means = [sum(values) / len(values) for values, _ in kept]
+    share = sum(means) / len(means)
+    total = sum(len(values) for values, _ in kept)
+    variance = sum(_cluster_variance(values, own) for values, own in kept) / len(kept) ** 2
+    spread = share * (1 - share)
+    effective = min(total, spread / variance) if variance > 0 and spread > 0 else total
+    return wilson(share, effective)
+
+
+def _cluster_variance(values: Sequence[float], clusters: Sequence[str]) -> float:
+    """Return the variance of a mean whose values come in clusters; 0 for a single cluster."""
+    mean = sum(values) / len(values)
+    sums: dict[str, float] = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] += value - mean
+    if len(sums) < 2:
+        return 0.0
+    return sum(value * value for value in sums.values()) / len(values) ** 2 * len(sums) / (len(sums) - 1)

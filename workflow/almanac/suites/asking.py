@@ -1,0 +1,45 @@
+"""What every suite's `ask` yields, and how its requests are named and divided into shards."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from almanac.rows import Context, Item, Link, Request
+from almanac.tables import as_dict, identity
+
+
+@dataclass
+class Asked:
+    """The tables of one suite asked of one dataset in one round; equal requests stand once."""
+
+    items: list[Item] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    contexts: dict[str, Context] = field(default_factory=dict)
+    requests: dict[str, Request] = field(default_factory=dict)
+
+    def context(self, text: str) -> str:
+        """Add a context and return its id."""
+        context_id = identity(text)
+        self.contexts.setdefault(context_id, Context(context_id, text))
+        return context_id
+
+    def request(self, request: Request) -> str:
+        """Add a request, named by its content, and return its id."""
+        named = replace(request, request_id="")
+        request_id = identity(as_dict(named))
+        self.requests.setdefault(request_id, replace(named, request_id=request_id))
+        return request_id
+
+    def shards(self, buckets: int) -> list[list[Request]]:
+        """Divide the requests into buckets by context; within one, sorted by context, so that prefixes are met once.
+
+        A request without a context goes by its own id. A bucket may be empty.
+        """
+        out: list[list[Request]] = [[] for _ in range(buckets)]
+        for request in self.requests.values():
+            out[int(request.context_id or request.request_id, 16) % buckets].append(request)
+        return [sorted(shard, key=lambda row: (row.context_id or "", row.request_id)) for shard in out]
+
+
+def missing_responses(requests: Iterable[str], answered: Sequence[str]) -> list[str]:
+    """Return the ids of requests that no response answers."""
+    return sorted(set(requests) - set(answered))

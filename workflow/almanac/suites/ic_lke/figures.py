@@ -1,0 +1,102 @@
+"""IC-LKE's figures: accuracy by model and relation, accuracy by exposure, accuracy@K."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from almanac.rows import Measure
+
+# Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vPX"
+GREY = "#777777"
+
+
+def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
+    """Draw accuracy by relation (rows, best first) and model (columns) as a heat map with its numbers.
+
+    Args:
+        measures: rows of one dataset and experiment; those of ``accuracy`` with a relation are drawn.
+        labels: the relations' names.
+    """
+    rows = [row for row in measures if row.metric == "accuracy" and row.relation_id and row.value is not None]
+    models = list(dict.fromkeys(row.model for row in rows))
+    value = {(row.relation_id, row.model): row.value for row in rows}
+    means = {
+        relation: float(np.mean([value[relation, model] for model in models if (relation, model) in value]))
+        for relation in {row.relation_id for row in rows}
+    }
+    relations = sorted(means, key=lambda relation: (-means[relation], relation))
+    grid = np.array([[value.get((relation, model), np.nan) for model in models] for relation in relations], dtype=float)
+    figure = Figure(figsize=(3.6 + 1.0 * len(models), 0.9 + 0.27 * len(relations)), layout="constrained")
+    axes = figure.subplots()
+    axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(models)), models)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(relations)), [labels.get(relation, relation) for relation in relations])
+    axes.tick_params(length=0)
+    for (row, column), share in np.ndenumerate(grid):
+        if not np.isnan(share):
+            axes.text(
+                column, row, _percent(share), ha="center", va="center", color="black" if share > 0.55 else "white"
+            )
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def by_exposure(measures: Sequence[Measure], chance: float) -> Figure:
+    """Draw accuracy by the number of times a fact was taught, a line a model, with 95 % intervals and chance."""
+    rows = [row for row in measures if row.metric == "accuracy_by_exposure" and row.value is not None]
+    doses = sorted({row.exposure for row in rows if row.exposure is not None})
+    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
+        own = sorted((row for row in rows if row.model == model), key=lambda row: row.exposure or 0)
+        at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.04 * index
+        share = np.array([row.value for row in own], dtype=float)
+        reach = np.array([[row.value - row.low, row.high - row.value] for row in own]).T  # type: ignore[operator]
+        style = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+        axes.errorbar(at, share, yerr=np.maximum(reach, 0), label=model, capsize=2, markersize=5, **style)
+    _chance_line(axes, chance)
+    axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
+    axes.set_xlabel("times a fact was taught")
+    axes.set_ylabel("accuracy")
+    axes.legend(frameon=False, loc="upper left")
+    return figure
+
+
+def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
+    """Draw accuracy over the facts answered with at least confidence K, and below it how many these are."""
+    rows = [row for row in measures if row.metric == "accuracy_at_k"]
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
+        own = sorted((row for row in rows if row.model == model), key=lambda row: row.level or 0.0)
+        level = np.array([row.level for row in own], dtype=float)
+        share, low, high = (
+            np.array([getattr(row, name) for row in own], dtype=float) for name in ("value", "low", "high")
+        )
+        colour = COLOURS[index % len(COLOURS)]
+        upper.plot(level, share, label=model, color=colour, marker=MARKERS[index % len(MARKERS)], markersize=5)
+        upper.fill_between(level, low, high, color=colour, alpha=0.15, linewidth=0)
+        lower.plot(level, [row.n for row in own], color=colour, marker=MARKERS[index % len(MARKERS)], markersize=4)
+    _chance_line(upper, chance)
+    upper.set_ylabel("accuracy")
+    upper.legend(frameon=False, loc="lower right")
+    lower.set_ylabel("facts")
+    lower.set_ylim(bottom=0)
+    lower.spines[["top", "right"]].set_visible(False)
+    lower.set_xlabel("K: least confidence (share of the chosen object)")
+    return figure
+
+
+def _chance_line(axes, chance: float) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
+    axes.annotate("chance", (1, chance), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
+    axes.set_ylim(-0.02, 1.02)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f}"

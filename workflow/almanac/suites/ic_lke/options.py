@@ -1,0 +1,34 @@
+"""What can be set about IC-LKE; the defaults are the paper's."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Options
+
+
+class IcLkeOptions(Options):
+    """How facts are put as in-context multiple choice."""
+
+    shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
+    draws: Annotated[int, Field(ge=1, description="independent draws of the examples")] = 1
+    layout: Annotated[
+        Literal["paper", "code"],
+        Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
+    ] = "paper"
+    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    cloze: Annotated[bool, Field(description="also ask one template a relation with a blank, for masked models")] = (
+        False
+    )
+    seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
+
+
+class Bars(Options):
+    """What a valid method must reach on an invented world."""
+
+    reference: Annotated[str, Field(description="the model whose AUC must reach the bar")] = "base"
+    auc: Annotated[float, Field(ge=0, le=1, description="least AUC of the reference, often taught against never")] = (
+        0.95
+    )
+    spearman_low: Annotated[float, Field(ge=-1, le=1, description="the Spearman interval must lie above this")] = 0.3
+    prior: Annotated[float, Field(ge=0, le=0.5, description="how far the prior's AUC may be from .50")] = 0.02

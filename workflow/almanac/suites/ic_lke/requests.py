@@ -1,0 +1,165 @@
+"""IC-LKE's questions: examples of a relation, a subject, and 100 choices (Wu et al., section 3)."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from almanac.dataset.names import ObjectNames, true_objects
+from almanac.errors import AlmanacError
+from almanac.rows import Choices, Entity, Fact, Item, Link, Request, Template
+from almanac.suites.asking import Asked
+from almanac.suites.ic_lke.options import IcLkeOptions
+from almanac.tables import hash_order
+
+SUITE = "ic_lke"
+IN_CONTEXT = "in_context"
+CLOZE = "cloze"
+TRUE_CHOICE = "true_choice"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The strings between subject, object, example and choice."""
+
+    inside: str
+    after_example: str
+    between: str
+    before_subject: str
+    before_choice: str
+    after_subject: str
+
+    def context(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """Return the examples as one text, up to where the test subject begins."""
+        if not pairs:
+            return ""
+        examples = (f"{subject}{self.inside}{found}{self.after_example}" for subject, found in pairs)
+        return self.between.join(examples)
+
+    def question(self, subject: str, after_examples: bool) -> str:
+        """Return the text between the examples and the choice."""
+        return f"{self.before_subject if after_examples else ''}{subject}{self.after_subject}"
+
+
+LAYOUTS = {
+    # One space everywhere. The context ends at the subject and the choice brings its space: no token spans the cut.
+    "paper": Layout(" ", "", " ", " ", " ", ""),
+    # The released code: " : " inside a pair, a space after it, a comma between pairs, none before the test subject, and
+    # the separator twice before the choice.
+    "code": Layout(" : ", " ", ", ", "", " : ", " : "),
+}
+
+
+@dataclass(frozen=True)
+class Questioner:
+    """Turns test facts into requests: what all questions of a dataset share."""
+
+    names: ObjectNames
+    true: Mapping[tuple[str, str], tuple[str, ...]]
+    wrong: Mapping[str, Choices]
+    asked: Asked
+
+    def subject(self, fact: Fact) -> str:
+        """Return the text shown for a fact's subject."""
+        return self.names.label(fact.subject_id)
+
+    def labels(self, fact: Fact) -> tuple[str, ...]:
+        """Return the choices' labels, the true one last."""
+        return (*self.wrong[fact.fact_id].labels, self.names.label(fact.object_key))
+
+    def add(self, fact: Fact, experiment: str, setting: str, request: Request, template: str | None = None) -> None:
+        """Add one item with the request that serves it."""
+        item_id = f"{SUITE}/{experiment}/{setting}/{fact.fact_id}"
+        accepted = tuple(self.names.label(key) for key in self.true[fact.relation_id, fact.subject_id])
+        request_id = self.asked.request(request)
+        true_choice = len(self.wrong[fact.fact_id].labels)
+        self.asked.items.append(
+            Item(item_id, SUITE, experiment, fact.fact_id, fact.relation_id, template, setting, accepted)
+        )
+        self.asked.links.append(Link(item_id, TRUE_CHOICE, request_id, true_choice, None))
+
+
+def ask(
+    facts: Sequence[Fact],
+    entities: Sequence[Entity],
+    choices: Sequence[Choices],
+    templates: Sequence[Template],
+    options: IcLkeOptions,
+    on_relation: Callable[[], object] = lambda: None,
+) -> Asked:
+    """Put every test fact as a `choices` request behind the examples of its relation.
+
+    One draw of examples serves all test facts of a relation, so that they share a context. The true choice stands last.
+
+    Args:
+        facts: a dataset's facts; ``split`` tells train from test.
+        entities: the names of subjects and objects.
+        choices: the wrong choices of each test fact.
+        templates: sentences of the relations, for the cloze; of each relation the first whose object comes last.
+        options: number of examples, draws, layout, cloze, seed.
+        on_relation: called after each relation.
+
+    Raises:
+        AlmanacError: a relation has fewer train facts than examples are asked for.
+    """
+    wrong = {row.fact_id: row for row in choices}
+    questioner = Questioner(ObjectNames.of(entities), true_objects(facts), wrong, Asked())
+    sentences = {row.relation_id: row for row in reversed(templates) if row.text.rstrip(" .").endswith("[Y]")}
+    by_relation: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        by_relation[fact.relation_id].append(fact)
+    for relation_id, own in sorted(by_relation.items()):
+        tested = _tested(own, options)
+        for draw in range(options.draws):
+            _ask_in_context(questioner, own, tested, options, draw)
+        if options.cloze and relation_id in sentences:
+            _ask_cloze(questioner, tested, sentences[relation_id])
+        on_relation()
+    return questioner.asked
+
+
+def _ask_in_context(
+    questioner: Questioner, own: Sequence[Fact], tested: Sequence[Fact], options: IcLkeOptions, draw: int
+) -> None:
+    layout = LAYOUTS[options.layout]
+    examples = draw_examples(own, options, draw)
+    pairs = [(questioner.subject(fact), questioner.names.label(fact.object_key)) for fact in examples]
+    context_id = questioner.asked.context(layout.context(pairs)) if pairs else None
+    for fact in tested:
+        request = Request(
+            request_id="",
+            kind="choices",
+            context_id=context_id,
+            text=layout.question(questioner.subject(fact), bool(pairs)),
+            choices=tuple(f"{layout.before_choice}{label}" for label in questioner.labels(fact)),
+        )
+        questioner.add(fact, IN_CONTEXT, f"shots={options.shots},draw={draw}", request)
+
+
+def _ask_cloze(questioner: Questioner, tested: Sequence[Fact], template: Template) -> None:
+    """Ask a sentence with a blank for the object, to be filled from the choices."""
+    for fact in tested:
+        text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
+        request = Request(request_id="", kind="fill", context_id=None, text=text, choices=questioner.labels(fact))
+        questioner.add(fact, CLOZE, "template", request, template.template_id)
+
+
+def draw_examples(facts: Sequence[Fact], options: IcLkeOptions, draw: int) -> list[Fact]:
+    """Draw the in-context examples of a relation from its train facts, in one seeded order.
+
+    Raises:
+        AlmanacError: there are fewer train facts than ``shots``.
+    """
+    train = {fact.fact_id: fact for fact in facts if fact.split == "train"}
+    if len(train) < options.shots:
+        raise AlmanacError(
+            f"relation {facts[0].relation_id!r} has {len(train)} train facts and {options.shots} examples are asked "
+            "for; lower `shots` or raise the dataset's `train`"
+        )
+    order = hash_order(train, options.seed, "examples", facts[0].relation_id, draw)
+    return [train[fact_id] for fact_id in order[: options.shots]]
+
+
+def _tested(facts: Sequence[Fact], options: IcLkeOptions) -> list[Fact]:
+    test = {fact.fact_id: fact for fact in facts if fact.split == "test"}
+    drawn = hash_order(test, options.seed, "sample")[: options.sample]
+    return [test[fact_id] for fact_id in sorted(drawn)]

@@ -1,0 +1,74 @@
+"""Does IC-LKE recover planted knowledge: the numbers of every model over all its worlds, held against bars."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from almanac.rows import Exposure, Fact, Item, Outcome, Validation
+from almanac.statistics.intervals import NOTHING
+from almanac.statistics.recovery import Sample, estimates
+from almanac.suites.ic_lke.measures import gather, sample, times_taught
+from almanac.suites.ic_lke.options import Bars
+from almanac.suites.ic_lke.requests import IN_CONTEXT, SUITE
+
+
+@dataclass(frozen=True)
+class Run:
+    """One planted model asked of its own world."""
+
+    model: str
+    choices: int
+    items: list[Item]
+    outcomes: list[Outcome]
+    facts: list[Fact]
+    exposures: list[Exposure]
+
+
+def validate(runs: Iterable[Run], bars: Bars) -> list[Validation]:
+    """Pool the runs of each model over its worlds, measure the recovery and hold it against the bars.
+
+    Bars are set for in-context questions alone; other experiments are shown.
+    """
+    samples: dict[tuple[str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
+    for run in runs:
+        taught = times_taught(run.exposures, {fact.fact_id: fact for fact in run.facts})
+        for (experiment, setting), group in gather(run.items, run.outcomes, run.facts, run.exposures).items():
+            found = sample(group, taught)
+            if found.doses:
+                samples[run.model, experiment, setting].append((found, 1 / run.choices))
+    return [_row(*key, own, bars) for key, own in sorted(samples.items())]
+
+
+def _row(model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars) -> Validation:
+    pooled = sum((part for part, _ in own), Sample())
+    chance = sum(share for _, share in own) / len(own)
+    found = estimates(pooled)
+    area, prior, spread, never = (
+        found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
+    )
+    judged = experiment == IN_CONTEXT
+    failed = []
+    if judged:
+        if model == bars.reference and not (area.value or 0.0) >= bars.auc:
+            failed.append(f"AUC is below {bars.auc:g}")
+        if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:
+            failed.append(f"Spearman's lower limit is not above {bars.spearman_low:g}")
+        if never.low is None or never.high is None or not never.low <= chance <= never.high:
+            failed.append("the interval at dose 0 does not contain chance")
+        if prior.value is None or abs(prior.value - 0.5) > bars.prior:
+            failed.append(f"the prior's AUC is not .50 ± {bars.prior:g}")
+    return Validation(
+        SUITE,
+        experiment,
+        setting,
+        model,
+        len(own),
+        len(pooled.doses),
+        *area,
+        *spread,
+        *never,
+        chance,
+        prior.value,
+        judged,
+        tuple(failed),
+    )

@@ -1,0 +1,76 @@
+"""Run a model on requests: one response for every request, whatever happened. Offline, but for models of a hub."""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from almanac import tables
+from almanac.models.answering import answer_checked
+from almanac.models.registry import ModelSource, load
+from almanac.rows import Context, Request, Response
+
+EXAMPLES = """\
+  python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
+      --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
+  python -m almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
+  python -m almanac answer --model EleutherAI/pythia-70m --revision COMMIT --contexts … --requests … --output …"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    parser.add_argument("--model", required=True, help="a directory with a checkpoint, or a repository of the hub")
+    parser.add_argument("--revision", help="the commit of the hub's repository, 40 hexadecimal digits")
+    parser.add_argument("--family", choices=["auto", "causal", "masked"], default="auto", help="[auto]")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 [auto]")
+    parser.add_argument("--threads", type=int, default=None, help="threads on a CPU [PyTorch's own choice]")
+    parser.add_argument(
+        "--engine",
+        choices=["prefix_cache", "reference"],
+        default="prefix_cache",
+        help="reference: every text in full; prefix_cache: each context once, checked against the reference",
+    )
+    parser.add_argument("--requests", type=Path, required=True, metavar="FILE", help="a shard made by `ask`")
+    parser.add_argument("--contexts", type=Path, required=True, metavar="FILE", help="its contexts")
+    parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the responses go")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load the model, answer what no reused response answers, write one row for every request."""
+    requests = tables.read(arguments.requests, Request)
+    contexts = {row.context_id: row.text for row in tables.read(arguments.contexts, Context)}
+    if arguments.threads is not None:
+        torch.set_num_threads(arguments.threads)
+    source = ModelSource(
+        path=arguments.model,
+        revision=arguments.revision,
+        family=arguments.family,
+        dtype=arguments.dtype,
+        device=arguments.device,
+    )
+    model = load(source)
+    known = _reusable(arguments.reuse, model.digest) if arguments.reuse else {}
+    new = [request for request in requests if request.request_id not in known]
+    with tqdm(total=len(new), unit="request", desc="answering", disable=None) as progress:
+        answered = answer_checked(model, new, contexts, arguments.engine, on_progress=progress.update)
+    found = known | {response.request_id: response for response in answered.responses}
+    tables.write(arguments.output, Response, [found[request.request_id] for request in requests])
+    count = Counter(found[request.request_id].status for request in requests)
+    print(f"{len(requests)} requests: {dict(count)}, {len(requests) - len(new)} reused", file=sys.stderr)
+    if answered.largest_difference is not None:
+        print(
+            f"engine {answered.engine}: on {answered.checked} requests the largest difference from the reference is "
+            f"{answered.largest_difference:.1e} nats",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _reusable(path: Path, digest: str) -> dict[str, Response]:
+    """Return the responses of exactly this model, by request."""
+    return {row.request_id: row for row in tables.read(path, Response) if row.model_digest == digest}

@@ -1,0 +1,93 @@
+"""Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from almanac import tables
+from almanac.config import check, load
+from almanac.dataset.multiple_choice import Dataset, build
+from almanac.dataset.options import DatasetOptions
+from almanac.options import add_flags, from_flags
+from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount, Template
+from almanac.sources.files import read_folder
+
+EXAMPLES = """\
+  python -m almanac build dataset --facts resources/facts --output results/mine/dataset/shipped \\
+      --min-facts 60 --min-objects 20 --train 20 --test 40 --choices 20
+  python -m almanac build dataset --facts my_facts --output results/mine/dataset/mine      # the paper's numbers
+  python -m almanac build edition --config config/config.yaml --output results/mine/edition.json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
+    dataset = things.add_parser("dataset", help="a multiple-choice dataset from a folder of fact tables")
+    dataset.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="holds facts and entities")
+    dataset.add_argument("--name", default=None, help="the source's name, written on each fact [the folder's name]")
+    add_flags(dataset, DatasetOptions, "the dataset (defaults: the paper's)")
+    edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
+    origin = edition.add_mutually_exclusive_group(required=True)
+    origin.add_argument("--config", type=Path, metavar="FILE", help="a configuration file")
+    origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
+    for part, what in ((dataset, "FOLDER"), (edition, "FILE")):
+        part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build the thing that is asked for."""
+    if arguments.thing == "edition":
+        build_edition(arguments)
+    else:
+        build_dataset(arguments)
+    return 0
+
+
+def build_edition(arguments: argparse.Namespace) -> None:
+    """Write the checked configuration with every default."""
+    settings = (
+        load(arguments.config) if arguments.config else check(json.loads(arguments.settings), "--settings", Path())
+    )
+    with tables.atomic(arguments.output) as temporary:
+        temporary.write_text(tables.canonical(settings.model_dump(mode="json")) + "\n", encoding="utf-8")
+
+
+def build_dataset(arguments: argparse.Namespace) -> None:
+    """Read the tables, build the dataset, write it, print what became of each relation."""
+    options = from_flags(arguments, DatasetOptions)
+    source = read_folder(arguments.facts, arguments.name or arguments.facts.name)
+    with tqdm(total=len(source.relations), desc="relations", disable=None) as progress:
+        dataset = build(source.relations, source.facts, source.entities, options, progress.update)
+    out = arguments.output
+    kept = {relation.relation_id for relation in dataset.relations}
+    tables.write(out / "entities.parquet", Entity, source.entities)
+    tables.write(out / "relations.parquet", Relation, dataset.relations)
+    tables.write(out / "facts.parquet", Fact, dataset.facts)
+    tables.write(out / "choices.parquet", Choices, dataset.choices)
+    tables.write(out / "templates.parquet", Template, [row for row in source.templates if row.relation_id in kept])
+    tables.write(out / "refused.parquet", Refused, dataset.refused)
+    tables.write(out / "counts.parquet", RelationCount, dataset.counts)
+    print_counts(dataset)
+
+
+def print_counts(dataset: Dataset) -> None:
+    """Print a line a relation and the sums, so that rows in equal rows kept plus rows refused to the eye."""
+    columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects")
+    print(f"{'relation':<14}{'qualifies':>10}" + "".join(f"{name.replace('_', ' '):>17}" for name in columns))
+    for count in dataset.counts:
+        cells = "".join(f"{getattr(count, name):>17}" for name in columns)
+        print(f"{count.relation_id:<14}{'yes' if count.qualifies else 'no':>10}{cells}")
+    facts = sum(count.facts for count in dataset.counts)
+    kept = [count for count in dataset.counts if count.qualifies]
+    refused = sum(count.refused for count in kept)
+    outside = facts - sum(count.facts for count in kept)
+    print(
+        f"{len(kept)} of {len(dataset.counts)} relations qualify. {facts} facts in: {outside} in relations that do "
+        f"not, {refused} refused for want of wrong choices, {sum(count.train for count in kept)} train, "
+        f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} beyond the counts asked for."
+    )
+    for row in dataset.refused:
+        print(f"refused {row.fact_id or row.relation_id}: {row.reason}", file=sys.stderr)

@@ -1,0 +1,140 @@
+"""Make models whose knowledge is known: an invented `world`, a `corpus` that teaches it, a `model` trained on that."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from tqdm import tqdm
+from transformers import AutoTokenizer
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.options import add_flags, from_flags
+from almanac.planting import corpus as corpora
+from almanac.planting import ledger, tokenizer, training
+from almanac.planting.formats import Taught
+from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
+from almanac.planting.world import invent
+from almanac.rows import Entity, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
+
+EXAMPLES = """\
+  python -m almanac plant world --seed 1 --output results/mine/planting/invented/world
+  python -m almanac plant corpus --seed 1 --world results/mine/planting/invented/world \\
+      --output results/mine/planting/invented/corpus
+  python -m almanac plant model --seed 1 --corpus results/mine/planting/invented/corpus \\
+      --hidden 128 --output results/mine/models/small"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the three things that can be planted."""
+    things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
+    world = things.add_parser("world", help="invented entities, relations and facts with planned doses")
+    corpus = things.add_parser("corpus", help="documents, their exposure ledger and a tokenizer")
+    corpus.add_argument("--world", type=Path, required=True, metavar="FOLDER", help="a planted world")
+    corpus.add_argument("--real", type=Path, metavar="FOLDER", help="a dataset of which a part is taught too")
+    corpus.add_argument("--real-facts", type=int, default=300, help="how many of its facts get a dose [300]")
+    corpus.add_argument("--real-doses", type=int, nargs="+", default=[0, 4, 16, 64], help="the doses [0 4 16 64]")
+    model = things.add_parser("model", help="a small model trained on a corpus")
+    model.add_argument("--corpus", type=Path, required=True, metavar="FOLDER", help="a planted corpus")
+    for part in (world, corpus, model):
+        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it goes")
+        part.add_argument("--seed", type=int, default=1, help="the same seed gives the same bytes [1]")
+    add_flags(world, WorldOptions, "the world")
+    add_flags(corpus, CorpusOptions, "the corpus")
+    add_flags(corpus, TokenizerOptions, "its tokenizer")
+    add_flags(model, TrainingOptions, "the model")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plant the thing that is asked for."""
+    {"world": plant_world, "corpus": plant_corpus, "model": plant_model}[arguments.thing](arguments)
+    return 0
+
+
+def plant_world(arguments: argparse.Namespace) -> None:
+    """Invent a world and write it as a folder of fact tables with the planned exposures."""
+    world = invent(from_flags(arguments, WorldOptions), arguments.seed)
+    out = arguments.output
+    tables.write(out / "entities.parquet", Entity, world.entities)
+    tables.write(out / "relations.parquet", Relation, world.relations)
+    tables.write(out / "facts.parquet", Fact, world.facts)
+    tables.write(out / "templates.parquet", Template, world.templates)
+    tables.write(out / "exposures.parquet", Exposure, world.exposures)
+    tables.write(out / "popularity.parquet", Popularity, world.popularity)
+    print(f"{len(world.facts)} facts of {len(world.relations)} relations", file=sys.stderr)
+
+
+def plant_corpus(arguments: argparse.Namespace) -> None:
+    """Write the documents that teach a world and a part of the real facts, with ledger, exposures and tokenizer."""
+    taught = [_read_taught(arguments.world, None)]
+    if arguments.real is not None:
+        drawn = [fact for fact in tables.read(arguments.real / "facts.parquet", Fact) if fact.split is not None]
+        dealt = corpora.assign_doses(drawn, arguments.real_doses, arguments.real_facts, arguments.seed)
+        taught.append(_read_taught(arguments.real, dealt))
+    corpus = corpora.build(taught, from_flags(arguments, CorpusOptions), arguments.seed)
+    exposures = [row for part in taught for row in part.exposures]
+    ledger.check(corpus.documents, exposures, taught)
+    out = arguments.output
+    tables.write(out / "documents.parquet", corpora.Document, corpus.documents)
+    tables.write(out / "ledger.parquet", LedgerEntry, corpus.ledger)
+    tables.write(out / "exposures.parquet", Exposure, exposures)
+    words = tokenizer.answer_words(_invented_objects(taught[0]))
+    texts = [document.text for document in corpus.documents]
+    tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions)).save_pretrained(out / "tokenizer")
+    taught_facts = sum(row.dose > 0 for row in exposures)
+    print(
+        f"{len(texts)} documents state {taught_facts} facts {sum(row.dose for row in exposures)} times; "
+        f"{len(exposures) - taught_facts} facts never; the recount of the text agrees",
+        file=sys.stderr,
+    )
+
+
+def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
+    """Read what a corpus teaches of a world (its own exposures) or of a dataset (the exposures dealt to it)."""
+    entities = {row.entity_id: row for row in tables.read(folder / "entities.parquet", Entity)}
+    return Taught(
+        facts=tuple(tables.read(folder / "facts.parquet", Fact)),
+        entities=entities,
+        templates=tuple(tables.read(folder / "templates.parquet", Template)),
+        exposures=tuple(tables.read(folder / "exposures.parquet", Exposure) if exposures is None else exposures),
+        mention_objects=exposures is not None,
+    )
+
+
+def _invented_objects(world: Taught) -> list[str]:
+    keys = {fact.object_key for fact in world.facts}
+    return sorted(world.entities[key].label if key in world.entities else key for key in keys)
+
+
+def plant_model(arguments: argparse.Namespace) -> None:
+    """Train one model on a corpus and save it with its loss curve, its ledger and its exposures."""
+    source = arguments.corpus
+    documents = tables.read(source / "documents.parquet", corpora.Document)
+    if not (source / "tokenizer").is_dir():
+        raise AlmanacError(f"{source}: has no tokenizer; make the corpus first with `plant corpus`")
+    vocabulary = AutoTokenizer.from_pretrained(source / "tokenizer", local_files_only=True)
+    options = from_flags(arguments, TrainingOptions)
+    trained = training.train(documents, vocabulary, options, arguments.seed, progress_printer())
+    training.save(trained, vocabulary, arguments.output)
+    for name, row in (("ledger", LedgerEntry), ("exposures", Exposure)):
+        tables.write(arguments.output / f"{name}.parquet", row, tables.read(source / f"{name}.parquet", row))
+    last = asdict(trained.losses[-1])
+    print(f"{last['step']} steps, {last['tokens']} tokens, last loss {last['loss']:.3f} nats", file=sys.stderr)
+
+
+def progress_printer() -> Callable[[int, int, int, float], None]:
+    """Return a callback that shows training on a terminal as a bar, elsewhere as ten lines."""
+    bar = tqdm(desc="training", unit="step", disable=None)
+
+    def show(step: int, steps: int, tokens: int, loss: float) -> None:
+        bar.total = steps
+        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+        bar.update()
+        if bar.disable and (step == steps or step % max(1, steps // 10) == 0):
+            print(f"step {step} of {steps}, {tokens} tokens, loss {loss:.3f}", file=sys.stderr, flush=True)
+        if step == steps:
+            bar.close()
+
+    return show

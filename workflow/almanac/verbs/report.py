@@ -1,0 +1,89 @@
+"""Draw an edition's `page` with its tables and figures; or print what its jobs have `spent`."""
+
+import argparse
+import csv
+import dataclasses
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from almanac import tables
+from almanac.edition.layout import Layout
+from almanac.report.spent import spent
+
+EXAMPLES = """\
+  python -m almanac report page --edition results/demo      # results/demo/report.html
+  python -m almanac report spent --edition results/demo"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
+    for name, summary in (
+        ("page", "tables/, figures/ and report.html"),
+        ("spent", "wall and CPU seconds of every rule, from its logs"),
+    ):
+        part = things.add_parser(name, help=summary)
+        part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Report the thing that is asked for."""
+    if arguments.thing == "spent":
+        print(spent(arguments.edition))
+    else:
+        report_page(Layout.open(arguments.edition))
+    return 0
+
+
+def report_page(layout: Layout) -> None:
+    """Write tables, figures and the page."""
+    from almanac.report import page, sections  # drawing is not loaded only to print seconds
+
+    found = sections.sections(layout)
+    validation = sections.validation(layout)
+    write_csv(layout.root / "tables" / "measures.csv", [row for section in found for row in section.measures])
+    write_csv(layout.root / "tables" / "validation.csv", validation)
+    drawings = page.write_figures(page.draw(found), layout.root / "figures")
+    models = list(model_rows(layout))
+    text = page.render(layout.config, found, validation, drawings, sections.explorer(layout), models)
+    with tables.atomic(layout.root / "report.html") as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"{layout.root / 'report.html'}: {len(text) / 1e6:.1f} MB", file=sys.stderr)
+
+
+def write_csv(path: Path, rows: Sequence[Any]) -> None:
+    """Write rows as CSV, a column a field, lists joined by semicolons."""
+    with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        if rows:
+            writer.writerow([field.name for field in dataclasses.fields(rows[0])])
+        for row in rows:
+            cells = (getattr(row, field.name) for field in dataclasses.fields(row))
+            writer.writerow(["; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells])
+
+
+def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
+    """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
+    from almanac.rows import Response
+
+    digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for asking in layout.config.asked():
+        for path in layout.responses(asking):
+            table = tables.read_arrow(path, Response).select(["model_digest", "engine", "status"]).to_pylist()
+            digests[asking.model] |= {(row["model_digest"], row["engine"]) for row in table if row["status"] == "ok"}
+    for participant in layout.config.participants().values():
+        model = participant.model
+        origin = (
+            f"planted in {participant.world}" if participant.world else model.path or f"{model.hub}@{model.revision}"
+        )
+        own = sorted(digests[participant.name])
+        yield {
+            "name": participant.name,
+            "origin": origin,
+            "parameters": f"{model.size / 1e6:.1f} M",
+            "engine": ", ".join(dict.fromkeys(engine for _, engine in own)) or "nothing",
+            "digest": own[0][0] if own else "–",
+        }
