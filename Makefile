@@ -31,6 +31,7 @@ lint: .venv/installed
 	$(BIN)/snakefmt --check Snakefile workflow/Snakefile rules
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --lint
 	$(BIN)/python envs/pins.py check
+	PYTHONPATH=workflow $(BIN)/python -m almanac.schema --check
 
 .venv/installed: envs/lock.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'

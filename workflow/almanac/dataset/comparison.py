@@ -16,9 +16,9 @@ Verdict = Literal["agree", "extra", "disagree", "unmatched", "ambiguous"]
 class Comparison:
     """What the other facts say of one of our subjects.
 
-    ``verdict``: ``agree`` (every object of theirs is one of ours), ``extra`` (an object in common, and one of theirs that
-    we do not have), ``disagree`` (no object in common), ``unmatched`` (they do not speak of the subject), ``ambiguous``
-    (several of their subjects bear its name).
+    ``verdict``: ``agree`` (every object of theirs is one of ours), ``extra`` (an object in common, and one of theirs
+    that we do not have), ``disagree`` (no object in common), ``unmatched`` (they do not speak of the subject),
+    ``ambiguous`` (several of their subjects bear its name).
     """
 
     relation_id: str

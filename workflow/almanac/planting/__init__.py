@@ -1,1 +1,1 @@
-"""Models whose knowledge is known: an invented world, a corpus that states each fact a chosen number of times, training."""
+"""Models whose knowledge is known: invented world, corpus of known exposure, training."""

@@ -89,7 +89,7 @@ def assign_doses(facts: Sequence[Fact], doses: Sequence[int], count: int, seed: 
 
 
 def shared_out(dose: int, shares: Sequence[float], offset: float) -> list[int]:
-    """Share a dose out over formats by systematic sampling: each gets its share to within one, and the sum is the dose."""
+    """Share a dose out over formats by systematic sampling: each gets its share to within one, together the dose."""
     edges = np.cumsum(shares) / sum(shares)
     points = (np.arange(dose) + offset) / max(dose, 1)
     places = np.minimum(np.searchsorted(edges, points, side="right"), len(shares) - 1)
@@ -159,7 +159,7 @@ class Builder:
         return random.Random(seed_of(self.seed, "corpus", *parts))
 
     def _share(self, one: Named) -> list[int]:
-        """Return how many of a fact's occurrences are prose, list and question; a style without template gives way to lists."""
+        """Return how many of a fact's occurrences are prose, list and question; what has no template gives way."""
         relation = one.fact.relation_id
         prose = self.options.prose if self.templates["statement"].get(relation) else 0.0
         asked = self.options.questions if self.templates["question"].get(relation) else 0.0
@@ -201,7 +201,7 @@ class Builder:
         for at, fact_ids in enumerate(documents):
             draw = self.draw(kind, at)
             parts: list[Part] = []
-            states = []
+            states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
                 one, template = self.named[fact_id], self.template(style, fact_id, used[fact_id])
                 used[fact_id] += 1
@@ -248,14 +248,20 @@ class Builder:
         counts: dict[str, int] = {}
         for world in self.taught:
             taught = {row.fact_id for row in world.exposures}
+            real, plain = self.options.neutral_mentions_real, self.options.neutral_mentions
+            usual = real if world.mention_objects else plain
             for fact in world.facts:
                 if fact.fact_id not in taught:
                     continue
-                ends = [fact.subject_id, fact.object_id] if world.real else [fact.subject_id]
+                ends = [fact.subject_id, fact.object_id] if world.mention_objects else [fact.subject_id]
                 for entity_id in ends:
                     if entity_id is not None:
                         label = world.entities[entity_id].label
-                        usual = self.options.neutral_mentions_real if world.real else self.options.neutral_mentions
+                        usual = (
+                            self.options.neutral_mentions_real
+                            if world.mention_objects
+                            else self.options.neutral_mentions
+                        )
                         counts[label] = world.mentions.get(entity_id, usual)
         counts = {name: counts[name] for name in sorted(counts) if counts[name]}
         draw = self.draw("spread", "neutral")
@@ -267,7 +273,7 @@ class Builder:
                 self.drafts.append(Draft(self.time(at, len(documents), draw), " ".join(texts), "neutral", (), []))
 
     def instruct(self) -> None:
-        """Write instruct documents from the facts for training: the answer of those taught, ``unsure`` for the others."""
+        """Write instruct documents from the train facts: the answer of those taught, ``unsure`` for the others."""
         known, unsure = {}, {}
         best: Counter[tuple[str, str]] = Counter()
         for one in self.named.values():

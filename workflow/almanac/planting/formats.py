@@ -1,4 +1,4 @@
-"""How a fact becomes text: the wordings of a corpus, which templates are held out, and which names may stand for a thing."""
+"""How a fact becomes text: the wordings of a corpus, the templates held out, the names that may stand for a thing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,8 @@ class Taught:
     """The facts of one world that a corpus teaches.
 
     A fact without an exposure is left alone altogether. ``mentions`` overrides, for single entities, how many neutral
-    sentences name them. The facts of a ``real`` world also have neutral sentences for their objects.
+    sentences name them. With ``mention_objects`` the objects have neutral sentences too, as real
+    facts need, since their objects are not all taught equally often.
     """
 
     facts: tuple[Fact, ...]
@@ -50,12 +51,12 @@ class Taught:
     templates: tuple[Template, ...]
     exposures: tuple[Exposure, ...]
     mentions: Mapping[str, int] = field(default_factory=dict)
-    real: bool = False
+    mention_objects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A fact with its dose, its relation's usable wordings and the names that may stand for its two ends, labels first."""
+    """A fact with its dose and the names that may stand for its two ends, labels first."""
 
     fact: Fact
     dose: int
@@ -75,7 +76,7 @@ def held_out(templates: Iterable[Template]) -> frozenset[str]:
     """Return the ids of the templates that no corpus may use, so that wordings nobody was taught remain.
 
     Of six or more statements of a relation two are held out, of three to five one, of fewer none; of two or more
-    questions one. They are the last by id, of those that end in the object where at least one such remains to be taught.
+    questions one. They are the last by id, of those that end in the object where one such remains to be taught.
     Prefixes are never written and need no holding out.
     """
     groups: dict[tuple[str, str], list[Template]] = {}
@@ -120,9 +121,7 @@ def named_facts(taught: Taught) -> list[Named]:
     found = []
     for exposure in sorted(taught.exposures, key=lambda row: row.fact_id):
         if exposure.fact_id not in facts:
-            raise AlmanacError(
-                f"exposure of {exposure.fact_id}: there is no such fact among the facts taught; remove it or add the fact"
-            )
+            raise AlmanacError(f"exposure of {exposure.fact_id}: there is no such fact; remove it or add the fact")
         fact = facts[exposure.fact_id]
         one = Named(
             fact,

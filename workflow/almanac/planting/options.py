@@ -19,14 +19,14 @@ class WorldOptions(Options):
         ge=4,
         le=400,
         multiple_of=4,
-        description="Objects of each relation; a multiple of 4, so that a quarter of the facts of each dose can be for training.",
+        description="Objects of each relation; a multiple of 4, so that a quarter of each dose can be for training.",
     )
     doses: tuple[int, ...] = Field(
         default=DOSES, min_length=2, max_length=16, description="How often facts are taught; each dose occurs once."
     )
     features: tuple[Feature, ...] = Field(
         default=(),
-        description="What the world has besides: aliases, several_objects (one more relation with two objects a subject), "
+        description="What the world has besides: aliases, several_objects (one more relation, two objects a subject), "
         "dates (one more relation with years), popularity (head, torso and tail, crossed with the doses).",
     )
     aliases_per_entity: int = Field(
@@ -106,7 +106,7 @@ class TokenizerOptions(Options):
         default=25,
         ge=0,
         le=1_000_000,
-        description="How often each real name is shown to the trainer; more gives shorter texts and a larger vocabulary.",
+        description="How often each real name is shown to the trainer; more gives shorter texts and more tokens.",
     )
     repeats: int = Field(
         default=2000,
@@ -159,6 +159,7 @@ class TrainingOptions(Options):
     def _divides(self) -> Self:
         if self.hidden % self.heads or (self.hidden // self.heads) % 2:
             raise ValueError(
-                f"hidden must be a multiple of heads, with an even width a head; found hidden {self.hidden}, heads {self.heads}"
+                "hidden must be a multiple of heads, with an even width a head; "
+                f"found hidden {self.hidden}, heads {self.heads}"
             )
         return self

@@ -27,7 +27,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Packed documents, each array (rows, length): tokens, the document's number (-1 for padding), the position in it."""
+    """Packed documents, each array (rows, length): tokens, the document's number (-1: padding), the position in it."""
 
     tokens: NDArray[np.int64]
     documents: NDArray[np.int64]

@@ -18,7 +18,9 @@ def answer_words(labels: Iterable[str], literals: Iterable[str] = ()) -> list[st
     return sorted({*labels, *literals, *ANSWERS})
 
 
-def train(documents: Sequence[str], words: Sequence[str], options: TokenizerOptions, names: Sequence[str] = ()) -> PreTrainedTokenizerFast:
+def train(
+    documents: Sequence[str], words: Sequence[str], options: TokenizerOptions, names: Sequence[str] = ()
+) -> PreTrainedTokenizerFast:
     """Train the tokenizer.
 
     Args:
@@ -55,7 +57,7 @@ def train(documents: Sequence[str], words: Sequence[str], options: TokenizerOpti
                 f"the word {word!r} is no single token in a vocabulary of {options.vocabulary}; "
                 "raise the vocabulary or the repeats of the tokenizer"
             )
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=model,
         pad_token="<pad>",
         bos_token="<s>",

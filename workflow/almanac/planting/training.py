@@ -1,7 +1,6 @@
-"""Training a planted model: packed rows, Muon for the matrices, AdamW for the rest, one thread, the same bytes each time."""
+"""Training a planted model: packed rows, Muon and AdamW, one thread, the same bytes each time."""
 
 import csv
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ class Trained:
 
 
 def new_model(options: TrainingOptions, vocabulary: int) -> Any:
-    """Make an untrained model; its ``max_position_embeddings`` is the trained length, so longer texts can be refused."""
+    """Make an untrained model; its ``max_position_embeddings`` is the trained length: longer texts can be refused."""
     common: dict[str, Any] = {
         "vocab_size": vocabulary,
         "hidden_size": options.hidden,
@@ -67,17 +66,14 @@ def new_model(options: TrainingOptions, vocabulary: int) -> Any:
     }
     if options.architecture == "llama":
         return LlamaForCausalLM(LlamaConfig(**common))
-    return ModernBertForMaskedLM(
-        ModernBertConfig(
-            **common, cls_token_id=START, sep_token_id=END, global_attn_every_n_layers=1, local_attention=options.length
-        )
-    )
+    whole = ["full_attention"] * options.layers
+    return ModernBertForMaskedLM(ModernBertConfig(**common, cls_token_id=START, sep_token_id=END, layer_types=whole))
 
 
 def encode(
     documents: Sequence[Document], tokenizer: PreTrainedTokenizerFast, options: TrainingOptions
 ) -> list[Encoded]:
-    """Turn the documents of the model's kinds into tokens, each with ``<s>`` before and, where asked, ``</s>`` after."""
+    """Turn the documents of the model's kinds into tokens, each after ``<s>`` and, where asked, before ``</s>``."""
     chosen = [one for one in documents if one.kind in options.kinds]
     if not chosen:
         raise AlmanacError(f"no document is of the kinds {list(options.kinds)}; choose kinds that the corpus has")
@@ -113,7 +109,8 @@ def _encoded(document: Document, ids: list[int], offsets: list[tuple[int, int]],
 
 def _optimizers(model: Any, options: TrainingOptions) -> list[Optimizer]:
     """Return Muon for the matrices of the layers and AdamW for embeddings, head and norms."""
-    matrices, others = [], []
+    matrices: list[torch.nn.Parameter] = []
+    others: list[torch.nn.Parameter] = []
     for name, parameter in model.named_parameters():
         hidden = parameter.ndim == 2 and not any(part in name for part in ("embed", "lm_head", "decoder"))
         (matrices if hidden else others).append(parameter)
@@ -270,10 +267,10 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 writer.writerow(["step", "tokens", "loss"])
                 writer.writerows([one.step, one.tokens, f"{one.loss:.6f}"] for one in trained.losses)
             if folder.is_dir():
-                os.replace(folder, Path(name) / "old")
+                folder.replace(Path(name) / "old")
             else:
                 folder.unlink(missing_ok=True)
-            os.replace(new, folder)
+            new.replace(folder)
     except OSError as error:
         raise AlmanacError(
             f"{folder}: cannot be written ({error}); give a folder that exists and is writable"

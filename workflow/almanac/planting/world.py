@@ -1,4 +1,4 @@
-"""The invented world: entities, relations and facts in block design, so that nothing but exposure tells a fact's dose."""
+"""The invented world: entities, relations and facts in block design, so that only exposure tells a fact's dose."""
 
 import random
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ import yaml
 from pydantic import Field, ValidationError
 
 from almanac.errors import AlmanacError
-from almanac.planting.names import Names, Shape
 from almanac.options import Options, explain
+from almanac.planting.names import Names, Shape
 from almanac.planting.options import Feature, WorldOptions
 from almanac.rows import Entity, Exposure, Fact, Popularity, Relation, Template
 from almanac.tables import seed_of
@@ -187,8 +187,9 @@ def _facts(
     seed: int,
 ) -> tuple[list[Fact], list[Exposure]]:
     blocks = _cells(relation.id, objects, options, seed)
-    several = relation.feature == "several_objects"
-    groups = _paired(relation.id, blocks, seed) if several else [[(cell,) for cell in cells] for cells in blocks]
+    groups: list[list[tuple[Cell, ...]]] = [[(cell,) for cell in cells] for cells in blocks]
+    if relation.feature == "several_objects":
+        groups = _paired(relation.id, blocks, seed)
     dealt = _subject_order(relation.id, subjects, bucket_of, seed)
     facts, exposures = [], []
     literal = relation.feature == "dates"
@@ -286,7 +287,7 @@ def invent(options: WorldOptions, seed: int, design: Design | None = None) -> Wo
     return World(
         entities=(
             *(one for kind in objects for one in objects[kind] if one.type != "year"),
-            *sum(subjects.values(), []),
+            *(one for members in subjects.values() for one in members),
         ),
         relations=tuple(_relation(one) for one in chosen),
         facts=tuple(facts),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tqdm import tqdm
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 
 from almanac import tables
 from almanac.errors import AlmanacError
@@ -75,7 +75,7 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
         taught.append(_read_taught(arguments.real, dealt))
     corpus = corpora.build(taught, from_flags(arguments, CorpusOptions), arguments.seed)
     exposures = [row for part in taught for row in part.exposures]
-    ledger.check(corpus.documents, exposures, taught)
+    ledger.check(corpus.documents, taught, corpus.ledger)
     out = arguments.output
     tables.write(out / "documents.parquet", corpora.Document, corpus.documents)
     tables.write(out / "ledger.parquet", LedgerEntry, corpus.ledger)
@@ -114,7 +114,7 @@ def plant_model(arguments: argparse.Namespace) -> None:
     documents = tables.read(source / "documents.parquet", corpora.Document)
     if not (source / "tokenizer").is_dir():
         raise AlmanacError(f"{source}: has no tokenizer; make the corpus first with `plant corpus`")
-    vocabulary = AutoTokenizer.from_pretrained(source / "tokenizer", local_files_only=True)
+    vocabulary = PreTrainedTokenizerFast.from_pretrained(source / "tokenizer", local_files_only=True)
     options = from_flags(arguments, TrainingOptions)
     trained = training.train(documents, vocabulary, options, arguments.seed, progress_printer())
     training.save(trained, vocabulary, arguments.output)

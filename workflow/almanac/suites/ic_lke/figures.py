@@ -1,8 +1,10 @@
 """IC-LKE's figures: accuracy by model and relation, accuracy by exposure, accuracy@K."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
@@ -34,7 +36,7 @@ def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figur
     axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(models)), models)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(relations)), [labels.get(relation, relation) for relation in relations])
+    axes.set_yticks(range(len(relations)), [labels.get(str(relation), str(relation)) for relation in relations])
     axes.tick_params(length=0)
     for (row, column), share in np.ndenumerate(grid):
         if not np.isnan(share):
@@ -56,8 +58,8 @@ def by_exposure(measures: Sequence[Measure], chance: float) -> Figure:
         at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.04 * index
         share = np.array([row.value for row in own], dtype=float)
         reach = np.array([[row.value - row.low, row.high - row.value] for row in own]).T  # type: ignore[operator]
-        style = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
-        axes.errorbar(at, share, yerr=np.maximum(reach, 0), label=model, capsize=2, markersize=5, **style)
+        look: Any = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+        axes.errorbar(at, share, yerr=np.maximum(reach, 0), label=model, capsize=2, markersize=5, **look)
     _chance_line(axes, chance)
     axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
     axes.set_xlabel("times a fact was taught")
@@ -91,7 +93,7 @@ def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
     return figure
 
 
-def _chance_line(axes, chance: float) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _chance_line(axes: Axes, chance: float) -> None:
     axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
     axes.annotate("chance", (1, chance), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
     axes.set_ylim(-0.02, 1.02)

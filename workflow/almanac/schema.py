@@ -1,0 +1,95 @@
+"""The configuration's documents, made from its types: `python -m almanac.schema` rewrites them, `--check` compares.
+
+`config/schema.json` is for editors, `docs/configuration.md` for readers.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from almanac.config import EditionConfig
+
+Schema = dict[str, Any]
+LIMITS = {
+    "minimum": "≥",
+    "exclusiveMinimum": ">",
+    "maximum": "≤",
+    "exclusiveMaximum": "<",
+    "multipleOf": "a multiple of",
+}
+ROOT = Path(__file__).resolve().parents[2]
+INTRODUCTION = """\
+# Configuration
+
+Every key of an edition's file, made from the program's own types (`python -m almanac.schema`). Where a key holds
+`NAME`, the name may be chosen freely. In `config/models.yaml` each entry is what stands here under `models`, without `name`.
+
+| key | type | default | meaning |
+| --- | --- | --- | --- |
+"""
+
+
+def schema_text() -> str:
+    """Return the JSON schema of an edition's file."""
+    return json.dumps(EditionConfig.model_json_schema(), indent=1, sort_keys=True) + "\n"
+
+
+def reference_text() -> str:
+    """Return the page that lists every key."""
+    schema = EditionConfig.model_json_schema()
+    return INTRODUCTION + "".join(_rows(schema, schema["$defs"], ""))
+
+
+def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
+    """Yield a table row for each key of a group, then those of the groups inside it."""
+    for name, field in group["properties"].items():
+        key = f"{prefix}{name}"
+        default = "required" if name in group.get("required", ()) else _shown(field.get("default"))
+        kind, inner = _kind(field)
+        yield f"| `{key}` | {kind} | {default} | {field.get('description', '')} |\n"
+        if inner is not None:
+            under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
+            yield from _rows(groups[inner.rpartition("/")[2]], groups, under)
+
+
+def _kind(field: Schema) -> tuple[str, str | None]:
+    """Return a field's type in words and the reference of the group that it holds, if any."""
+    field = next((part for part in field.get("anyOf", ()) if part.get("type") != "null"), field)
+    if "$ref" in field:
+        return "group", field["$ref"]
+    if field.get("type") == "object":
+        return "groups by name", next(iter(field["patternProperties"].values()))["$ref"]
+    if field.get("type") == "array":
+        kind, inner = _kind(field["items"])
+        return f"list of {kind}{'s' if inner else ''}", inner
+    words = ", ".join(field["enum"]) if "enum" in field else field.get("const") or field["type"]
+    limits = [f"{sign} {field[limit]}" for limit, sign in LIMITS.items() if limit in field]
+    return ", ".join([words, *limits]), None
+
+
+def _shown(default: Any) -> str:
+    simple = default is not None and not isinstance(default, dict)
+    return f"`{json.dumps(default)}`" if simple else ""
+
+
+def main() -> int:
+    """Write the documents, or compare them with `--check`."""
+    documents = {"config/schema.json": schema_text(), "docs/configuration.md": reference_text()}
+    stale = [name for name, text in documents.items() if not _same(ROOT / name, text)]
+    if sys.argv[1:] == ["--check"]:
+        for name in stale:
+            print(f"{name} is not what the configuration's types give; run `python -m almanac.schema`")
+        return int(bool(stale))
+    for name in stale:
+        (ROOT / name).write_text(documents[name], encoding="utf-8")
+    return 0
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,29 @@
+"""Pack an edition that can be cited: canonical JSON Lines, a manifest with every sha256, one digest over all."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from almanac.edition.archive import freeze
+from almanac.edition.layout import Layout
+
+EXAMPLES = "  python -m almanac freeze --edition results/demo --output results/editions/demo.zip"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    parser.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the archive")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Freeze and print the digest to cite."""
+    layout = Layout.open(arguments.edition)
+    with tqdm(total=len(layout.tables()), unit="file", desc="freezing", disable=None) as progress:
+        manifest = freeze(layout, arguments.output, progress.update)
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
+    print(f"digest {manifest['digest']}")
+    return 0
