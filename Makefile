@@ -4,7 +4,7 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
 BIN := .venv/bin
-SNAKEMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked snakemake --cores all --rerun-incomplete --show-failed-logs --quiet rules
+SNAKEMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked snakemake --cores all --rerun-incomplete --quiet rules
 
 .PHONY: demo validate edition test lint clean help
 

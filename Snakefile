@@ -66,4 +66,8 @@ rule edition:
 
 
 onsuccess:
-    shell("python -m almanac report spent --edition {RESULTS}")
+    shell("python -m almanac report spent --edition {RESULTS} 2> /dev/null")
+
+
+onerror:
+    shell("python -m almanac report failed --edition {RESULTS} >&2 2> /dev/null")

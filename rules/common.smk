@@ -108,24 +108,25 @@ def source_files(wildcards):
     )
 
 
+def model_folder(wildcards):
+    """Where a job finds its model: planted, pulled from a hub, or a directory of the user's."""
+    return model_of(wildcards).path or f"{RESULTS}/models/{wildcards.model}"
+
+
 def model_files(wildcards):
-    """What a job needs of its model: the weights of a planted one, or of a directory; nothing for a hub."""
+    """What a job waits for and reruns upon: the weights, or the record of the pull."""
     model = model_of(wildcards)
-    if model.planted is not None:
-        return [f"{RESULTS}/models/{wildcards.model}/model.safetensors"]
-    return [] if model.path is None else [f"{model.path}/config.json"]
+    if model.hub is not None:
+        return f"{model_folder(wildcards)}/pull.json"
+    return f"{model_folder(wildcards)}/{'model.safetensors' if model.planted is not None else 'config.json'}"
 
 
 def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
-    where = (
-        f"{RESULTS}/models/{wildcards.model}"
-        if model.planted is not None
-        else model.path or model.hub
-    )
-    revision = f"--revision {model.revision}" if model.revision else ""
-    return f"--model '{where}' {revision} --family {model.family} --dtype {model.dtype} --device {model.device}"
+    kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+    where = f"--model '{model_folder(wildcards)}' --family {model.family}"
+    return f"{where} {kinds}--dtype {model.dtype} --device {model.device}"
 
 
 def measured(kind):

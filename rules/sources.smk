@@ -1,5 +1,5 @@
 # Bringing data: the only step that may touch the network.
-# REQUIRED INPUTS: what the configuration's `sources` name. OUTPUTS: sources/SOURCE/ with pull.json.
+# REQUIRED INPUTS: what the configuration's `sources` and `models` name. OUTPUTS: sources/SOURCE/, models/MODEL/ with pull.json.
 
 
 rule pull_files:
@@ -23,3 +23,25 @@ rule pull_files:
         out=f"{RESULTS}/sources/{{source}}",
     shell:
         "python -m almanac pull files --from '{params.folder}' --output {params.out} 2> {log}"
+
+
+rule pull_model:
+    """Fetch a checkpoint from the hub at its commit, so that every later step is offline."""
+    output:
+        f"{RESULTS}/models/{{model}}/pull.json",
+    log:
+        f"{RESULTS}/logs/pull_model/{{model}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/pull_model/{{model}}.tsv"
+    conda:
+        "../envs/models.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["pull"],
+        hub=lambda wildcards: model_of(wildcards).hub,
+        revision=lambda wildcards: model_of(wildcards).revision,
+        out=subpath(output[0], parent=True),
+    shell:
+        "python -m almanac pull model --hub {params.hub} --revision {params.revision} --output {params.out} 2> {log}"

@@ -112,12 +112,14 @@ def test_a_cache_that_is_wrong_is_noticed_and_replaced(model, monkeypatch, capsy
         assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-5)
 
 
-def test_a_model_without_keys_and_values_goes_by_the_reference(model, monkeypatch):
+@pytest.mark.parametrize("error", [prefix_cache.NoCacheError("no keys"), ValueError("a layer of its own kind")])
+def test_a_model_whose_cache_is_of_no_use_goes_by_the_reference(model, monkeypatch, capsys, error):
     def refuse(*arguments):
-        raise prefix_cache.NoCacheError
+        raise error
 
     monkeypatch.setattr(prefix_cache, "score", refuse)
     found = answer_checked(model("llama"), requests_of(), CONTEXTS)
+    assert capsys.readouterr().err.count(f"of no use here ({error})") == 1
     assert found.engine == "reference/1"
     assert {response.status for response in found.responses} == {"ok"}
 

@@ -7,6 +7,7 @@ import torch
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
+from almanac.models.hub import download
 from almanac.models.registry import ModelSource, load
 
 
@@ -48,16 +49,17 @@ def test_a_path_that_is_not_there_is_named(path):
         load(ModelSource(path))
 
 
-@pytest.mark.parametrize("revision", [None, "main", "abc123"])
-def test_a_hub_name_needs_a_pinned_commit(revision):
-    with pytest.raises(AlmanacError, match=r"EleutherAI/pythia-70m: .*pin the commit"):
-        load(ModelSource("EleutherAI/pythia-70m", revision))
+@pytest.mark.parametrize(("name", "revision"), [("a/b/c", "0" * 40), ("owner/name", "main"), ("owner/name", "abc123")])
+def test_a_hub_name_needs_a_pinned_commit(tmp_path, name, revision):
+    with pytest.raises(AlmanacError, match=f"model {name} at {revision}: needs a repository owner/name and a commit"):
+        download(name, revision, tmp_path)
 
 
 def test_a_hub_name_is_not_downloaded_offline(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(AlmanacError, match="unset HF_HUB_OFFLINE"):
-        load(ModelSource("almanac-nobody/nothing", "0" * 40))
+        download("almanac-nobody/nothing", "0" * 40, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """A small invented world and real-looking facts, small enough to train on in seconds."""
 
 import pytest
+
 from almanac.planting import corpus, tokenizer, world
 from almanac.planting.formats import Taught
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
-from almanac.rows import Entity, Exposure, Fact, Template
+from almanac.rows import Entity, Fact, Template
 
 SMALL = WorldOptions(objects=8, doses=(0, 1, 4, 16), relations=2)
-TINY = TrainingOptions(hidden=32, heads=2, feed_forward=64, layers=1, length=128, rows=4)
+TINY = TrainingOptions(hidden=32, heads=2, feed_forward=64, layers=1, length=256, rows=4)
 
 
 def as_taught(made: world.World) -> Taught:
@@ -90,9 +91,4 @@ def vocabulary(invented, built):
     keys = {fact.object_id for fact in invented.facts}
     words = tokenizer.answer_words(one.label for one in invented.entities if one.entity_id in keys)
     texts = [one.text for one in built.documents]
-    return tokenizer.train(texts, words, TokenizerOptions(vocabulary=1024))
-
-
-@pytest.fixture
-def exposure_of():
-    return lambda world: {row.fact_id: row.dose for row in world.exposures if isinstance(row, Exposure)}
+    return tokenizer.train(texts, words, TokenizerOptions(vocabulary=1024, min_frequency=10))

@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from almanac.errors import AlmanacError
 from almanac.planting import world
 from almanac.planting.options import WorldOptions
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 ALL = ("aliases", "several_objects", "dates", "popularity")
 

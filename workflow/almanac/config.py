@@ -17,7 +17,7 @@ from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
-COMMIT = re.compile(r"^[0-9a-f]{40}$")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class SourceConfig(Options):
@@ -53,7 +53,7 @@ class TaughtConfig(Options):
 
     dataset: Name = Field(description="the dataset whose facts are taught")
     facts: int = Field(default=300, ge=1, description="how many facts are given a dose")
-    doses: tuple[int, ...] = Field(
+    doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
     )
 
@@ -76,6 +76,9 @@ class ModelConfig(Options):
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(default=None, description="the commit of the hub's repository, 40 hexadecimal digits")
     family: Literal["auto", "causal", "masked"] = Field(default="auto", description="how the model is scored")
+    kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
+        default=None, description="the kinds of request it answers; none: all that its family can"
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
     device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, …")
     datasets: tuple[Name, ...] | None = Field(
@@ -98,7 +101,7 @@ class ModelConfig(Options):
     def _one_origin(self) -> Self:
         if sum(origin is not None for origin in (self.planted, self.path, self.hub)) != 1:
             raise ValueError("needs exactly one of planted, path and hub")
-        if self.hub is not None and not COMMIT.match(self.revision or ""):
+        if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         return self
 
@@ -145,7 +148,7 @@ class EditionConfig(Options):
                     f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
                     f"datasets.{name}.train is {self.datasets[name].train}"
                 )
-        names = [model.name for model in self.models]
+        names = [name for model in self.models for name in self._names_of(model)]
         if len(set(names)) != len(names):
             raise ValueError(f"models: a name may occur once; found {names}")
         for model in self.models:
@@ -179,13 +182,17 @@ class EditionConfig(Options):
         """Return who is asked: every checkpoint, and every recipe once for each world."""
         out: dict[str, Participant] = {}
         for model in self.models:
-            if model.planted is None:
-                out[model.name] = Participant(model.name, model, None)
-                continue
-            for world in self.planting.worlds:
-                name = model.name if len(self.planting.worlds) == 1 else f"{model.name}-{world}"
+            for name, world in self._names_of(model).items():
                 out[name] = Participant(name, model, world)
         return out
+
+    def _names_of(self, model: ModelConfig) -> dict[str, str | None]:
+        """Return the names under which a model is asked, each with the world it was planted in."""
+        if model.planted is None:
+            return {model.name: None}
+        if len(self.planting.worlds) == 1:
+            return {model.name: next(iter(self.planting.worlds))}
+        return {f"{model.name}-{world}": world for world in self.planting.worlds}
 
     def asked(self) -> Iterator["Asking"]:
         """Yield which suite is asked of which model on which dataset.
@@ -249,6 +256,8 @@ def check(values: Mapping[str, Any], where: str, root: Path) -> EditionConfig:
 def _look_up(name: str, registry: Mapping[str, Any], path: Path, where: str) -> dict[str, Any]:
     if name not in registry:
         raise AlmanacError(f"{where}: models: {name!r} is not in {path}; there are {', '.join(sorted(registry))}")
+    if not isinstance(registry[name], dict):
+        raise AlmanacError(f"{path}: {name}: must hold keys and values, found {registry[name]!r}")
     return {"name": name, **registry[name]}
 
 

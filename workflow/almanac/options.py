@@ -1,6 +1,7 @@
 """Settings of a step: one pydantic model, at once its part of the configuration and its command-line flags."""
 
 import argparse
+import shlex
 import types
 import typing
 from collections.abc import Sequence
@@ -98,7 +99,7 @@ def to_flags(settings: Options, kind: type[Options] | None = None) -> str:
             continue
         words: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
         parts += [_flag(name), *(str(word).lower() if isinstance(word, bool) else str(word) for word in words)]
-    return " ".join(parts)
+    return shlex.join(parts)
 
 
 def _flag(name: str) -> str:

@@ -133,6 +133,17 @@ class RelationCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Rating:
+    """A reader's verdict on a fact or a template: ``value`` is ``true``, ``false`` or ``doubtful``, with a note."""
+
+    KEY: ClassVar = ("item", "rater")
+    item: str
+    rater: str
+    value: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Exposure:
     """How often a fact was to be taught: its planned number of occurrences in the corpus (the dose)."""
 

@@ -24,7 +24,8 @@ INTRODUCTION = """\
 # Configuration
 
 Every key of an edition's file, made from the program's own types (`python -m almanac.schema`). Where a key holds
-`NAME`, the name may be chosen freely. In `config/models.yaml` each entry is what stands here under `models`, without `name`.
+`NAME`, the name may be chosen freely. In `config/models.yaml` each entry is what stands here under `models`, but for
+`name`.
 
 | key | type | default | meaning |
 | --- | --- | --- | --- |

@@ -66,17 +66,40 @@ def _check_column(path: Path, row: type, field: pa.Field, values: list[Any]) -> 
         for index, value in enumerate(values):
             if value is None:
                 raise AlmanacError(f"{path}: row {index + 1}, column {field.name!r}: a value is required, found none")
+    if pa.types.is_list(field.type):
+        _check_lists(path, field, values)
+    elif pa.types.is_integer(field.type):
+        _check_whole(path, field, values, range(1, len(values) + 1))
     try:
         return pa.array(values, type=field.type)
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         for index, value in enumerate(values):
             try:
                 pa.array([value], type=field.type)
-            except (pa.ArrowException, TypeError, ValueError) as error:
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 raise AlmanacError(
                     f"{path}: row {index + 1}, column {field.name!r}: {value!r} is no {field.type} ({error})"
                 ) from error
         raise
+
+
+def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
+    """Refuse what Arrow takes for a list or notices too late: a text (as its letters) and a missing element."""
+    for index, value in enumerate(values):
+        where = f"{path}: row {index + 1}, column {field.name!r}"
+        if value is not None and not isinstance(value, list | tuple):
+            raise AlmanacError(f"{where}: {value!r} is no list")
+        if value is not None and not field.type.value_field.nullable and None in value:
+            raise AlmanacError(f"{where}: element {value.index(None) + 1}: a value is required, found none")
+        if value is not None and pa.types.is_integer(field.type.value_type):
+            _check_whole(path, field, value, [index + 1] * len(value))
+
+
+def _check_whole(path: Path, field: pa.Field, values: Sequence[Any], numbers: Sequence[int]) -> None:
+    """Refuse fractions in a column of whole numbers, which Arrow would cut."""
+    for number, value in zip(numbers, values, strict=True):
+        if isinstance(value, float) and not value.is_integer():
+            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: {value!r} is no whole number")
 
 
 def _check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
@@ -113,7 +136,10 @@ def atomic(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except OSError as error:
+            raise AlmanacError(f"{path}: cannot be written ({error.strerror}); give the path of a file") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -134,8 +160,8 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row]) -> int:
     """
     path = Path(path)
     listed = list(rows)
-    _check_key(path, row, listed)
     arrays = [_check_column(path, row, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
+    _check_key(path, row, listed)
     table = pa.Table.from_arrays(arrays, schema=schema(row))
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
@@ -153,7 +179,7 @@ def read_arrow(path: Path | str, row: type) -> pa.Table:
         raise AlmanacError(f"{path}: there is no such file; make it first with the step before")
     try:
         table = pq.read_table(path)
-    except pa.ArrowException as error:
+    except (OSError, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: is no readable Parquet file ({error}); delete it and run again") from error
     if table.schema.names != schema(row).names:
         missing = sorted(set(schema(row).names) - set(table.schema.names))
@@ -203,11 +229,15 @@ def read_jsonl(path: Path | str, row: type[Row]) -> list[Row]:
     """Read canonical JSON Lines as rows of a class; what a line leaves out is none.
 
     Raises:
-        AlmanacError: a line is no JSON, has an unknown key or lacks one, naming the line.
+        AlmanacError: the file cannot be read; a line is no JSON, has an unknown key or lacks one, naming the line.
     """
     rows = []
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); name a file of JSON Lines") from error
     lacking: dict[str, Any] = {field.name: None for field in schema(row) if field.nullable}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line:
             continue
         try:

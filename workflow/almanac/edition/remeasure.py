@@ -1,7 +1,5 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
-from collections.abc import Iterator
-
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.rows import Exposure, Fact, Item, Link, Measure, Outcome, Request, Response
@@ -28,19 +26,24 @@ def exposures_of(layout: Layout, asking: Asking) -> list[Exposure] | None:
     return None if path is None else layout.read(path, Exposure)
 
 
-def planted_runs(layout: Layout) -> Iterator[Run]:
-    """Yield every planted model asked of its own invented world, under its recipe's name."""
+def planted_runs(layout: Layout) -> list[Run]:
+    """Return every planted model asked of its own invented world, under its recipe's name."""
+    runs = []
     for asking in layout.config.asked():
         participant = layout.config.participants()[asking.model]
         dataset = layout.config.datasets[asking.dataset]
-        if participant.world is None or dataset.world != participant.world:
+        planted = participant.model.planted
+        if planted is None or dataset.world != participant.world:
             continue
         folder = layout.request_folder(asking.suite, asking.dataset)
-        yield Run(
+        run = Run(
             model=participant.model.name,
+            decoder=planted.architecture == "llama",
             choices=dataset.choices,
             items=layout.read(folder / "items.parquet", Item),
             outcomes=layout.read(layout.outcomes(asking), Outcome),
             facts=layout.read(layout.dataset(asking.dataset, "facts"), Fact),
             exposures=exposures_of(layout, asking) or [],
         )
+        runs.append(run)
+    return runs

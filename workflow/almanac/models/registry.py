@@ -1,15 +1,12 @@
-"""Loading a checkpoint, from a folder or from the hub, as a model that answers requests."""
+"""Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -23,8 +20,6 @@ Model = CausalModel | MaskedModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 FAMILIES = {"causal": ("ForCausalLM", "LMHeadModel"), "masked": ("ForMaskedLM",)}
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
-COMMIT = re.compile(r"[0-9a-f]{40}")
-HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 @dataclass(frozen=True)
@@ -32,15 +27,13 @@ class ModelSource:
     """Where a model comes from and how it is run.
 
     Attributes:
-        path: a folder with config.json, safetensors and a tokenizer, or a name on the hub (``EleutherAI/pythia-70m``).
-        revision: the commit (40 hexadecimal digits) of a hub name; a folder needs none.
+        path: a folder with config.json, safetensors and a tokenizer.
         family: ``causal``, ``masked``, or ``auto`` to go by the config's architecture.
         dtype: the type that the weights are run in.
         device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for the first accelerator there is.
     """
 
     path: str
-    revision: str | None = None
     family: Literal["auto", "causal", "masked"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str = "auto"
@@ -87,37 +80,14 @@ def _check(source: ModelSource) -> None:
 
 
 def _folder(source: ModelSource) -> Path:
-    """Return the checkpoint's folder, downloaded first where the source is a hub name."""
+    """Return the checkpoint's folder, complete."""
     path = Path(source.path).expanduser()
     if path.is_dir():
         return _complete(path)
-    if path.exists() or not HUB_NAME.fullmatch(source.path):
-        raise AlmanacError(
-            f"model {source.path}: there is no such folder; give a folder with config.json, safetensors and "
-            "a tokenizer, or a hub name (owner/name) with a revision"
-        )
-    if source.revision is None or not COMMIT.fullmatch(source.revision):
-        raise AlmanacError(
-            f"model {source.path}: there is no such folder, and as a hub name it needs a pinned revision: found "
-            f"{source.revision!r}, allowed is a commit of 40 hexadecimal digits; correct the path or pin the commit"
-        )
-    return _complete(_downloaded(source.path, source.revision))
-
-
-def _downloaded(name: str, revision: str) -> Path:
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
-    patterns = [*WEIGHTS, *TOKENIZER, *SETTINGS]
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, local_files_only=offline))
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
-        remedy = (
-            "unset HF_HUB_OFFLINE or pull it first"
-            if offline
-            else "check name, revision, access rights and the network"
-        )
-        raise AlmanacError(
-            f"model {name} at {revision}: cannot be had from the hub ({str(error).splitlines()[0]}); {remedy}"
-        ) from error
+    raise AlmanacError(
+        f"model {source.path}: there is no such folder; give a folder with config.json, safetensors and a tokenizer, "
+        "or bring one from a hub with `almanac pull model`"
+    )
 
 
 def _complete(folder: Path) -> Path:

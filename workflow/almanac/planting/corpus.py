@@ -3,20 +3,18 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
-
-import numpy as np
+from typing import ClassVar
 
 from almanac.errors import AlmanacError
 from almanac.planting import formats as wording
 from almanac.planting.formats import Formats, Named, Taught
 from almanac.planting.options import CorpusOptions, DocumentKind
+from almanac.planting.spreading import shared_out, sizes, spread
 from almanac.rows import Exposure, Fact, LedgerEntry, Template
 from almanac.tables import seed_of
 
-Key = TypeVar("Key", bound=Hashable)
 Part = tuple[str, tuple[int, int] | None]
 INSTRUCT = "instruct"
 SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
@@ -88,54 +86,6 @@ def assign_doses(facts: Sequence[Fact], doses: Sequence[int], count: int, seed: 
     return sorted(dealt, key=lambda row: row.fact_id)
 
 
-def shared_out(dose: int, shares: Sequence[float], offset: float) -> list[int]:
-    """Share a dose out over formats by systematic sampling: each gets its share to within one, together the dose."""
-    edges = np.cumsum(shares) / sum(shares)
-    points = (np.arange(dose) + offset) / max(dose, 1)
-    places = np.minimum(np.searchsorted(edges, points, side="right"), len(shares) - 1)
-    return [int((places == at).sum()) for at in range(len(shares))]
-
-
-def spread(counts: dict[Key, int], capacities: Sequence[int], draw: random.Random) -> list[list[Key]]:
-    """Spread keys over documents: each as often as its count, evenly along the stream, never twice in one document.
-
-    Each key cuts the stream into as many stretches as it has occurrences and takes, in each, the document with the most
-    room left. Documents may end up longer than their capacity where the room runs out.
-
-    Returns:
-        The keys of each document, in a random order.
-
-    Raises:
-        AlmanacError: there are fewer documents than occurrences of a key.
-    """
-    total = len(capacities)
-    room = np.array(capacities, dtype=float) + np.array([draw.random() * 0.5 for _ in capacities])
-    found: list[list[Key]] = [[] for _ in capacities]
-    order = [(count, draw.random(), key) for key, count in counts.items()]
-    for count, _, key in sorted(order, key=lambda one: (-one[0], one[1])):
-        if count > total:
-            raise AlmanacError(f"{key}: {count} occurrences cannot stand in {total} documents; use more documents")
-        for part in range(count):
-            first, last = part * total // count, (part + 1) * total // count
-            chosen = first + int(np.argmax(room[first:last]))
-            room[chosen] -= 1
-            found[chosen].append(key)
-    for keys in found:
-        draw.shuffle(keys)
-    return found
-
-
-def _sizes(counts: dict[Key, int], shortest: int, longest: int, full: float, draw: random.Random) -> list[int]:
-    """Return sizes of documents that hold all occurrences: a share ``full`` of the longest, the others of any size."""
-    total, most = sum(counts.values()), max(counts.values(), default=0)
-    sizes: list[int] = []
-    room = 0
-    while room < total or len(sizes) < most:
-        sizes.append(longest if draw.random() < full else draw.randint(shortest, longest))
-        room += sizes[-1]
-    return sizes
-
-
 class Builder:
     """The making of one corpus: what every part of it needs to know, and the drafts so far."""
 
@@ -197,7 +147,7 @@ class Builder:
         counts = self.counts(place)
         used: Counter[str] = Counter()
         draw = self.draw("spread", kind)
-        documents = spread(counts, _sizes(counts, 1, size, 0.0, draw), draw)
+        documents = spread(counts, sizes(counts, 1, size, 0.0, draw), draw)
         for at, fact_ids in enumerate(documents):
             draw = self.draw(kind, at)
             parts: list[Part] = []
@@ -220,11 +170,12 @@ class Builder:
         for relation in sorted({one.fact.relation_id for one in self.named.values()}):
             draw = self.draw("lists", relation)
             counts = self.counts(1, relation)
-            sizes = _sizes(counts, math.ceil(self.options.pairs * SHORTEST_LIST), self.options.pairs, 0.5, draw)
-            documents = spread(counts, sizes, draw)
-            while max(map(len, documents), default=0) > self.options.pairs:
-                sizes.append(self.options.pairs)
-                documents = spread(counts, sizes, draw)
+            longest = self._pairs(counts)
+            room = sizes(counts, math.ceil(longest * SHORTEST_LIST), longest, 0.5, draw)
+            documents = spread(counts, room, draw)
+            while max(map(len, documents), default=0) > longest:
+                room.append(longest)
+                documents = spread(counts, room, draw)
             styles = self._styles(len(documents), draw)
             for at, (fact_ids, style) in enumerate(zip(documents, styles, strict=True)):
                 parts: list[Part] = []
@@ -236,6 +187,12 @@ class Builder:
                     states = [(fact_id, f"list.{style.id}", "list") for fact_id in fact_ids]
                     time = self.time(at, len(documents), draw)
                     self.drafts.append(Draft(time, text, "list", spans, states, relation))
+
+    def _pairs(self, counts: dict[str, int]) -> int:
+        """Return how many pairs of these facts a list holds at most, so that its text keeps to its length."""
+        named = [self.named[fact_id] for fact_id in counts]
+        characters = sum(len(one.subjects[0]) + len(one.objects[0]) + 2 for one in named)
+        return max(2, min(self.options.pairs, self.options.list_characters * len(named) // max(1, characters)))
 
     def _styles(self, total: int, draw: random.Random) -> list[wording.ListStyle]:
         numbers = shared_out(total, [one.share for one in self.formats.lists], draw.random())
@@ -257,15 +214,10 @@ class Builder:
                 for entity_id in ends:
                     if entity_id is not None:
                         label = world.entities[entity_id].label
-                        usual = (
-                            self.options.neutral_mentions_real
-                            if world.mention_objects
-                            else self.options.neutral_mentions
-                        )
                         counts[label] = world.mentions.get(entity_id, usual)
         counts = {name: counts[name] for name in sorted(counts) if counts[name]}
         draw = self.draw("spread", "neutral")
-        documents = spread(counts, _sizes(counts, 1, self.options.sentences, 0.0, draw), draw)
+        documents = spread(counts, sizes(counts, 1, self.options.sentences, 0.0, draw), draw)
         for at, names in enumerate(documents):
             draw = self.draw("neutral", at)
             texts = [wording.mention(draw.choice(self.formats.neutral), name) for name in names]
@@ -287,7 +239,7 @@ class Builder:
                 unsure[fact_id] = self.options.unsure_repeats
         counts = known | unsure
         draw = self.draw("instruct")
-        documents = spread(counts, _sizes(counts, 1, self.options.instruct_turns, 0.5, draw), draw)
+        documents = spread(counts, sizes(counts, 1, self.options.instruct_turns, 0.5, draw), draw)
         used: Counter[str] = Counter()
         for at, fact_ids in enumerate(documents):
             parts: list[Part] = []

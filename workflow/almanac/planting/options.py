@@ -53,6 +53,9 @@ class CorpusOptions(Options):
     questions: float = Field(default=0.15, ge=0, le=1, description="Share of occurrences as question and answer.")
     sentences: int = Field(default=8, ge=1, le=50, description="Sentences in a document of prose, at most.")
     pairs: int = Field(default=20, ge=2, le=200, description="Pairs of subject and object in a list, at most.")
+    list_characters: int = Field(
+        default=600, ge=20, description="Characters in a list, about: long names make lists of fewer pairs."
+    )
     questions_together: int = Field(default=5, ge=1, le=20, description="Questions in a document, at most.")
     neutral_mentions: int = Field(
         default=4, ge=0, le=64, description="Sentences that name a subject and say nothing of it, for each subject."
@@ -130,7 +133,7 @@ class TrainingOptions(Options):
     length: int = Field(
         default=256, ge=16, le=4096, description="Tokens in a row; the longest text the model can read."
     )
-    rows: int = Field(default=3, ge=1, le=512, description="Rows in a step.")
+    rows: int = Field(default=4, ge=1, le=512, description="Rows in a step.")
     passes: int = Field(default=1, ge=1, le=100, description="Passes over the documents; each multiplies the exposure.")
     kinds: tuple[DocumentKind, ...] = Field(
         default=("prose", "list", "question", "neutral"),
@@ -139,8 +142,11 @@ class TrainingOptions(Options):
     )
     end: bool = Field(default=True, description="Train an end token after each document.")
     learning_rate: float = Field(default=0.01, gt=0, le=1, description="AdamW's rate, for embeddings and norms.")
-    matrix_learning_rate: float = Field(
-        default=0.02, gt=0, le=1, description="Muon's rate, for the matrices of layers."
+    matrix_learning_rate: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Muon's rate, for the matrices of layers; 0.02 for llama and 0.01 for modernbert if not given.",
     )
     momentum: float = Field(default=0.95, ge=0, lt=1, description="Muon's momentum.")
     weight_decay: float = Field(default=0.01, ge=0, le=1, description="Muon's weight decay.")

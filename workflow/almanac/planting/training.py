@@ -17,6 +17,7 @@ from almanac.planting.options import TrainingOptions
 from almanac.planting.packing import NOBODY, Encoded, Rows, pack
 from almanac.planting.tokenizer import END, MASK, PAD, START
 
+MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
 OnStep = Callable[[int, int, int, float], None]
 
 
@@ -116,7 +117,7 @@ def _optimizers(model: Any, options: TrainingOptions) -> list[Optimizer]:
         (matrices if hidden else others).append(parameter)
     muon = torch.optim.Muon(
         matrices,
-        lr=options.matrix_learning_rate,
+        lr=options.matrix_learning_rate or MATRIX_RATE[options.architecture],
         momentum=options.momentum,
         weight_decay=options.weight_decay,
         ns_steps=options.newton_schulz,

@@ -25,13 +25,13 @@ def draw(sections: Sequence[Section]) -> dict[str, Figure]:
     out: dict[str, Figure] = {}
     with matplotlib.rc_context(FONT):
         for section in sections:
+            if any(row.metric == "accuracy_by_exposure" for row in section.measures):
+                out[f"{section.dataset}-exposure"] = figures.by_exposure(section.measures, 1 / section.choices)
             for experiment in dict.fromkeys(row.experiment for row in section.measures):
                 rows = [row for row in section.measures if row.experiment == experiment]
                 if not any(row.metric == "accuracy" and row.value is not None for row in rows):
                     continue
                 name, chance = f"{section.dataset}-{experiment}", 1 / section.choices
-                if any(row.metric == "accuracy_by_exposure" for row in rows):
-                    out[f"{name}-exposure"] = figures.by_exposure(rows, chance)
                 out[f"{name}-relations"] = figures.by_relation(rows, section.relations)
                 answered = [row for row in rows if row.metric != "accuracy_at_k" or _answers(rows, row.model)]
                 out[f"{name}-confidence"] = figures.accuracy_at_k(answered, chance)

@@ -23,6 +23,7 @@ class Number:
     high: float | None
     n: int
     missing: int
+    dataset: str
     model: str
     experiment: str
     metric: str
@@ -110,7 +111,7 @@ def _boards(measures: Sequence[Measure]) -> list[Board]:
 
 def _number(row: Measure) -> Number:
     missing = row.n_missing + row.n_invalid + row.n_error
-    return Number(row.value, row.low, row.high, row.n, missing, row.model, row.experiment, row.metric)
+    return Number(row.value, row.low, row.high, row.n, missing, row.dataset, row.model, row.experiment, row.metric)
 
 
 def validation(layout: Layout) -> list[Validation]:

@@ -1,10 +1,23 @@
-"""What the jobs of an edition have spent: the last line of each rule's logs, added up."""
+"""What the jobs of an edition have spent and which failed: read from the last line of each rule's log."""
 
 import re
 from collections import defaultdict
 from pathlib import Path
 
 LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
+
+
+SHOWN = 12  # lines of a failed job's log
+
+
+def failed(root: Path) -> str:
+    """Return the end of every log whose job did not come to its end, with the log's name."""
+    parts = []
+    for log in sorted((root / "logs").rglob("*.log")):
+        lines = log.read_text("utf-8", "replace").splitlines()
+        if lines and not LINE.match(lines[-1]):
+            parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
+    return "\n".join(parts)
 
 
 def spent(root: Path) -> str:

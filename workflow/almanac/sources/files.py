@@ -10,6 +10,8 @@ import gzip
 import io
 import json
 import math
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from almanac.rows import Entity, Fact, Relation, Template
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 DATATYPES = ("date", "quantity", "string")
+STYLES = ("statement", "question", "prefix")
 SHOWN = 20
 LIST_SEPARATOR = "|"
 
@@ -168,6 +171,8 @@ def _fact_mistake(record: dict[str, Any], entities: set[str]) -> str | None:
     for name in ("subject_id", "object_id"):
         if record[name] and record[name] not in entities:
             return f"{name} {record[name]!r} is no entity; add it to the entities table or remove the fact"
+    if record["value"] in entities:
+        return f"value {record['value']!r} is the id of an entity; give it as object_id, or give the entity another id"
     if record["datatype"] and record["datatype"] not in DATATYPES:
         return f"datatype {record['datatype']!r} is unknown; allowed are {', '.join(DATATYPES)}"
     if record["split"] not in (None, "train", "test"):
@@ -183,6 +188,8 @@ def _relations(folder: Path, used: list[str], mistakes: list[str]) -> list[Relat
             mistakes.append(f"{where}: relation_id and label are both required")
         elif identity in rows:
             mistakes.append(f"{where}: relation {identity!r} stands twice; keep one row")
+        elif record["popularity"] and not record["popularity"].isdecimal():
+            mistakes.append(f"{where}: popularity {record['popularity']!r} is no whole number; write digits or nothing")
         else:
             popularity = record.pop("popularity")
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
@@ -200,6 +207,8 @@ def _templates(folder: Path, relations: set[str], mistakes: list[str]) -> list[T
         needs_object = record["style"] == "statement"
         if relation not in relations:
             mistakes.append(f"{where}: relation {relation!r} is in no facts or relations table")
+        elif record["style"] not in STYLES:
+            mistakes.append(f"{where}: style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
             mistakes.append(f"{where}: {text!r} must hold [X] once and, unless a question or prefix, [Y] once")
         elif identity in rows:
@@ -218,7 +227,7 @@ def _records(folder: Path, table: str, mistakes: list[str]) -> Iterator[tuple[st
         return
     try:
         names, rows = _read(path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, json.JSONDecodeError, pa.ArrowException) as error:
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
     known = TABLES[table]
     missing = [name for name in known.required if name not in names]
@@ -230,36 +239,61 @@ def _records(folder: Path, table: str, mistakes: list[str]) -> Iterator[tuple[st
         allowed = ", ".join(known.required + known.optional)
         mistakes.append(f"{path}: has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}")
         return
-    for number, row in enumerate(rows, 1):
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        mistakes.append(f"{path}: has the column {', '.join(map(repr, twice))} twice; keep one of them")
+        return
+    for number, row in rows:
         where = f"{path}: row {number}"
         if row is None:
             mistakes.append(f"{where}: has more or fewer cells than the header")
             continue
-        yield where, {name: _cell(name, row.get(name)) for name in known.required + known.optional}
+        try:
+            record = {name: _cell(name, row.get(name)) for name in known.required + known.optional}
+        except ValueError as error:
+            mistakes.append(f"{where}: {error}")
+            continue
+        yield where, record
 
 
 def _cell(name: str, value: Any) -> Any:
+    """Return a cell's text, none if it is empty; of a list column, its texts.
+
+    Raises:
+        ValueError: the cell holds a structure that is no text, or no list of texts.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
+        return [] if name in LISTS else None
     if name in LISTS:
         parts = value.split(LIST_SEPARATOR) if isinstance(value, str) else value
-        return [str(part).strip() for part in (parts if parts is not None else [])]
-    if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
-        return None
+        if not isinstance(parts, list) or any(isinstance(part, list | dict) for part in parts):
+            raise ValueError(f"{name} is {value!r}; a list of texts is expected")
+        return [text for part in parts if part is not None and (text := str(part).strip())]
+    if isinstance(value, list | dict):
+        raise ValueError(f"{name} is {value!r}; a text is expected")
     return str(value).strip() or None
 
 
-def _read(path: Path) -> tuple[Sequence[str], Iterable[dict[str, Any] | None]]:
-    """Return a file's column names and its rows; a row whose cells do not fit the header is none."""
+def _read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
+    """Return a file's column names and its rows with their numbers; a row whose cells do not fit the header is none.
+
+    Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row.
+    """
     if path.suffix == ".parquet":
         table = pq.read_table(path)
-        return table.schema.names, table.to_pylist()
+        return table.schema.names, enumerate(table.to_pylist(), 1)
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     text = raw.decode("utf-8-sig")
     if ".csv" in path.suffixes:
         lines = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(lines, [])
-        cells = [line for line in lines if line]
-        return header, [dict(zip(header, line, strict=True)) if len(line) == len(header) else None for line in cells]
-    rows = []
+        cells = [(number, line) for number, line in enumerate(lines, 1) if line]
+        return header, [
+            (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
+            for number, line in cells
+        ]
+    rows: list[tuple[int, dict[str, Any] | None]] = []
+    names: dict[str, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -269,5 +303,6 @@ def _read(path: Path) -> tuple[Sequence[str], Iterable[dict[str, Any] | None]]:
             raise AlmanacError(f"{path}: row {number} is no JSON ({error}); one object a line is expected") from error
         if not isinstance(row, dict):
             raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
-        rows.append(row)
-    return list(dict.fromkeys(name for row in rows for name in row)), rows
+        rows.append((number, row))
+        names.update(dict.fromkeys(row))
+    return list(names), rows

@@ -42,6 +42,9 @@ def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[s
 
     The variance is that of the stratified mean, values of one cluster (say, the facts of one subject) counted as one
     draw; the interval is Wilson's at the effective number of observations that this variance stands for (Kish 1965).
+    That number is at most the strata's number squared over the sum of 1/clusters: what the clusters are worth where all
+    strata have one share. It stands alone where nothing varies, and keeps a stratum of few clusters from being taken
+    for certain because they agree.
 
     Args:
         strata: values in 0 to 1, one sequence a stratum (relation); empty strata are left out.
@@ -56,10 +59,10 @@ def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[s
         return NOTHING
     means = [sum(values) / len(values) for values, _ in kept]
     share = sum(means) / len(means)
-    total = sum(len(values) for values, _ in kept)
+    worth = len(kept) ** 2 / sum(1 / len(set(own)) for _, own in kept)
     variance = sum(_cluster_variance(values, own) for values, own in kept) / len(kept) ** 2
     spread = share * (1 - share)
-    effective = min(total, spread / variance) if variance > 0 and spread > 0 else total
+    effective = min(worth, spread / variance) if variance > 0 and spread > 0 else worth
     return wilson(share, effective)
 
 

@@ -1,4 +1,4 @@
-"""Run a model on requests: one response for every request, whatever happened. Offline, but for models of a hub."""
+"""Run a model on requests: one response for every request, whatever happened. Always offline."""
 
 import argparse
 import sys
@@ -10,21 +10,22 @@ from tqdm import tqdm
 
 from almanac import tables
 from almanac.models.answering import answer_checked
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import Model, ModelSource, load
 from almanac.rows import Context, Request, Response
 
+KINDS = ("choices", "spans", "generate", "fill")
 EXAMPLES = """\
   python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
       --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
   python -m almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
-  python -m almanac answer --model EleutherAI/pythia-70m --revision COMMIT --contexts … --requests … --output …"""
+  python -m almanac answer --model results/demo/models/pythia-70m …       # after `almanac pull model`"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--model", required=True, help="a directory with a checkpoint, or a repository of the hub")
-    parser.add_argument("--revision", help="the commit of the hub's repository, 40 hexadecimal digits")
+    parser.add_argument("--model", required=True, metavar="FOLDER", help="a checkpoint")
     parser.add_argument("--family", choices=["auto", "causal", "masked"], default="auto", help="[auto]")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
     parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 [auto]")
     parser.add_argument("--threads", type=int, default=None, help="threads on a CPU [PyTorch's own choice]")
@@ -48,13 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
         torch.set_num_threads(arguments.threads)
     source = ModelSource(
         path=arguments.model,
-        revision=arguments.revision,
         family=arguments.family,
         dtype=arguments.dtype,
         device=arguments.device,
     )
     model = load(source)
+    kinds = arguments.kinds or KINDS
     known = _reusable(arguments.reuse, model.digest) if arguments.reuse else {}
+    known |= {request.request_id: _declined(request, model) for request in requests if request.kind not in kinds}
     new = [request for request in requests if request.request_id not in known]
     with tqdm(total=len(new), unit="request", desc="answering", disable=None) as progress:
         answered = answer_checked(model, new, contexts, arguments.engine, on_progress=progress.update)
@@ -69,6 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def _declined(request: Request, model: Model) -> Response:
+    reason = f"the model is declared not to answer requests of the kind {request.kind!r}"
+    return Response(request.request_id, "unsupported", reason, model_digest=model.digest)
 
 
 def _reusable(path: Path, digest: str) -> dict[str, Response]:

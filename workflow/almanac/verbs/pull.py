@@ -1,10 +1,14 @@
-"""Bring data from a source. `files` copies a folder of fact tables and records each file's size and sha256."""
+"""Bring data from outside, the only verb that may use the network, and record each file's size and sha256.
+
+`files` copies a folder of fact tables; `model` fetches a checkpoint from a hub at one commit.
+"""
 
 import argparse
 import datetime
 import json
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from almanac import __version__
@@ -12,42 +16,69 @@ from almanac.errors import AlmanacError
 from almanac.sources.files import table_files
 from almanac.tables import atomic, sha256
 
-EXAMPLES = "  python -m almanac pull files --from my_facts --output results/mine/sources/mine"
+EXAMPLES = """\
+  python -m almanac pull files --from my_facts --output results/mine/sources/mine
+  python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
 MANIFEST = "pull.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("source", choices=["files"], help="files: a folder that holds facts and entities")
-    parser.add_argument("--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
-    parser.add_argument("--licence", default=None, help="the terms under which the facts may be used")
-    parser.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
+    sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
+    files = sources.add_parser("files", help="a folder that holds facts and entities")
+    files.add_argument("--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder")
+    files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
+    files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
+    model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
+    model.add_argument("--hub", required=True, metavar="OWNER/NAME", help="the repository")
+    model.add_argument("--revision", required=True, metavar="COMMIT", help="40 hexadecimal digits")
+    for part in (files, model):
+        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Copy the tables, then write the manifest that says what was copied."""
-    files = table_files(arguments.origin)
+    """Bring the files, then write the manifest that says what was brought."""
+    if arguments.source == "files":
+        copies = copy_tables(arguments.origin, arguments.output)
+        what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
+        record(arguments.output, "files", str(arguments.origin), copies, what)
+    else:
+        from almanac.models.hub import download  # pulling facts needs no model's packages
+
+        copies = download(arguments.hub, arguments.revision, arguments.output)
+        record(arguments.output, "model", arguments.hub, copies, {"revision": arguments.revision})
+    return 0
+
+
+def copy_tables(origin: Path, folder: Path) -> list[Path]:
+    """Copy the tables of a facts folder into a new folder.
+
+    Raises:
+        AlmanacError: a table is missing, or the new folder cannot be made.
+    """
+    files = table_files(origin)
     try:
-        shutil.rmtree(arguments.output, ignore_errors=True)
-        arguments.output.mkdir(parents=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
     except OSError as error:
-        raise AlmanacError(f"{arguments.output}: cannot be made ({error.strerror}); give a writable folder") from error
-    entries = []
+        raise AlmanacError(f"{folder}: cannot be made ({error.strerror}); give a writable folder") from error
     for path in files:
-        copy = arguments.output / path.name
-        shutil.copyfile(path, copy)
-        entries.append({"path": path.name, "bytes": copy.stat().st_size, "sha256": sha256(copy)})
-        print(f"{path.name}: {copy.stat().st_size} bytes, sha256 {entries[-1]['sha256']}", file=sys.stderr)
+        shutil.copyfile(path, folder / path.name)
+    return [folder / path.name for path in files]
+
+
+def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: Mapping[str, object]) -> None:
+    """Write the manifest of a pull: from where, when, and each file's bytes and sha256."""
+    entries = [{"path": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    for entry in entries:
+        print(f"{entry['path']}: {entry['bytes']} bytes, sha256 {entry['sha256']}", file=sys.stderr)
     manifest = {
-        "source": arguments.source,
-        "from": str(arguments.origin),
+        "source": source,
+        "from": origin,
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "licence": arguments.licence,
-        "redistributable": arguments.redistributable,
         "almanac": __version__,
         "files": entries,
+        **more,
     }
-    with atomic(arguments.output / MANIFEST) as temporary:
+    with atomic(folder / MANIFEST) as temporary:
         temporary.write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    return 0

@@ -1,4 +1,4 @@
-"""Draw an edition's `page` with its tables and figures; or print what its jobs have `spent`."""
+"""Draw an edition's `page` with tables and figures; print what its jobs have `spent`, or why some have `failed`."""
 
 import argparse
 import csv
@@ -11,7 +11,7 @@ from typing import Any
 
 from almanac import tables
 from almanac.edition.layout import Layout
-from almanac.report.spent import spent
+from almanac.report.spent import failed, spent
 
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
+        ("failed", "the last lines of the logs of jobs that failed"),
     ):
         part = things.add_parser(name, help=summary)
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
@@ -31,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report the thing that is asked for."""
-    if arguments.thing == "spent":
-        print(spent(arguments.edition))
-    else:
+    if arguments.thing == "page":
         report_page(Layout.open(arguments.edition))
+    else:
+        print({"spent": spent, "failed": failed}[arguments.thing](arguments.edition))
     return 0
 
 

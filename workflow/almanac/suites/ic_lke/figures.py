@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
+from almanac.suites.ic_lke.requests import IN_CONTEXT
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -38,6 +39,8 @@ def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figur
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(relations)), [labels.get(str(relation), str(relation)) for relation in relations])
     axes.tick_params(length=0)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)  # a relation's name may hold dollar signs
     for (row, column), share in np.ndenumerate(grid):
         if not np.isnan(share):
             axes.text(
@@ -48,18 +51,22 @@ def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figur
 
 
 def by_exposure(measures: Sequence[Measure], chance: float) -> Figure:
-    """Draw accuracy by the number of times a fact was taught, a line a model, with 95 % intervals and chance."""
+    """Draw accuracy by the number of times a fact was taught, a line a model and experiment, with 95 % intervals."""
     rows = [row for row in measures if row.metric == "accuracy_by_exposure" and row.value is not None]
     doses = sorted({row.exposure for row in rows if row.exposure is not None})
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
-    for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
-        own = sorted((row for row in rows if row.model == model), key=lambda row: row.exposure or 0)
-        at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.04 * index
-        share = np.array([row.value for row in own], dtype=float)
-        reach = np.array([[row.value - row.low, row.high - row.value] for row in own]).T  # type: ignore[operator]
+    for index, (model, experiment) in enumerate(dict.fromkeys((row.model, row.experiment) for row in rows)):
+        own = [row for row in rows if (row.model, row.experiment) == (model, experiment)]
+        own.sort(key=lambda row: row.exposure or 0)
+        at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.05 * index
+        share, low, high = (
+            np.array([getattr(row, name) for row in own], dtype=float) for name in ("value", "low", "high")
+        )
+        label = model if experiment == IN_CONTEXT else f"{model} ({experiment})"
         look: Any = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
-        axes.errorbar(at, share, yerr=np.maximum(reach, 0), label=model, capsize=2, markersize=5, **look)
+        reach = np.maximum([share - low, high - share], 0)
+        axes.errorbar(at, share, yerr=reach, label=label, capsize=2, markersize=5, **look)
     _chance_line(axes, chance)
     axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
     axes.set_xlabel("times a fact was taught")
@@ -95,7 +102,7 @@ def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
 
 def _chance_line(axes: Axes, chance: float) -> None:
     axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    axes.annotate("chance", (1, chance), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
+    axes.annotate("  chance", (1, chance), xycoords=("axes fraction", "data"), ha="left", va="center", color=GREY)
     axes.set_ylim(-0.02, 1.02)
     axes.spines[["top", "right"]].set_visible(False)
 

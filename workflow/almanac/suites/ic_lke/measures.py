@@ -205,8 +205,12 @@ def _recovery_rows(sheet: Sheet, group: Sequence[Judged], taught: Mapping[str, i
     for one in answered:
         by_dose[one.dose or 0].append(one)
     rows = [sheet.row("accuracy_by_exposure", _share(own), own, exposure=dose) for dose, own in sorted(by_dose.items())]
-    found = estimates(sample(group, taught))
-    return rows + [sheet.row(metric, estimate, answered) for metric, estimate in found.items()]
+    ends = {"recovery_auc": (0, max(by_dose, default=0)), "prior_auc": (0, max(by_dose, default=0))}
+    ends["never_accuracy"] = (0, 0)
+    for metric, estimate in estimates(sample(group, taught)).items():
+        behind = [one for one in answered if metric not in ends or one.dose in ends[metric]]
+        rows.append(sheet.row(metric, estimate, behind))
+    return rows
 
 
 def sample(group: Sequence[Judged], taught: Mapping[str, int]) -> Sample:

@@ -1,7 +1,7 @@
 """Does IC-LKE recover planted knowledge: the numbers of every model over all its worlds, held against bars."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from almanac.rows import Exposure, Fact, Item, Outcome, Validation
@@ -17,6 +17,7 @@ class Run:
     """One planted model asked of its own world."""
 
     model: str
+    decoder: bool
     choices: int
     items: list[Item]
     outcomes: list[Outcome]
@@ -24,10 +25,10 @@ class Run:
     exposures: list[Exposure]
 
 
-def validate(runs: Iterable[Run], bars: Bars) -> list[Validation]:
+def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
     """Pool the runs of each model over its worlds, measure the recovery and hold it against the bars.
 
-    Bars are set for in-context questions alone; other experiments are shown.
+    Bars are set for decoders' answers in context; what others answer, or in other experiments, is shown.
     """
     samples: dict[tuple[str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
     for run in runs:
@@ -36,17 +37,19 @@ def validate(runs: Iterable[Run], bars: Bars) -> list[Validation]:
             found = sample(group, taught)
             if found.doses:
                 samples[run.model, experiment, setting].append((found, 1 / run.choices))
-    return [_row(*key, own, bars) for key, own in sorted(samples.items())]
+    decoders = {run.model for run in runs if run.decoder}
+    return [_row(*key, own, bars, key[0] in decoders and key[1] == IN_CONTEXT) for key, own in sorted(samples.items())]
 
 
-def _row(model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars) -> Validation:
+def _row(
+    model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars, judged: bool
+) -> Validation:
     pooled = sum((part for part, _ in own), Sample())
     chance = sum(share for _, share in own) / len(own)
     found = estimates(pooled)
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
     )
-    judged = experiment == IN_CONTEXT
     failed = []
     if judged:
         if model == bars.reference and not (area.value or 0.0) >= bars.auc:

@@ -1,0 +1,357 @@
+"""T-REx-MC: nothing is lost, no wrong choice is true, no subject on both sides, and draws depend on identity alone."""
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from almanac.dataset.multiple_choice import Dataset, build
+from almanac.dataset.options import DatasetOptions
+from almanac.rows import Entity, Fact, Relation
+from almanac.sources.files import read_folder
+
+REPOSITORY = Path(__file__).parents[2]
+TREX = Path(os.environ.get("ALMANAC_TREX") or Path(__file__).parents[2] / ".." / "shared" / "data" / "trex")
+
+
+def fact(relation: str, subject: str, obj: str, split: str | None = None) -> Fact:
+    return Fact(f"{relation}|{subject}|{obj}", relation, subject, obj, None, None, None, (), split, "test")
+
+
+def entity(identity: str, label: str | None = None, *aliases: str) -> Entity:
+    return Entity(identity, label or identity, aliases, None)
+
+
+def relation(identity: str) -> Relation:
+    return Relation(identity, identity, None, None, None, None)
+
+
+def options(**chosen: object) -> DatasetOptions:
+    return DatasetOptions(**{"min_facts": 1, "min_objects": 2, "train": 2, "test": 3, "choices": 3} | chosen)
+
+
+def fold(name: str) -> str:
+    return " ".join(name.lower().split())
+
+
+NAMES = st.sampled_from(
+    ["Rome", "rome", "ROME ", "Roma", "Paris", "Lutetia", "paris", "Bonn", "Oslo", "oslo  ", "Riga"]
+)
+OBJECTS = [f"o{number}" for number in range(8)]
+SUBJECTS = [f"s{number}" for number in range(9)]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Relation], list[Fact], list[Entity]]:
+    entities = [entity(one, draw(NAMES), *draw(st.lists(NAMES, max_size=2))) for one in OBJECTS]
+    entities += [entity(one) for one in SUBJECTS]
+    pairs = st.sets(st.tuples(st.sampled_from(SUBJECTS), st.sampled_from(OBJECTS)), max_size=22)
+    facts = [fact(name, *pair) for name in ("P1", "P2") for pair in sorted(draw(pairs))]
+    return [relation("P1"), relation("P2")], facts, entities
+
+
+ASKED = st.builds(
+    options,
+    train=st.integers(0, 6),
+    test=st.integers(1, 8),
+    choices=st.integers(2, 5),
+    min_facts=st.integers(1, 9),
+    exclude_true=st.booleans(),
+    seed=st.integers(0, 9),
+)
+MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def by_split(made: Dataset, name: str, split: str | None) -> list[Fact]:
+    return [one for one in made.facts if one.relation_id == name and one.split == split]
+
+
+@MANY
+@given(worlds(), ASKED)
+def test_every_fact_is_train_test_refused_or_surplus(world, asked):
+    relations, facts, _ = world
+    made = build(*world, asked)
+    left_out = {one.relation_id: one.reason for one in made.refused if one.fact_id is None}
+    assert sorted(left_out) + sorted(one.relation_id for one in made.relations) == sorted(
+        (one.relation_id for one in relations), key=lambda name: (name not in left_out, name)
+    )
+    assert {one.fact_id for one in made.facts} == {one.fact_id for one in facts if one.relation_id not in left_out}
+    refused = {one.fact_id for one in made.refused if one.fact_id}
+    for count in made.counts:
+        own = [one for one in facts if one.relation_id == count.relation_id]
+        assert count.facts == len(own)
+        if count.relation_id in left_out:
+            assert not count.qualifies
+            continue
+        train, test = by_split(made, count.relation_id, "train"), by_split(made, count.relation_id, "test")
+        assert (count.train, count.test) == (len(train), len(test))
+        assert count.refused == len(refused & {one.fact_id for one in own})
+        assert count.facts == count.train + count.test + count.refused + count.surplus
+        assert not refused & {one.fact_id for one in train + test}
+        usable = count.facts - count.refused
+        assert count.train == min(asked.train, usable)
+        assert count.test == min(asked.test, usable - count.train)
+        shared = {one.subject_id for one in train} & {one.subject_id for one in test}
+        assert count.shared_subjects == len(shared)
+
+
+@MANY
+@given(worlds(), ASKED)
+def test_wrong_choices_are_distinct_wrong_and_exactly_as_many_as_asked(world, asked):
+    _, facts, entities = world
+    made = build(*world, asked)
+    names = {one.entity_id: {fold(name) for name in (one.label, *one.aliases)} for one in entities}
+    label = {one.entity_id: one.label for one in entities}
+    true = defaultdict(set)
+    for one in facts:
+        true[one.relation_id, one.subject_id].add(one.object_id)
+    objects = {name: {one.object_id for one in facts if one.relation_id == name} for name in ("P1", "P2")}
+    test = {one.fact_id: one for one in made.facts if one.split == "test"}
+    assert [one.fact_id for one in made.choices] == sorted(test, key=lambda one: (one.split("|")[0], one))
+    for choice in made.choices:
+        asked_fact = test[choice.fact_id]
+        assert len(choice.distractors) == asked.choices - 1
+        assert [label[key] for key in choice.distractors] == list(choice.labels)
+        shown = [fold(text) for text in choice.labels] + [fold(label[asked_fact.object_id])]
+        assert len(set(shown)) == asked.choices, "choices are distinct, the true one included"
+        assert set(choice.distractors) <= objects[asked_fact.relation_id]
+        if asked.exclude_true:
+            true_names = {name for key in true[asked_fact.relation_id, asked_fact.subject_id] for name in names[key]}
+            assert not any(names[key] & true_names for key in choice.distractors)
+
+
+@MANY
+@given(worlds(), ASKED, st.randoms(use_true_random=False))
+def test_the_order_of_the_input_does_not_matter(world, asked, shuffler):
+    turned = [list(rows) for rows in world]
+    for rows in turned:
+        shuffler.shuffle(rows)
+    assert build(*turned, asked) == build(*world, asked)
+
+
+@MANY
+@given(worlds(), ASKED)
+def test_another_relation_changes_nothing(world, asked):
+    relations, facts, entities = world
+    alone = build(relations[:1], [one for one in facts if one.relation_id == "P1"], entities, asked)
+    together = build(*world, asked)
+    for part in ("relations", "facts", "refused", "counts"):
+        assert [one for one in getattr(together, part) if one.relation_id == "P1"] == getattr(alone, part)
+    assert [one for one in together.choices if one.fact_id.startswith("P1|")] == alone.choices
+
+
+@MANY
+@given(worlds(), ASKED)
+def test_a_subject_is_on_both_sides_only_where_the_test_facts_run_short(world, asked):
+    made = build(*world, asked)
+    refused = {one.fact_id for one in made.refused}
+    for count in made.counts:
+        train = {one.subject_id for one in by_split(made, count.relation_id, "train")}
+        others = [
+            one
+            for one in made.facts
+            if one.relation_id == count.relation_id and one.fact_id not in refused and one.subject_id not in train
+        ]
+        assert count.shared_subjects <= 1
+        if len(others) >= asked.test:
+            assert count.shared_subjects == 0
+
+
+def plain(facts: int, objects: int, *, name: str = "P1", split: str | None = None) -> tuple[list[Fact], list[Entity]]:
+    pairs = [(f"s{number:03}", f"o{number % objects:03}") for number in range(facts)]
+    entities = [entity(one) for one in sorted({one for pair in pairs for one in pair})]
+    return [fact(name, *pair, split) for pair in pairs], entities
+
+
+def test_another_seed_draws_other_facts_and_other_choices():
+    facts, entities = plain(60, 30)
+    one, two = (
+        build([relation("P1")], facts, entities, options(train=20, test=20, choices=10, seed=seed)) for seed in (0, 1)
+    )
+    assert {row.fact_id for row in by_split(one, "P1", "train")} != {
+        row.fact_id for row in by_split(two, "P1", "train")
+    }
+    drawn = [{row.fact_id: row.distractors for row in made.choices} for made in (one, two)]
+    both = drawn[0].keys() & drawn[1].keys()
+    assert both
+    assert all(drawn[0][identity] != drawn[1][identity] for identity in both)
+
+
+def test_every_object_is_drawn_about_equally_often():
+    facts, entities = plain(400, 20)
+    made = build([relation("P1")], facts, entities, options(train=0, test=400, choices=6))
+    counts = Counter(key for choice in made.choices for key in choice.distractors)
+    assert sum(counts.values()) == 2000
+    assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 43.8  # chi square, 19 df, p = .001
+    first = Counter(choice.distractors[0] for choice in made.choices)
+    assert max(first.values()) < 45, "20 expected: the first wrong choice is no favourite"
+
+
+def test_a_split_that_the_source_gives_is_kept():
+    train, entities = plain(6, 6, split="train")
+    facts = [*train[:2], *(fact("P1", one.subject_id, one.object_id, "test") for one in train[2:])]
+    made = build([relation("P1")], facts, entities, options(train=5, test=3))
+    assert {one.fact_id for one in by_split(made, "P1", "train")} == {one.fact_id for one in facts[:2]}
+    kept = {one.fact_id for one in by_split(made, "P1", "test")}
+    assert len(kept) == 3
+    assert kept < {one.fact_id for one in facts[2:]}
+    assert made.counts[0].surplus == 1
+
+
+def two_true() -> tuple[list[Relation], list[Fact], list[Entity]]:
+    """One subject has two true objects, and three objects there are in all."""
+    facts = [fact("P1", "s0", "o0"), fact("P1", "s0", "o1"), fact("P1", "s1", "o2")]
+    return [relation("P1")], facts, [entity(one) for one in ("s0", "s1", "o0", "o1", "o2")]
+
+
+def test_the_papers_rule_offers_another_true_object_and_ours_refuses_the_fact():
+    paper = build(*two_true(), options(train=0, exclude_true=False))
+    assert {one.fact_id: set(one.distractors) for one in paper.choices}["P1|s0|o0"] == {"o1", "o2"}
+    assert paper.refused == []
+    ours = build(*two_true(), options(train=0))
+    assert [(one.fact_id, one.reason) for one in ours.refused] == [
+        ("P1|s0|o0", "1 wrong choices; needed are 2"),
+        ("P1|s0|o1", "1 wrong choices; needed are 2"),
+    ]
+    assert [one.fact_id for one in ours.choices] == ["P1|s1|o2"]
+
+
+def test_a_true_object_is_known_by_its_alias_whatever_its_case():
+    relations, facts, _ = two_true()
+    entities = [
+        entity("s0"),
+        entity("s1"),
+        entity("o0", "Burma"),
+        entity("o1", "Laos"),
+        entity("o2", "Myanmar", " BURMA"),
+    ]
+    made = build(relations, facts, entities, options(train=0, choices=2))
+    assert {one.fact_id: one.labels for one in made.choices} == {"P1|s1|o2": ("Laos",)}
+    assert {one.fact_id for one in made.refused} == {"P1|s0|o0", "P1|s0|o1"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "objects", "reason"),
+    [
+        (499, 100, "499 facts and 100 objects; needed are 500 and 100"),
+        (500, 99, "500 facts and 99 objects; needed are 500 and 100"),
+    ],
+)
+def test_a_relation_below_the_papers_counts_is_refused_with_its_counts(facts, objects, reason):
+    made = build([relation("P1")], *plain(facts, objects), DatasetOptions())
+    assert [(one.relation_id, one.fact_id, one.reason) for one in made.refused] == [("P1", None, reason)]
+    assert made.facts == made.choices == made.relations == []
+
+
+def test_a_relation_at_the_papers_counts_gives_100_train_and_400_test_facts_of_100_choices():
+    made = build([relation("P1")], *plain(500, 100), DatasetOptions())
+    assert (made.counts[0].train, made.counts[0].test, made.counts[0].surplus) == (100, 400, 0)
+    assert {len(one.distractors) for one in made.choices} == {99}
+    assert build([relation("P1")], *plain(500, 100), DatasetOptions(), on_relation=lambda: None) == made
+
+
+def test_objects_that_differ_in_case_only_are_one_object():
+    facts, entities = plain(500, 100)
+    entities = [entity(one.entity_id, "O001" if one.entity_id == "o000" else one.entity_id) for one in entities]
+    made = build([relation("P1")], facts, entities, DatasetOptions())
+    assert made.refused[0].reason.startswith("500 facts and 99 objects")
+
+
+def build_with_the_command(facts: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "almanac", "build", "dataset", "--facts", facts, "--output", output],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow"), "PYTHONHASHSEED": str(random.randrange(1, 1000))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def trex(tmp_path_factory):
+    if not TREX.is_dir():
+        pytest.skip(f"no T-REx folder at {TREX}; set ALMANAC_TREX")
+    folders = [tmp_path_factory.mktemp("trex") / "dataset" for _ in range(2)]
+    return [(folder, build_with_the_command(TREX, folder).stdout) for folder in folders]
+
+
+def table(folder: Path, name: str) -> list[dict]:
+    return pq.read_table(folder / f"{name}.parquet").to_pylist()
+
+
+def test_trex_builds_to_the_same_bytes_twice(trex):
+    (one, printed), (two, printed_again) = trex
+    assert printed == printed_again
+    files = sorted(path.name for path in one.iterdir())
+    assert "choices.parquet" in files
+    assert files == sorted(path.name for path in two.iterdir())
+    assert [name for name in files if (one / name).read_bytes() != (two / name).read_bytes()] == []
+
+
+def test_21_relations_of_trex_meet_the_papers_counts(trex):
+    (folder, printed), _ = trex
+    assert "21 of 41 relations qualify. 33981 facts in" in printed
+    counts = {row["relation_id"]: row for row in table(folder, "counts")}
+    source = read_folder(TREX, "trex")
+    facts = Counter(one.relation_id for one in source.facts)
+    label = {one.entity_id: one.label.casefold() for one in source.entities}
+    objects = defaultdict(set)
+    for one in source.facts:
+        objects[one.relation_id].add(label[one.object_id])
+    qualify = {name for name in facts if facts[name] >= 500 and len(objects[name]) >= 100}
+    assert {name for name, row in counts.items() if row["qualifies"]} == qualify
+    assert {(row["train"], row["test"]) for row in counts.values() if row["qualifies"]} == {(100, 400)}
+    assert sum(row["facts"] for row in counts.values()) == sum(facts.values()) == 33981
+    refused = Counter(row["relation_id"] for row in table(folder, "refused") if row["fact_id"])
+    assert refused.keys() == {"P530"}, "diplomatic relations: most subjects have too many true objects"
+
+
+def test_no_subject_of_trex_is_in_train_and_test_and_the_table_says_so(trex):
+    (folder, printed), _ = trex
+    sides = defaultdict(lambda: defaultdict(set))
+    for row in table(folder, "facts"):
+        sides[row["relation_id"]][row["split"]].add(row["subject_id"])
+    for relation_id, side in sides.items():
+        assert not side["train"] & side["test"], relation_id
+    last = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if line.startswith("P")}
+    assert last["P190"] == last["P530"] == "0"
+
+
+def test_no_wrong_choice_of_trex_is_true(trex):
+    (folder, _), _ = trex
+    names = {row["entity_id"]: [row["label"], *row["aliases"]] for row in table(folder, "entities")}
+    folded = {key: {fold(name.casefold()) for name in own} for key, own in names.items()}
+    true = defaultdict(set)
+    for one in read_folder(TREX, "trex").facts:
+        true[one.relation_id, one.subject_id] |= folded[one.object_id]
+    facts = {row["fact_id"]: row for row in table(folder, "facts")}
+    choices = table(folder, "choices")
+    assert len(choices) == 8400
+    for row in choices:
+        own = facts[row["fact_id"]]
+        truth = true[own["relation_id"], own["subject_id"]]
+        assert len(row["distractors"]) == 99
+        assert (
+            len({fold(text.casefold()) for text in row["labels"]} | {fold(names[own["object_id"]][0].casefold())})
+            == 100
+        )
+        for key, shown in zip(row["distractors"], row["labels"], strict=True):
+            assert not folded[key] & truth, (row["fact_id"], key)
+            assert shown == names[key][0]
+
+
+def test_the_sums_printed_for_trex_add_up(trex):
+    (_, printed), _ = trex
+    words = [int(word) for word in printed.splitlines()[-1].replace(",", "").split() if word.isdigit()]
+    facts, parts = words[2], words[3:]
+    assert facts == sum(parts)
+    names = [line.split()[0] for line in printed.splitlines() if line.startswith("P")]
+    assert all(one < two for one, two in pairwise(names))

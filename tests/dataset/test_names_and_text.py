@@ -1,0 +1,85 @@
+"""Names: when two are the same, which one is shown, and what is true of a subject."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.text import normalise
+from almanac.rows import Entity, Fact
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("São  Paulo", "SÃO PAULO"),
+        ("Zoë", "Zoe\u0308"),  # one code point, or a letter and its mark
+        ("Straße", "STRASSE"),
+        ("ﬁlm", "film"),
+        ("Ｔｏｋｙｏ", "tokyo"),
+        (" New\tYork\n", "new\u00a0york"),
+        ("Σίσυφος", "ΣΊΣΥΦΟΣ"),
+    ],
+)
+def test_names_that_are_the_same(one, other):
+    assert normalise(one) == normalise(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Zoë", "Zoe"), ("Newyork", "New York"), ("C++", "C"), ("U.S.", "US"), ("1990", "1991"), ("The Hague", "Hague")],
+)
+def test_names_that_are_not_the_same(one, other):
+    assert normalise(one) != normalise(other)
+
+
+@given(st.text())
+def test_a_normalised_name_stays_as_it_is(name):
+    folded = normalise(name)
+    assert normalise(folded) == folded
+    assert unicodedata.is_normalized("NFKC", folded)
+    assert folded == folded.strip()
+    assert "  " not in folded
+
+
+@given(st.text(), st.sampled_from([" ", "\n", "\t ", "\u2003"]))
+def test_white_space_around_and_width_of_it_do_not_matter(name, space):
+    assert normalise(space + name.replace(" ", space) + space) == normalise(name)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_case_of_latin_letters_does_not_matter(name):
+    assert normalise(name.upper()) == normalise(name.lower()) == normalise(name.swapcase())
+
+
+def literal(value: str) -> Fact:
+    return Fact(f"P|s|{value}", "P", "s", None, value, "string", None, (), None, "test")
+
+
+def linked(subject: str, obj: str, relation: str = "P") -> Fact:
+    return Fact(f"{relation}|{subject}|{obj}", relation, subject, obj, None, None, None, (), None, "test")
+
+
+NAMES = ObjectNames.of([Entity("Q1", "Burma", ("Myanmar", "MYANMAR"), None), Entity("Q2", "1990", (), None)])
+
+
+def test_an_entity_is_shown_by_its_label_and_known_by_all_its_names():
+    assert NAMES.label("Q1") == "Burma"
+    assert NAMES.names("Q1") == ("Burma", "Myanmar", "MYANMAR")
+    assert NAMES.folded("Q1") == {"burma", "myanmar"}
+
+
+def test_a_literal_is_its_own_only_name():
+    assert literal("1990").object_key == "1990"
+    assert NAMES.label("1990") == "1990"
+    assert NAMES.names("1990") == ("1990",)
+    assert NAMES.folded("1990") == NAMES.folded("Q2"), "a literal and an entity of that label read alike"
+
+
+def test_what_is_true_of_a_subject_is_kept_apart_by_relation():
+    facts = [linked("s", "Q2"), linked("s", "Q1"), linked("t", "Q1"), linked("s", "Q1", "R"), literal("1990")]
+    found = true_objects(facts)
+    assert found == {("P", "s"): ("1990", "Q1", "Q2"), ("P", "t"): ("Q1",), ("R", "s"): ("Q1",)}
+    assert true_objects(facts[::-1]) == found

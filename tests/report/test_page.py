@@ -1,0 +1,317 @@
+"""The page of a tiny edition: one planted model and one silent model, made by the functions that the workflow runs."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from almanac import tables
+from almanac.config import EditionConfig
+from almanac.dataset.multiple_choice import build
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.report import sections
+from almanac.report.page import share
+from almanac.rows import (
+    Choices,
+    Entity,
+    Exposure,
+    Fact,
+    Measure,
+    Outcome,
+    Refused,
+    Relation,
+    RelationCount,
+    Request,
+    Response,
+    Template,
+    Validation,
+)
+from almanac.suites.ic_lke.requests import ask
+from almanac.suites.ic_lke.validation import validate
+from almanac.verbs.ask import write
+from almanac.verbs.report import report_page
+
+TITLE = "What <small> models & \"others\" 'know'"
+NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")
+RELATION = 'made by <i>& "co"</i> </script> in $ \\frac{$'
+DOSES = (0, 4, 64)
+# One name begins with the other, and one is an id of the page itself: neither may mix up what is shown.
+REAL, INVENTED = "data", "data-invented"
+LOADED = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "cite", "ping"}
+
+
+class Page(HTMLParser):
+    """What a reader of the page meets: its text, buttons, references and scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.buttons, self.references, self.scripts, self.texts, self.ids, self.open = [], [], [], [], [], []
+        self.rows, self.in_row = [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.references += [(tag, key, value) for key, value in attributes if key in LOADED | {"href", "xlink:href"}]
+        self.ids += [named["id"]] if "id" in named else []
+        self.open.append(tag)
+        if tag == "button" and "data-model" in named:
+            self.buttons.append([named, ""])
+        if tag == "script":
+            self.scripts.append([named, ""])
+        if tag == "tr":
+            self.rows.append([])
+            self.in_row = True
+
+    def handle_endtag(self, tag):
+        self.in_row = self.in_row and tag != "tr"
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "button" and self.buttons:
+            self.buttons[-1][1] += data
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1][1] += data
+        elif data.strip() and "style" not in self.open:
+            self.texts.append(data.strip())
+            if self.in_row:
+                self.rows[-1].append(data.strip())
+
+    @property
+    def data(self):
+        [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
+        return json.loads(embedded)
+
+
+def facts_of():
+    facts, entities = [], []
+    for relation in ("P1", "P2"):
+        for at in range(60):
+            facts.append(
+                Fact(
+                    f"{relation}|Q{at}|O{at % 12}", relation, f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented"
+                )
+            )
+    for at in range(60):
+        entities.append(Entity(f"Q{at}", f"subject {at} {NASTY[at % 6]}", (), None))
+    entities += [Entity(f"O{at}", f"object {at} {NASTY[at % 6]}", (), None) for at in range(12)]
+    return facts, entities
+
+
+def configuration():
+    return EditionConfig.model_validate(
+        {
+            "edition": "tiny",
+            "title": TITLE,
+            "planting": {"worlds": {"invented": {"seed": 1}}},
+            "sources": {"real": {"path": "facts"}},
+            "datasets": {
+                INVENTED: {"world": "invented", **SIZES},
+                REAL: {"source": "real", **SIZES},
+            },
+            "suites": {"ic_lke": {INVENTED: {"shots": 4, "cloze": True}, REAL: {"shots": 4, "draws": 2}}},
+            "models": [{"name": "base", "planted": {}}, {"name": "silent", "path": "models/silent"}],
+            "shards": 3,
+        }
+    )
+
+
+SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 40, "choices": 6}
+
+
+def make(root):
+    """Make an edition up to its page."""
+    layout = Layout(root, configuration())
+    facts, entities = facts_of()
+    relations = [Relation("P1", RELATION, *[None] * 4), Relation("P2", "plain", *[None] * 4)]
+    templates = [Template("t", "P1", "[X] was made by [Y].", "statement", "x", None, ())]
+    exposures = [Exposure(fact.fact_id, DOSES[at // 12 % 3]) for at, fact in enumerate(facts)]
+    for name in layout.config.datasets:
+        built = build(relations, facts, entities, layout.config.datasets[name])
+        for table, row, rows in (
+            ("entities", Entity, entities),
+            ("relations", Relation, built.relations),
+            ("facts", Fact, built.facts),
+            ("choices", Choices, built.choices),
+            ("templates", Template, templates),
+            ("refused", Refused, built.refused),
+            ("counts", RelationCount, built.counts),
+        ):
+            tables.write(layout.dataset(name, table), row, rows)
+        asked = ask(built.facts, entities, built.choices, templates, layout.config.suites.ic_lke[name])
+        write(asked, layout.request_folder("ic_lke", name), layout.config.shards)
+    for asking in layout.config.asked():
+        if (path := layout.exposures(asking)) is not None:
+            tables.write(path, Exposure, exposures)
+        for asked_for, answers in zip(layout.requests("ic_lke", asking.dataset), layout.responses(asking), strict=True):
+            tables.write(answers, Response, [answer(asking.model, row) for row in tables.read(asked_for, Request)])
+        outcomes, measures = outcomes_and_measures(layout, asking)
+        tables.write(layout.outcomes(asking), Outcome, outcomes)
+        tables.write(layout.measures(asking), Measure, measures)
+    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
+    report_page(layout)
+    return layout
+
+
+def answer(model, request):
+    """Answer as a decoder of a sort: some choices by chance, the true one often; no blanks; the silent model nothing."""
+    if model == "silent":
+        return Response(request.request_id, "too_long", "the text is too long")
+    if request.kind == "fill":
+        return Response(request.request_id, "unsupported", "a decoder fills no blanks")
+    bytes_ = bytes.fromhex(request.request_id)
+    values = [-(byte % 40) / 8 for byte in bytes_[: len(request.choices)]]
+    values[-1] += bytes_[30] % 7 - 2
+    return Response(request.request_id, "ok", None, tuple(values), model_digest="d" * 64, engine="prefix_cache")
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("edition") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def text(layout):
+    return (layout.root / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def boards(layout):
+    return [(section, board) for section in sections.sections(layout) for board in section.boards]
+
+
+def items_behind(data, wanted):
+    """Return (outcome, confidence) of the items that the page's own script shows for a button."""
+    [found] = [
+        one for one in data["outcomes"] if (one["model"], one["dataset"]) == (wanted["model"], wanted["dataset"])
+    ]
+    items = data["datasets"][wanted["dataset"]]
+    return [
+        (found["outcome"][at], found["confidence"][at])
+        for at in range(len(items["item"]))
+        if all(items[key][at] == wanted[key] for key in ("experiment", "setting"))
+        and wanted.get("relation") in (None, items["relation"][at])
+        and (wanted["metric"] != "accuracy_at_k" or (found["confidence"][at] or 0) >= 0.5)
+    ]
+
+
+def test_the_page_needs_no_network(page, text):
+    assert page.references, "the figures refer to their own parts"
+    assert all(value.startswith("#") for _, _, value in page.references)
+    assert all(value[1:] in page.ids for _, _, value in page.references)
+    assert not re.search(r"@import|url\(\s*['\"]?(?!#)", text)
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|sendBeacon)\b", text)
+    # The only addresses are names of XML vocabularies, which nothing loads.
+    assert all(found.startswith("xmlns") or "rdf:resource" in found for found in re.findall(r'[\w:]+="https?://', text))
+
+
+def test_ids_are_unique_though_several_drawings_share_the_page(page):
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_every_number_of_the_boards_stands_on_the_page(layout, page):
+    shown = {
+        tuple(named[f"data-{key}"] for key in ("model", "dataset", "experiment", "setting", "metric")): words
+        for named, words in page.buttons
+        if "data-relation" not in named
+    }
+    expected = {}
+    for section, board in boards(layout):
+        for number in (board.accuracy, board.mass, board.sure):
+            if number.value is not None:
+                key = (board.model, section.dataset, board.experiment, board.setting, number.metric)
+                expected[key] = share(number.value)
+    assert shown == expected
+    assert len(expected) == 9  # accuracy, mass and accuracy where sure, of one model in one world and two draws
+
+
+def test_the_items_behind_every_number_are_embedded_and_count_up(layout, page):
+    measures = {
+        (row.model, row.dataset, row.experiment, row.setting, row.metric, row.relation_id): row
+        for section in sections.sections(layout)
+        for row in section.measures
+        if row.exposure is None and row.level in (None, 0.5)
+    }
+    for named, _ in page.buttons:
+        wanted = {key.removeprefix("data-"): value for key, value in named.items()}
+        keys = ("model", "dataset", "experiment", "setting", "metric", "relation")
+        row = measures[tuple(wanted.get(key) for key in keys)]
+        behind = items_behind(page.data, wanted)
+        assert len(behind) == row.n
+        assert sum(outcome == "correct" for outcome, _ in behind) == row.n_correct
+    assert len(page.buttons) == 9 + 3 * 2  # and accuracy by relation
+
+
+def test_each_item_names_its_request(layout, page):
+    for dataset, items in page.data["datasets"].items():
+        ids = {row.request_id[:12] for path in layout.requests("ic_lke", dataset) for row in tables.read(path, Request)}
+        assert set(items["request"]) == ids
+        assert len(set(map(len, items.values()))) == 1
+
+
+def test_where_a_model_answered_nothing_the_page_says_not_applicable(layout, page):
+    silent = [board for _, board in boards(layout) if not board.applicable]
+    assert {(board.model, board.experiment) for board in silent} == {("silent", "in_context"), ("base", "cloze")}
+    rows = [row for row in page.rows if row[:2] in (["silent", "in context"], ["base", "cloze"])]
+    shown = [row for row in rows if "not applicable" in row]
+    assert len(shown) == len(silent)
+    assert all(row.count("not applicable") == 3 for row in shown)
+    # All its items stand under `no answer`.
+    assert sorted(row[-1] for row in shown) == sorted(str(board.accuracy.n) for board in silent)
+
+
+def test_names_are_text_and_never_markup(page, text):
+    facts, entities = facts_of()
+    labels = {entity.label for entity in entities}
+    for items in page.data["datasets"].values():
+        assert set(items["subject"]) | set(items["object"]) <= labels
+    assert {label for label in NASTY if any(label in one for one in page.data["datasets"][REAL]["object"])} == set(
+        NASTY
+    )
+    assert RELATION in page.texts
+    assert TITLE in page.texts
+    assert len(page.scripts) == text.count("</script>") == 2  # the data and the page's own
+    assert "<i>&" not in text
+
+
+def test_no_label_can_open_a_comment_that_hides_the_end_of_the_data(text):
+    # In a script element, `<!--` with `<script` behind it makes browsers pass over the next `</script>` (HTML, 13.2.5).
+    [data] = re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert "<!--" not in data
+
+
+def test_same_inputs_give_the_same_bytes(layout, text):
+    kept = {path: path.read_bytes() for folder in ("figures", "tables") for path in (layout.root / folder).iterdir()}
+    assert {path.suffix for path in kept} == {".svg", ".png", ".csv"}
+    report_page(layout)
+    assert (layout.root / "report.html").read_text(encoding="utf-8") == text
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_the_recovery_is_shown_with_its_verdict(layout, page):
+    [row] = [row for row in sections.validation(layout) if row.judged]
+    [shown] = [cells for cells in page.rows if cells[:2] == [row.model, "in context"] and share(row.auc) in cells]
+    assert f"[{share(row.auc_low)}, {share(row.auc_high)}]" in shown
+    assert f"✗ {'; '.join(row.failed)}" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.8734, ".873"),
+        (1.0, "1.000"),
+        (0.0, ".000"),
+        (-0.25, "−.250"),
+        (-1.0, "−1.000"),
+        (None, "–"),
+        (0.9996, "1.000"),
+    ],
+)
+def test_shares_are_written_as_the_field_writes_them(value, shown):
+    assert share(value) == shown

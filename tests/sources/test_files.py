@@ -1,0 +1,314 @@
+"""A folder of the user's own facts: equal however it is written, and refused whole with every mistake named."""
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from almanac.errors import AlmanacError
+from almanac.rows import Entity, Relation, Template
+from almanac.sources.files import read_folder, table_files
+
+Records = list[dict[str, Any]]
+
+ENTITIES: Records = [
+    {"entity_id": "Q1", "label": 'The "Old", Town\non two lines', "aliases": ["Old Town", "O, T"], "type": "city"},
+    {"entity_id": "Q2", "label": "NA", "aliases": ["null", "nan"], "type": "country"},
+    {"entity_id": "Q3", "label": "None", "aliases": [], "type": None},
+    {"entity_id": "Q4", "label": "Zoë 東京", "aliases": ["0012"], "type": "1"},
+]
+FACTS: Records = [
+    {"relation_id": "P17", "subject_id": "Q1", "object_id": "Q2", "value": None, "datatype": None, "precision": None},
+    {"relation_id": "P17", "subject_id": "Q1", "object_id": "Q3", "value": None, "datatype": None, "precision": None},
+    {
+        "relation_id": "P571",
+        "subject_id": "Q2",
+        "object_id": None,
+        "value": "1990",
+        "datatype": "date",
+        "precision": "year",
+    },
+    {
+        "relation_id": "P1",
+        "subject_id": "Q4",
+        "object_id": None,
+        "value": "007, or 7",
+        "datatype": None,
+        "precision": None,
+    },
+]
+for number, fact in enumerate(FACTS):
+    fact |= {"qualifiers": ["P585=1991", "P1=x"] if number == 0 else [], "split": "train" if number == 1 else None}
+RELATIONS: Records = [{"relation_id": "P17", "label": "country", "property": "P17", "popularity": "12"}]
+TEMPLATES: Records = [
+    {"relation_id": "P17", "text": "[X] lies in [Y].", "style": "statement", "entails": []},
+    {"relation_id": "P17", "text": "Where, then, is [X]?", "style": "question", "entails": ["P17/0", "P17/2"]},
+    {"relation_id": "P17", "text": "[X] lies in", "style": "prefix", "entails": []},
+]
+WHOLE = {"entities": ENTITIES, "facts": FACTS, "relations": RELATIONS, "templates": TEMPLATES}
+
+
+def as_csv(records: Records) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(records[0]))
+    writer.writeheader()
+    for record in records:
+        writer.writerow({name: "|".join(value) if isinstance(value, list) else value for name, value in record.items()})
+    return text.getvalue().encode()
+
+
+def as_jsonl(records: Records) -> bytes:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+
+
+def as_parquet(records: Records) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(records), sink)
+    return sink.getvalue().to_pybytes()
+
+
+FORMS = {
+    "csv": as_csv,
+    "csv.gz": lambda records: gzip.compress(as_csv(records)),
+    "jsonl": as_jsonl,
+    "jsonl.gz": lambda records: gzip.compress(as_jsonl(records)),
+    "parquet": as_parquet,
+}
+
+
+def folder(path: Path, form: str = "jsonl", **tables: Records) -> Path:
+    path.mkdir(exist_ok=True)
+    for name, records in tables.items():
+        (path / f"{name}.{form}").write_bytes(FORMS[form](records))
+    return path
+
+
+def written(path: Path, **files: str | bytes) -> Path:
+    """Write the whole folder as CSV, then the given tables over it: ``facts="…"`` as CSV, ``facts_jsonl`` by ending."""
+    folder(path, "csv", entities=ENTITIES, facts=FACTS)
+    for name, content in files.items():
+        table, _, ending = name.partition("_")
+        (path / f"{table}.csv").unlink(missing_ok=True)
+        content = content.encode() if isinstance(content, str) else content
+        (path / f"{table}.{(ending or 'csv').replace('_', '.')}").write_bytes(content)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(AlmanacError) as error:
+        read_folder(path, "mine")
+    return str(error.value)
+
+
+def test_every_form_gives_the_same_rows(tmp_path):
+    read = {form: read_folder(folder(tmp_path / form.replace(".", "_"), form, **WHOLE), "mine") for form in FORMS}
+    for form in FORMS:
+        assert read[form] == read["jsonl"], form
+    tables = read["csv"]
+    assert [entity.label for entity in tables.entities] == [record["label"] for record in ENTITIES]
+    assert [list(entity.aliases) for entity in tables.entities] == [record["aliases"] for record in ENTITIES]
+    assert tables.entities[2] == Entity("Q3", "None", (), None)
+    assert [fact.fact_id for fact in tables.facts] == ["P17|Q1|Q2", "P17|Q1|Q3", "P1|Q4|007, or 7", "P571|Q2|1990"]
+    assert tables.facts[0].qualifiers == ("P585=1991", "P1=x")
+    assert [fact.qualifiers for fact in tables.facts[1:]] == [(), (), ()]
+    assert [fact.datatype for fact in tables.facts] == [None, None, "string", "date"]
+    assert {fact.source for fact in tables.facts} == {"mine"}
+    assert tables.relations[1] == Relation("P17", "country", "P17", None, None, None, 12)
+    assert tables.relations[0].label == "P1", "a relation that no table describes bears its id"
+    assert tables.templates[1] == Template(
+        "P17/1", "P17", "Where, then, is [X]?", "question", "written", None, ("P17/0", "P17/2")
+    )
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path):
+    turned = {name: records[::-1] for name, records in WHOLE.items() if name != "templates"}
+    one = read_folder(folder(tmp_path / "one", entities=ENTITIES, facts=FACTS, relations=RELATIONS), "mine")
+    assert read_folder(folder(tmp_path / "two", **turned), "mine") == one
+
+
+def test_byte_order_mark_and_windows_line_ends_are_no_part_of_the_facts(tmp_path):
+    plain = read_folder(
+        written(
+            tmp_path / "plain",
+            entities="entity_id,label\nQ1,A\nQ2,B\n",
+            facts="relation_id,subject_id,object_id\nP,Q1,Q2\n",
+        ),
+        "s",
+    )
+    windows = read_folder(
+        written(
+            tmp_path / "windows",
+            entities="\ufeffentity_id,label\r\nQ1,A\r\nQ2,B\r\n",
+            facts="\ufeffrelation_id,subject_id,object_id\r\nP,Q1,Q2\r\n",
+        ),
+        "s",
+    )
+    assert windows == plain
+
+
+def test_numbers_and_dates_of_parquet_are_their_text(tmp_path):
+    path = written(tmp_path / "f")
+    (path / "facts.csv").unlink()
+    table = pa.table({"relation_id": ["P", "P"], "subject_id": ["Q1", "Q2"], "value": pa.array([1990, 7], pa.int32())})
+    pq.write_table(table, path / "facts.parquet")
+    assert [fact.value for fact in read_folder(path, "s").facts] == ["1990", "7"]
+
+
+def test_an_alias_that_repeats_is_one_and_nothing_is_no_alias(tmp_path):
+    rows = '{"entity_id":"Q1","label":"A","aliases":["B","A","B",null,""]}\n{"entity_id":"Q2","label":"C","aliases":null}\n'
+    path = written(tmp_path / "f", entities_jsonl=rows, facts="relation_id,subject_id,object_id\nP,Q1,Q2\n")
+    assert [entity.aliases for entity in read_folder(path, "s").entities] == [("B",), ()]
+
+
+E = "entity_id,label,aliases\nQ1,A,\nQ2,B,\n"
+F = "relation_id,subject_id,object_id,value,datatype,split\n"
+MISTAKES = {
+    "missing column": ({"entities": "entity_id,name\nQ1,A\n"}, "entities.csv: lacks the column label; it has entity_id, name"),
+    "unknown column": ({"entities": "entity_id,label,colour\nQ1,A,red\n"}, "entities.csv: has the unknown column 'colour'"),
+    "column twice": ({"entities": "entity_id,label,label\nQ1,A,B\n"}, "entities.csv: has the column 'label' twice"),
+    "no header": ({"entities": ""}, "entities.csv: lacks the column entity_id, label; it has none"),
+    "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: row 3: label is empty"),
+    "empty id": ({"entities": E + ",C,\n"}, "entities.csv: row 3: entity_id is empty"),
+    "duplicate entity": ({"entities": E + "Q1,C,\n"}, "entities.csv: row 3: entity 'Q1' stands twice"),
+    "ragged, short": ({"entities": E + "Q3,C\n"}, "entities.csv: row 3: has more or fewer cells"),
+    "ragged, long": ({"entities": E + "Q3,C,,D\n"}, "entities.csv: row 3: has more or fewer cells"),
+    "duplicate fact": (
+        {"entities": E, "facts": F + "P,Q1,Q2,,,\nP,Q2,Q1,,,\nP,Q1,Q2,,,\n"},
+        "facts.csv: row 3: the fact P|Q1|Q2 stands twice",
+    ),
+    "object without entity": ({"entities": E, "facts": F + "P,Q1,Q9,,,\n"}, "facts.csv: row 1: object_id 'Q9' is no entity"),
+    "subject without entity": ({"entities": E, "facts": F + "P,Q9,Q1,,,\n"}, "facts.csv: row 1: subject_id 'Q9' is no entity"),
+    "object and value": ({"entities": E, "facts": F + "P,Q1,Q2,3,,\n"}, "facts.csv: row 1: needs either an object_id"),
+    "no object": ({"entities": E, "facts": F + "P,Q1,,,,\n"}, "facts.csv: row 1: needs either an object_id"),
+    "a value that is an entity": ({"entities": E, "facts": F + "P,Q1,,Q2,,\n"}, "facts.csv: row 1: value 'Q2' is the id of"),
+    "empty relation": ({"entities": E, "facts": F + ",Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id is empty"),
+    "bar in an id": ({"entities": E, "facts": F + "P|1,Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id 'P|1' holds '|'"),
+    "wrong datatype": ({"entities": E, "facts": F + "P,Q1,,3,number,\n"}, "facts.csv: row 1: datatype 'number' is unknown; allowed are date"),
+    "wrong split": ({"entities": E, "facts": F + "P,Q1,Q2,,,dev\n"}, "facts.csv: row 1: split 'dev' is unknown; allowed are train, test"),
+    "after a blank row": ({"entities": E, "facts": F + "P,Q1,Q2,,,\n\nP,Q1,Q9,,,\n"}, "facts.csv: row 3: object_id 'Q9'"),
+    "after a quoted newline": ({"entities": E + 'Q3,"C\nC",\nQ4,,\n'}, "entities.csv: row 4: label is empty"),
+    "popularity": ({"relations": "relation_id,label,popularity\nP17,c,many\n"}, "relations.csv: row 1: popularity 'many' is no whole number"),
+    "relation twice": ({"relations": "relation_id,label\nP,a\nP,b\n"}, "relations.csv: row 2: relation 'P' stands twice"),
+    "relation without label": ({"relations": "relation_id,label\nP,\n"}, "relations.csv: row 1: relation_id and label"),
+    "template without relation": ({"templates": "relation_id,text,style\nP9,[X] [Y],statement\n"}, "templates.csv: row 1: relation 'P9' is in no facts"),
+    "template without object": ({"templates": "relation_id,text,style\nP17,[X] is,statement\n"}, "templates.csv: row 1: '[X] is' must hold [X] once"),
+    "template without subject": ({"templates": "relation_id,text,style\nP17,It is,prefix\n"}, "templates.csv: row 1: 'It is' must hold [X] once"),
+    "template of no style": ({"templates": "relation_id,text,style\nP17,[X] [Y],\n"}, "templates.csv: row 1: style None is unknown; allowed are statement"),
+    "a list as text": (
+        {"entities_jsonl": '{"entity_id":"Q1","label":["A"]}\n'},
+        "entities.jsonl: row 1: label is ['A']; a text is expected",
+    ),
+    "a number as list": (
+        {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":5}\n'},
+        "entities.jsonl: row 1: aliases is 5; a list of texts is expected",
+    ),
+    "an object as list": (
+        {"entities_jsonl": '\n{"entity_id":"Q1","label":"A","aliases":{"en":"B"}}\n'},
+        "entities.jsonl: row 2: aliases is {'en': 'B'}; a list of texts is expected",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_by_file_and_row_and_nothing_is_read(tmp_path, mistake):
+    files, expected = MISTAKES[mistake]
+    path = tmp_path / "my facts"
+    message = refusal(written(path, **files))
+    assert f"{path}/{expected}" in message
+    assert "Nothing was read" in message
+
+
+BROKEN = {
+    "a line that is no JSON": (
+        "facts_jsonl",
+        b'{"relation_id":"P"}\n{"relation_id"\n',
+        "facts.jsonl: row 2 is no JSON",
+    ),
+    "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: row 2 is \'["P","Q1","Q2"]\''),
+    "an open quote": ("entities", b'entity_id,label\nQ1,"A\nQ2,B\n', "entities.csv: cannot be read"),
+    "a truncated gzip": ("facts_csv_gz", gzip.compress(as_csv(FACTS))[:-12], "facts.csv.gz: cannot be read"),
+    "a gzip with a wrong block": (
+        "facts_jsonl_gz",
+        gzip.compress(b"x")[:10] + bytes([7] * 30),
+        "facts.jsonl.gz: cannot be read",
+    ),
+    "no gzip at all": ("facts_csv_gz", as_csv(FACTS), "facts.csv.gz: cannot be read"),
+    "a truncated Parquet": ("facts_parquet", as_parquet(FACTS)[:-20], "facts.parquet: cannot be read"),
+    "another encoding": ("entities", "entity_id,label\nQ1,Zoë\n".encode("latin-1"), "entities.csv: cannot be read"),
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, damage):
+    name, content, expected = BROKEN[damage]
+    path = tmp_path / "f"
+    assert f"{path}/{expected}" in refusal(written(path, **{name: content}))
+
+
+def test_no_changed_byte_of_a_gzip_passes_unseen(tmp_path):
+    whole = gzip.compress(as_csv(FACTS), mtime=0)
+    path = written(tmp_path / "f", facts_csv_gz=whole)
+    good = read_folder(path, "s")
+    for place in range(0, len(whole), 7):
+        (path / "facts.csv.gz").write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            assert read_folder(path, "s") == good, "a byte of the header that says nothing of the content"
+        except AlmanacError as error:
+            assert "facts.csv.gz: cannot be read" in str(error)
+
+
+@pytest.mark.parametrize("table", ["facts", "entities", "templates"])
+def test_two_files_for_one_table_are_refused(tmp_path, table):
+    path = folder(folder(tmp_path / "f", "csv", **WHOLE), "jsonl.gz", **{table: WHOLE[table]})
+    assert f"{path}: {table}.csv, {table}.jsonl.gz are the same table twice" in refusal(path)
+
+
+@pytest.mark.parametrize("table", ["facts", "entities"])
+def test_a_missing_table_is_named_with_the_files_it_could_be(tmp_path, table):
+    path = written(tmp_path / "f")
+    (path / f"{table}.csv").unlink()
+    message = refusal(path)
+    assert f"{path}: has no table '{table}'" in message
+    assert f"{table}{{.csv,.csv.gz,.jsonl,.jsonl.gz,.parquet}}" in message
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    assert f"{tmp_path / 'gone'}: there is no such folder" in refusal(tmp_path / "gone")
+    (tmp_path / "file").write_text("")
+    assert "there is no such folder" in refusal(tmp_path / "file")
+
+
+def test_mistakes_of_all_tables_come_together(tmp_path):
+    path = written(
+        tmp_path / "f",
+        entities=E + "Q3,,\n",
+        facts=F + "P,Q1,Q9,,,\n",
+        templates="relation_id,text,style\nP9,[X] [Y],statement\n",
+    )
+    lines = refusal(path).splitlines()
+    assert [line.removeprefix(f"{path}/").partition(": ")[0] for line in lines[:-1]] == [
+        "entities.csv",
+        "facts.csv",
+        "templates.csv",
+    ]
+
+
+@pytest.mark.parametrize(("wrong", "shown", "more"), [(19, 19, 0), (20, 20, 0), (21, 20, 1), (500, 20, 480)])
+def test_up_to_twenty_mistakes_are_shown_and_the_rest_counted(tmp_path, wrong, shown, more):
+    rows = "".join(f"P,Q1,Q{number + 100},,,\n" for number in range(wrong))
+    lines = refusal(written(tmp_path / "f", entities=E, facts=F + "P,Q1,Q2,,,\n" + rows)).splitlines()
+    assert sum("is no entity" in line for line in lines) == shown
+    assert (f"... and {more} more" in lines) == (more > 0)
+
+
+def test_the_files_of_a_folder_are_those_of_its_tables_only(tmp_path):
+    path = folder(tmp_path / "f", "csv", **WHOLE)
+    (path / "README.md").write_text("notes")
+    (path / "facts.csv.bak").write_text("old")
+    assert [file.name for file in table_files(path)] == ["facts.csv", "entities.csv", "relations.csv", "templates.csv"]

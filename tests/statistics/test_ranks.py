@@ -1,0 +1,111 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from almanac.statistics.intervals import NOTHING
+from almanac.statistics.ranks import auc, spearman
+
+SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=25)
+
+
+def by_pairs(positive, negative):
+    return np.mean([(p > n) + (p == n) / 2 for p in positive for n in negative])
+
+
+@given(SCORES, SCORES)
+def test_auc_is_the_share_of_pairs_in_order_ties_half(positive, negative):
+    assert auc(positive, negative).value == pytest.approx(by_pairs(positive, negative), abs=1e-12)
+
+
+@given(SCORES, SCORES)
+def test_auc_of_swapped_groups_is_the_mirror_image(positive, negative):
+    found, swapped = auc(positive, negative), auc(negative, positive)
+    assert (1 - swapped.value, 1 - swapped.high, 1 - swapped.low) == pytest.approx(tuple(found), abs=1e-6)
+
+
+@given(SCORES, SCORES)
+def test_auc_sees_ranks_alone(positive, negative):
+    assert auc([math.exp(x) for x in positive], [math.exp(x) for x in negative]) == auc(positive, negative)
+
+
+@given(SCORES, SCORES, st.sampled_from([0.8, 0.95]))
+def test_the_limits_solve_newcombes_equation(positive, negative, level):
+    """Method 5: (AUC - θ)² = z² θ(1-θ)(1 + h(1-θ)/(2-θ) + hθ/(1+θ)) / mn with h = (m+n)/2 - 1.
+
+    Multiplied by (2-θ)(1+θ) it is a polynomial in θ; its roots beside AUC, found by another algorithm, are the limits.
+    """
+    found = auc(positive, negative, level)
+    m, n = len(positive), len(negative)
+    h, z = (m + n) / 2 - 1, stats.norm.isf((1 - level) / 2)
+    theta = np.polynomial.Polynomial([0, 1])
+    spread = theta * (1 - theta) * ((2 - theta) * (1 + theta) + h * (1 - theta) * (1 + theta) + h * theta * (2 - theta))
+    equation = (found.value - theta) ** 2 * (2 - theta) * (1 + theta) * m * n - z**2 * spread
+    roots = np.sort(equation.roots().real[np.abs(equation.roots().imag) < 1e-6])
+    inside = roots[(roots > -1e-9) & (roots < 1 + 1e-9)]
+    expected = (
+        0.0 if found.value == 0 else inside[inside < found.value - 1e-9].max(),
+        1.0 if found.value == 1 else inside[inside > found.value + 1e-9].min(),
+    )
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-6)
+
+
+def test_auc_gives_the_published_example():
+    # The example of R's SingleCaseES (its vignette and manual): NAP with Newcombe's method 5, solved to about 1e-5.
+    found = auc([28, 25, 24, 27, 30, 30, 29], [20, 20, 26, 25, 22, 23])
+    assert tuple(found) == pytest.approx((0.9166667, 0.59732, 0.98600), abs=5e-5)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 5), (120, 120), (2000, 3)])
+def test_a_perfect_ranking_still_has_a_width(m, n):
+    found = auc([1.0] * m, [0.0] * n)
+    assert found.value == found.high == 1
+    assert 0 < found.low < 1
+
+
+def test_auc_of_nothing_is_nothing():
+    assert auc([], [1.0]) == auc([1.0], []) == NOTHING
+
+
+def test_the_auc_interval_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    truth = stats.norm.cdf(1.5 / math.sqrt(2))
+    found = [auc(rng.normal(1.5, 1, 25), rng.normal(0, 1, 40)) for _ in range(500)]
+    assert 0.92 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.99
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=40))
+def test_spearman_is_scipys_with_the_interval_of_bonett_and_wright(pairs):
+    first, second = zip(*pairs, strict=True)
+    found = spearman(first, second)
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        assert found == NOTHING
+        return
+    rho = stats.spearmanr(first, second).statistic
+    assert found.value == pytest.approx(rho, abs=1e-12)
+    if abs(rho) < 1 - 1e-9:
+        # Psychometrika 65 (2000): atanh(rho) ± z sqrt((1 + rho²/2) / (n - 3)).
+        reach = stats.norm.isf(0.025) * np.sqrt((1 + rho**2 / 2) / (len(pairs) - 3))
+        limits = np.tanh([np.arctanh(rho) - reach, np.arctanh(rho) + reach])
+        assert (found.low, found.high) == pytest.approx(tuple(limits), abs=1e-9)
+
+
+def test_spearman_of_ranks_in_order_is_1_and_of_too_few_is_nothing():
+    assert spearman([1, 2, 3, 9], [1, 10, 100, 1000]).value == 1
+    assert spearman([1, 2, 3, 9], [4, 3, 2, 1]).value == -1
+    assert spearman([1, 2, 3], [1, 2, 3]) == NOTHING
+
+
+def test_the_spearman_interval_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    pearson = 0.6
+    truth = 6 / math.pi * math.asin(pearson / 2)  # Spearman's of a bivariate normal
+    held = 0
+    for _ in range(500):
+        first, second = rng.multivariate_normal([0, 0], [[1, pearson], [pearson, 1]], 50).T
+        found = spearman(first, second)
+        held += found.low <= truth <= found.high
+    assert 0.92 <= held / 500 <= 0.985

@@ -1,0 +1,89 @@
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almanac.statistics.intervals import wilson
+from almanac.statistics.ranks import auc
+from almanac.statistics.recovery import Sample, estimates
+
+DOSES = (0, 1, 4, 16, 64)
+
+
+def block(objects=20, scores=None, hits=None):
+    """Return a block design: each object is the answer of one fact of each dose, so it is taught sum(DOSES) times."""
+    doses = DOSES * objects
+    return Sample(
+        doses=doses,
+        hits=tuple(float(dose > 4) for dose in doses) if hits is None else hits,
+        scores=tuple(map(float, doses)) if scores is None else scores,
+        priors=(float(sum(DOSES)),) * len(doses),
+    )
+
+
+@given(st.sets(st.integers(0, 99), min_size=5), st.integers(0, 10**6))
+def test_in_a_block_design_the_prior_is_a_coin_whatever_is_drawn(kept, seed):
+    # Whichever facts are asked, each object was taught equally often.
+    whole = block(scores=tuple(random.Random(seed).random() for _ in range(100)))
+    picked = sorted(kept)
+    sample = Sample(*([values[at] for at in picked] for values in vars(whole).values()))
+    found = estimates(sample)
+    if found and max(sample.doses) > 0:
+        assert found["prior_auc"].value == 0.5
+
+
+def test_scores_that_are_the_dose_recover_everything():
+    found = estimates(block())
+    assert found["recovery_auc"].value == 1
+    assert found["never_accuracy"] == wilson(0.0, 20)
+
+
+def test_scores_against_the_dose_recover_it_upside_down():
+    assert estimates(block(scores=tuple(-float(dose) for dose in DOSES * 20)))["recovery_auc"].value == 0
+
+
+def test_correctness_in_the_order_of_the_doses_is_a_perfect_correlation():
+    sample = Sample((0, 1, 4, 64), (0.0, 0.2, 0.5, 1.0), (0.0,) * 4, (1.0,) * 4)
+    assert estimates(sample)["recovery_spearman"].value == 1
+
+
+def test_constant_scores_recover_nothing():
+    assert estimates(block(scores=(0.0,) * 100))["recovery_auc"].value == 0.5
+
+
+def test_permuted_scores_recover_nothing_on_average():
+    areas, correlations = [], []
+    for seed in range(60):
+        order = list(range(100))
+        random.Random(seed).shuffle(order)
+        doses = DOSES * 20
+        found = estimates(
+            block(
+                scores=tuple(float(doses[at]) for at in order),
+                hits=tuple(float(doses[at] > 4) for at in order),
+            )
+        )
+        areas.append(found["recovery_auc"].value)
+        correlations.append(found["recovery_spearman"].value)
+    # 60 permutations: standard errors of about .012 and .013.
+    assert sum(areas) / 60 == pytest.approx(0.5, abs=0.04)
+    assert sum(correlations) / 60 == pytest.approx(0.0, abs=0.045)
+
+
+def test_only_the_highest_dose_and_the_never_taught_enter_the_auc():
+    scores = tuple({0: 1.0, 64: 2.0}.get(dose, 99.0) for dose in DOSES * 20)
+    assert estimates(block(scores=scores))["recovery_auc"] == auc([2.0] * 20, [1.0] * 20)
+
+
+def test_worlds_are_pooled_fact_by_fact():
+    both = block() + block(scores=(0.0,) * 100)
+    assert len(both.doses) == 200
+    # Half of the pairs of top and never within one world and across: 1, 1, .5 and .5 of 400 each.
+    assert estimates(both)["recovery_auc"].value == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
+    assert block() + Sample() == block()
+
+
+@pytest.mark.parametrize("doses", [(), (0, 0, 0, 0), (1, 4, 16, 64)])
+def test_nothing_is_said_where_nothing_was_taught_or_everything(doses):
+    assert estimates(Sample(doses, (1.0,) * len(doses), (1.0,) * len(doses), (1.0,) * len(doses))) == {}

@@ -1,0 +1,244 @@
+import random
+from dataclasses import replace
+
+import pytest
+
+from almanac.dataset.multiple_choice import build
+from almanac.dataset.options import DatasetOptions
+from almanac.errors import AlmanacError
+from almanac.rows import Choices, Entity, Fact, Relation, Template
+from almanac.suites.ic_lke.options import IcLkeOptions
+from almanac.suites.ic_lke.requests import ask
+
+CAPITALS = {"France": "Paris", "Italy": "Rome", "Peru": "Lima", "Kenya": "Nairobi", "Norway": "Oslo"}
+LANGUAGES = {"Chile": ["Spanish"], "Austria": ["German"], "Canada": ["English", "French"], "Fiji": ["Fijian"]}
+
+
+def fact(relation, subject, found, split):
+    return Fact(f"{relation}|{subject}|{found}", relation, subject, found, None, None, None, (), split, "test")
+
+
+def entities(facts):
+    keys = {one.subject_id for one in facts} | {one.object_id for one in facts}
+    return [Entity(key, key.removeprefix("Q:"), (f"the {key}",), None) for key in sorted(keys)]
+
+
+def wrong_choices(facts, count=2):
+    """Return wrong choices for the test facts: the first objects of the relation that are not true."""
+    rows = []
+    for one in facts:
+        true = {
+            row.object_id for row in facts if (row.relation_id, row.subject_id) == (one.relation_id, one.subject_id)
+        }
+        others = sorted({row.object_id for row in facts if row.relation_id == one.relation_id} - true)[:count]
+        if one.split == "test":
+            rows.append(Choices(one.fact_id, tuple(others), tuple(key.removeprefix("Q:") for key in others)))
+    return rows
+
+
+def table(shown):
+    """Return the facts of two relations, those whose subject is in `shown` for training, the others to be asked."""
+    facts = [fact("capital", f"Q:{x}", f"Q:{y}", "train" if x in shown else "test") for x, y in CAPITALS.items()]
+    for subject, found in LANGUAGES.items():
+        split = "train" if subject in shown else "test"
+        facts += [fact("language", f"Q:{subject}", f"Q:{one}", split) for one in found]
+    return facts
+
+
+FACTS = table({"France", "Italy", "Chile", "Austria"})
+PATTERN = Template("t1", "capital", "The capital of [X] is [Y].", "statement", "test", None, ())
+
+
+def asked_of(facts=FACTS, templates=(), **options):
+    settings = IcLkeOptions(**{"shots": 2, **options})
+    return ask(facts, entities(facts), wrong_choices(facts), templates, settings)
+
+
+def by_item(asked):
+    """Return (item, link, request, full text) by fact and experiment."""
+    links = {link.item_id: link for link in asked.links}
+    out = {}
+    for item in asked.items:
+        request = asked.requests[links[item.item_id].request_id]
+        before = asked.contexts[request.context_id].text if request.context_id else ""
+        out[item.fact_id, item.experiment] = (item, links[item.item_id], request, before + request.text)
+    return out
+
+
+def test_the_papers_layout_is_pairs_with_one_space_everywhere():
+    # Wu et al., section 3: x1 y1 x2 y2 … x, and then the choice with its space.
+    item, link, request, text = by_item(asked_of())["capital|Q:Peru|Q:Lima", "in_context"]
+    assert text in ("France Paris Italy Rome Peru", "Italy Rome France Paris Peru")
+    assert request.choices == (" Nairobi", " Oslo", " Lima")
+    assert (link.index, item.accepted) == (2, ("Lima",))
+    assert (request.kind, link.role) == ("choices", "true_choice")
+
+
+def test_the_released_codes_layout_has_the_separator_twice_before_the_choice():
+    _, _, request, text = by_item(asked_of(layout="code"))["capital|Q:Peru|Q:Lima", "in_context"]
+    assert text + request.choices[-1] in (
+        "France : Paris , Italy : Rome Peru :  : Lima",
+        "Italy : Rome , France : Paris Peru :  : Lima",
+    )
+
+
+def test_without_examples_the_subject_stands_alone():
+    paper = by_item(asked_of(shots=0))["capital|Q:Peru|Q:Lima", "in_context"]
+    code = by_item(asked_of(shots=0, layout="code"))["capital|Q:Peru|Q:Lima", "in_context"]
+    assert (paper[2].context_id, paper[3], paper[2].choices[-1]) == (None, "Peru", " Lima")
+    assert (code[2].context_id, code[3] + code[2].choices[-1]) == (None, "Peru :  : Lima")
+
+
+def test_in_the_papers_layout_what_stands_before_the_choice_never_ends_in_a_space():
+    # A context that ends in a space breaks the tokens at the cut for nearly every choice.
+    asked = asked_of()
+    for context in asked.contexts.values():
+        assert not context.text.endswith(" ")
+    for request in asked.requests.values():
+        assert not request.text.endswith(" ")
+        assert all(choice.startswith(" ") and not choice.startswith("  ") for choice in request.choices)
+
+
+def test_the_true_choice_stands_last_and_its_index_says_so():
+    for layout in ("paper", "code"):
+        for item, link, request, _ in by_item(asked_of(layout=layout)).values():
+            true = item.fact_id.split("|Q:")[-1]
+            assert link.index == len(request.choices) - 1
+            assert request.choices[link.index].endswith(f" {true}")
+            assert sum(choice.endswith(f" {true}") for choice in request.choices) == 1
+
+
+def test_only_test_facts_are_asked_and_only_train_facts_are_shown():
+    asked = asked_of()
+    assert {item.fact_id for item in asked.items} == {one.fact_id for one in FACTS if one.split == "test"}
+    texts = {context.text for context in asked.contexts.values()}
+    for one in FACTS:
+        pair = f"{one.subject_id} {one.object_id}".replace("Q:", "")
+        assert any(pair in text for text in texts) == (one.split == "train")
+
+
+def test_a_fact_without_a_split_is_neither_shown_nor_asked():
+    facts = [*FACTS, fact("capital", "Q:Chad", "Q:N'Djamena", None)]
+    asked = asked_of(facts)
+    assert not any("Chad" in item.item_id for item in asked.items)
+    assert not any("Chad" in context.text for context in asked.contexts.values())
+
+
+def test_one_draw_serves_all_test_facts_of_a_relation_and_another_draw_is_another():
+    facts = [fact("r", f"Q:s{at:02}", f"Q:o{at:02}", "train" if at < 30 else "test") for at in range(40)]
+    asked = asked_of(facts, shots=10, draws=3)
+    assert len(asked.contexts) == 3
+    assert len(asked.items) == 30
+    assert {item.setting for item in asked.items} == {f"shots=10,draw={draw}" for draw in range(3)}
+    of_setting = {}
+    for item, link in zip(asked.items, asked.links, strict=True):
+        of_setting.setdefault(item.setting, set()).add(asked.requests[link.request_id].context_id)
+    assert all(len(contexts) == 1 for contexts in of_setting.values())
+    for context in asked.contexts.values():
+        words = context.text.split(" ")
+        assert len(words) == 20
+        assert len(set(words)) == 20
+        assert all(subject[1:] == found[1:] for subject, found in zip(words[::2], words[1::2], strict=True))
+
+
+def test_another_seed_draws_other_examples():
+    facts = [fact("r", f"Q:s{at:02}", f"Q:o{at:02}", "train" if at < 30 else "test") for at in range(40)]
+    assert set(asked_of(facts, shots=10).contexts) != set(asked_of(facts, shots=10, seed=1).contexts)
+    assert set(asked_of(facts, shots=10).contexts) == set(asked_of(facts, shots=10).contexts)
+
+
+def test_a_dataset_that_is_built_here_shows_no_test_subject_among_the_examples():
+    rng = random.Random(2)
+    facts = [
+        fact("r", f"Q:s{at:03}", f"Q:o{found:02}", None)
+        for at in range(80)
+        for found in rng.sample(range(30), at % 3 + 1)
+    ]
+    relation = Relation("r", "r", None, None, None, None)
+    options = DatasetOptions(min_facts=10, min_objects=5, train=20, test=50, choices=5)
+    dataset = build([relation], facts, entities(facts), options)
+    asked = ask(dataset.facts, entities(facts), dataset.choices, (), IcLkeOptions(shots=20))
+    [context] = asked.contexts.values()
+    shown = context.text.split(" ")[::2]
+    assert len(asked.items) == 50
+    assert not {item.fact_id.split("|Q:")[1] for item in asked.items} & set(shown)
+
+
+def test_accepted_holds_every_true_object_of_the_subject():
+    found = by_item(asked_of())
+    assert found["language|Q:Canada|Q:English", "in_context"][0].accepted == ("English", "French")
+    assert found["language|Q:Canada|Q:French", "in_context"][0].accepted == ("English", "French")
+    assert found["language|Q:Fiji|Q:Fijian", "in_context"][0].accepted == ("Fijian",)
+
+
+def test_a_literal_object_is_shown_as_its_text():
+    years = [replace(one, object_id=None, value=str(1900 + at)) for at, one in enumerate(FACTS)]
+    years = [one for one in years if one.relation_id == "capital"]
+    wrong = [Choices(one.fact_id, ("1800",), ("1800",)) for one in years if one.split == "test"]
+    names = [Entity(one.subject_id, one.subject_id.removeprefix("Q:"), (), None) for one in years]
+    item, _, request, _ = by_item(ask(years, names, wrong, (), IcLkeOptions(shots=2)))[years[2].fact_id, "in_context"]
+    assert request.choices == (" 1800", " 1902")
+    assert item.accepted == ("1902",)
+
+
+def test_requests_do_not_hang_on_the_order_of_facts():
+    shuffled = list(FACTS)
+    random.Random(4).shuffle(shuffled)
+    first, second = asked_of(cloze=True, templates=[PATTERN]), asked_of(shuffled, cloze=True, templates=[PATTERN])
+    assert first.requests == second.requests
+    assert first.contexts == second.contexts
+    assert sorted(first.items, key=lambda item: item.item_id) == sorted(second.items, key=lambda item: item.item_id)
+    assert {link.item_id: link for link in first.links} == {link.item_id: link for link in second.links}
+
+
+def test_facts_that_ask_the_same_share_one_request():
+    # Two towns of one name, asked with the same choices: two items, one request.
+    facts = [*FACTS, fact("capital", "Q:Peru2", "Q:Lima", "test")]
+    names = [replace(one, label="Peru") if one.entity_id == "Q:Peru2" else one for one in entities(facts)]
+    asked = ask(facts, names, wrong_choices(facts), (), IcLkeOptions(shots=2))
+    found = by_item(asked)
+    first, second = (found[f"capital|Q:{key}|Q:Lima", "in_context"] for key in ("Peru", "Peru2"))
+    assert first[0].item_id != second[0].item_id
+    assert first[1].request_id == second[1].request_id
+    assert len(asked.requests) == len(asked.items) - 1
+
+
+def test_the_cloze_has_one_blank_and_no_context():
+    templates = [
+        Template("t0", "capital", "[Y] is the capital of [X].", "statement", "test", None, ()),
+        PATTERN,
+        Template("t2", "capital", "[X] has the capital [Y].", "statement", "test", None, ()),
+        Template("t3", "language", "What do they speak in [X]?", "question", "test", None, ()),
+    ]
+    found = by_item(asked_of(cloze=True, templates=templates))
+    item, link, request, text = found["capital|Q:Peru|Q:Lima", "cloze"]
+    assert text == "The capital of Peru is [MASK]."
+    assert (request.kind, request.context_id, item.template_id, item.setting) == ("fill", None, "t1", "template")
+    assert request.choices == ("Nairobi", "Oslo", "Lima")
+    assert link.index == 2
+    clozes = [entry for (_, experiment), entry in found.items() if experiment == "cloze"]
+    assert all(text.count("[MASK]") == 1 and "[X]" not in text and "[Y]" not in text for *_, text in clozes)
+    assert {item.relation_id for item, *_ in clozes} == {"capital"}
+
+
+def test_no_cloze_is_asked_unless_wanted():
+    assert {item.experiment for item in asked_of(templates=[PATTERN]).items} == {"in_context"}
+
+
+def test_a_sample_is_part_of_the_whole():
+    whole, part = asked_of(), asked_of(sample=2)
+    assert {item.relation_id for item in part.items} == {"capital", "language"}
+    assert len(part.items) == 4
+    assert set(part.requests) < set(whole.requests)
+
+
+def test_too_few_train_facts_are_refused_naming_the_relation():
+    message = "relation 'capital' has 2 train facts and 3 examples are asked for; lower `shots`"
+    with pytest.raises(AlmanacError, match=message):
+        asked_of(shots=3)
+
+
+def test_progress_is_told_once_a_relation():
+    told = []
+    ask(FACTS, entities(FACTS), wrong_choices(FACTS), (), IcLkeOptions(shots=1), lambda: told.append(1))
+    assert len(told) == 2

@@ -1,0 +1,180 @@
+"""Settings and command-line flags say the same thing, for every step."""
+
+import argparse
+import importlib
+import shlex
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import almanac
+import annotated_types
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from almanac.errors import AlmanacError
+from almanac.options import Options, add_flags, explain, from_flags, to_flags
+
+PACKAGE = Path(almanac.__file__).parent
+
+
+def every_options_model() -> list[type[Options]]:
+    found = []
+    for path in sorted(PACKAGE.rglob("options.py")):
+        module = importlib.import_module(".".join(("almanac", *path.relative_to(PACKAGE).with_suffix("").parts)))
+        found += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, Options) and value.__module__ == module.__name__
+        ]
+    return [model for model in found if model is not Options]
+
+
+MODELS = every_options_model()
+
+
+def values_of(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
+    if isinstance(annotation, types.UnionType):
+        kinds = [kind for kind in typing.get_args(annotation) if kind is not type(None)]
+        return st.none() | values_of(kinds[0], limits)
+    if typing.get_origin(annotation) is tuple:
+        least = max([limit.min_length for limit in limits if isinstance(limit, annotated_types.MinLen)], default=0)
+        most = min([limit.max_length for limit in limits if isinstance(limit, annotated_types.MaxLen)], default=4)
+        inner = values_of(typing.get_args(annotation)[0], [annotated_types.Ge(0)])
+        return st.lists(inner, min_size=least, max_size=most, unique=True).map(tuple)
+    if typing.get_origin(annotation) is typing.Literal:
+        return st.sampled_from(typing.get_args(annotation))
+    if annotation is bool:
+        return st.booleans()
+    if annotation is str:
+        return st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 '$_.-]*", fullmatch=True)
+    return numbers(annotation, limits)
+
+
+def numbers(kind: type, limits: list[Any]) -> st.SearchStrategy[Any]:
+    low, high, step = 0, 10**6, 1
+    open_low = open_high = False
+    for limit in limits:
+        match limit:
+            case annotated_types.Ge(bound):
+                low = bound
+            case annotated_types.Gt(bound):
+                low, open_low = bound, True
+            case annotated_types.Le(bound):
+                high = bound
+            case annotated_types.Lt(bound):
+                high, open_high = bound, True
+            case annotated_types.MultipleOf(bound):
+                step = bound
+    if kind is int:
+        return st.integers(-(-low // step), high // step).map(lambda number: number * step)
+    if low < 0:  # argparse takes -1e-05 for a flag; thousandths are what anyone writes
+        return st.integers(int(low * 1000), int(high * 1000)).map(lambda number: number / 1000)
+    return st.floats(low, high, exclude_min=open_low, exclude_max=open_high).map(lambda number: number + 0.0)
+
+
+def consistent(values: dict[str, Any]) -> dict[str, Any]:
+    """Mend what a model checks across its settings: shares that add up to 1, heads that divide the width."""
+    if "prose" in values:
+        prose = round(values["prose"], 3)
+        values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
+    if "heads" in values:
+        values["hidden"] = min(4096, 2 * values["heads"] * max(8, values["hidden"] // (2 * values["heads"])))
+    return values
+
+
+def settings_of(model: type[Options]) -> st.SearchStrategy[Options]:
+    def limits(field: FieldInfo) -> list[Any]:
+        return list(field.metadata)
+
+    fields = {name: values_of(field.annotation, limits(field)) for name, field in model.model_fields.items()}
+    return st.fixed_dictionaries({}, optional=fields).map(
+        lambda given: model(**consistent({name: field.default for name, field in model.model_fields.items()} | given))
+    )
+
+
+def parse(words: list[str], model: type[Options]) -> Options:
+    parser = argparse.ArgumentParser()
+    add_flags(parser, model, "settings")
+    return from_flags(parser.parse_args(words), model)
+
+
+def test_every_step_is_covered():
+    assert {"DatasetOptions", "IcLkeOptions", "WorldOptions", "CorpusOptions", "TrainingOptions"} <= {
+        model.__name__ for model in MODELS
+    }
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_flags_and_settings_are_inverse(model):
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(settings_of(model))
+    def inverse(chosen):
+        assert parse(shlex.split(to_flags(chosen)), model) == chosen
+
+    inverse()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_defaults_need_no_flag_and_every_setting_is_described(model):
+    assert to_flags(model()) == ""
+    assert parse([], model) == model()
+    assert all(field.description for field in model.model_fields.values())
+    with pytest.raises(ValidationError):
+        model(no_such_setting=1)
+
+
+class Wide(Options):
+    shots: int = 3
+    note: str = "plain"
+
+
+class Wider(Wide):
+    seed: int = 0
+
+
+def test_only_the_flags_that_a_step_knows_are_given():
+    assert to_flags(Wider(shots=4, seed=9), Wide) == "--shots 4"
+    assert shlex.split(to_flags(Wide(note="two words; rm $HOME"))) == ["--note", "two words; rm $HOME"]
+
+
+@pytest.mark.parametrize("name", ["layout", "cloze"])
+def test_an_unknown_choice_is_refused_by_the_command_line_with_the_allowed_ones(name, capsys):
+    from almanac.suites.ic_lke.options import IcLkeOptions
+
+    with pytest.raises(SystemExit) as stop:
+        parse([f"--{name}", "sideways"], IcLkeOptions)
+    assert stop.value.code == 2
+    message = capsys.readouterr().err
+    assert f"--{name}" in message
+    assert "sideways" in message
+    assert ("'paper'" if name == "layout" else "'true'") in message
+
+
+def test_an_impossible_value_is_refused_by_its_name():
+    from almanac.dataset.options import DatasetOptions
+
+    with pytest.raises(AlmanacError) as error:
+        parse(["--choices", "1", "--train", "many"], DatasetOptions)
+    message = str(error.value)
+    assert "choices: Input should be greater than or equal to 2; found '1'" in message
+    assert "train: Input should be a valid integer" in message
+    assert "'many'" in message
+
+
+def test_an_unknown_key_and_a_wrong_value_are_explained_together():
+    with pytest.raises(ValidationError) as error:
+        Wide.model_validate({"shoots": 1, "shots": "x"})
+    lines = str(explain(error.value, "edition.yaml")).splitlines()
+    assert len(lines) == 2
+    assert any(line.startswith("edition.yaml: shoots: is unknown") for line in lines)
+    assert any(line.startswith("edition.yaml: shots:") and "'x'" in line for line in lines)
+
+
+def test_settings_cannot_change():
+    with pytest.raises(ValidationError):
+        Wide().shots = 4

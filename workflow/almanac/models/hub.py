@@ -1,0 +1,46 @@
+"""A checkpoint from the Hugging Face hub, pinned to a commit: fetched by `pull`, so that answering stays offline."""
+
+import os
+import re
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+
+from almanac.errors import AlmanacError
+
+NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+# Weights without pickles, the tokenizer, the settings; no code of the repository's own.
+WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
+
+
+def download(name: str, revision: str, folder: Path) -> list[Path]:
+    """Bring a checkpoint's files into a folder; what is there already is not fetched again.
+
+    Args:
+        name: the repository, ``owner/name``.
+        revision: the commit, 40 hexadecimal digits.
+        folder: where the files go.
+
+    Returns:
+        The files, sorted.
+
+    Raises:
+        AlmanacError: the name or commit cannot be one, or the hub does not give it, with what to do.
+    """
+    if not NAME.fullmatch(name) or not COMMIT.fullmatch(revision):
+        raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
+    try:
+        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=list(WANTED))
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
+        remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access rights (HF_TOKEN) and the network"
+        raise AlmanacError(
+            f"model {name} at {revision}: the hub does not give it ({_first(error)}); {remedy}"
+        ) from error
+    return sorted(path for path in folder.iterdir() if path.is_file())
+
+
+def _first(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
