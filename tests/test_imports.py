@@ -3,8 +3,9 @@
 import ast
 from pathlib import Path
 
-import almanac
 import pytest
+
+import almanac
 
 PACKAGE = Path(almanac.__file__).parent
 BASE = {"errors", "rows", "tables", "options"}

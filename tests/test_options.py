@@ -8,7 +8,6 @@ import typing
 from pathlib import Path
 from typing import Any
 
-import almanac
 import annotated_types
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+import almanac
 from almanac.errors import AlmanacError
 from almanac.options import Options, add_flags, explain, from_flags, to_flags
 

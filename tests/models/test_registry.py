@@ -6,8 +6,8 @@ import torch
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
-from almanac.models.masked import MaskedModel
 from almanac.models.hub import download
+from almanac.models.masked import MaskedModel
 from almanac.models.registry import ModelSource, load
 
 

@@ -1,6 +1,7 @@
 """The page of a tiny edition: one planted model and one silent model, made by the functions that the workflow runs."""
 
 import json
+import math
 import re
 from html.parser import HTMLParser
 
@@ -156,7 +157,7 @@ def make(root):
 
 
 def answer(model, request):
-    """Answer as a decoder of a sort: some choices by chance, the true one often; no blanks; the silent model nothing."""
+    """Answer as a decoder of a sort, the true choice often first, and no blanks; the silent model answers nothing."""
     if model == "silent":
         return Response(request.request_id, "too_long", "the text is too long")
     if request.kind == "fill":
@@ -164,6 +165,8 @@ def answer(model, request):
     bytes_ = bytes.fromhex(request.request_id)
     values = [-(byte % 40) / 8 for byte in bytes_[: len(request.choices)]]
     values[-1] += bytes_[30] % 7 - 2
+    if bytes_[29] % 4 == 0:  # just not sure enough, however it is rounded
+        values = [math.log(0.4997), *[math.log(0.5003 / (len(values) - 1))] * (len(values) - 1)]
     return Response(request.request_id, "ok", None, tuple(values), model_digest="d" * 64, engine="prefix_cache")
 
 
@@ -202,9 +205,11 @@ def items_behind(data, wanted):
 
 
 def test_the_page_needs_no_network(page, text):
-    assert page.references, "the figures refer to their own parts"
-    assert all(value.startswith("#") for _, _, value in page.references)
-    assert all(value[1:] in page.ids for _, _, value in page.references)
+    # What is referred to is a part of the page or stands in the reference itself.
+    inner = [value for _, _, value in page.references if not value.startswith("data:image/png;base64,")]
+    assert inner
+    assert {value for value in inner if not value.startswith("#")} == set()
+    assert {value[1:] for value in inner} <= set(page.ids)
     assert not re.search(r"@import|url\(\s*['\"]?(?!#)", text)
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|sendBeacon)\b", text)
     # The only addresses are names of XML vocabularies, which nothing loads.
@@ -267,7 +272,7 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(layout, pag
 
 
 def test_names_are_text_and_never_markup(page, text):
-    facts, entities = facts_of()
+    _, entities = facts_of()
     labels = {entity.label for entity in entities}
     for items in page.data["datasets"].values():
         assert set(items["subject"]) | set(items["object"]) <= labels

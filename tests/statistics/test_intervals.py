@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -21,6 +21,7 @@ def test_wilson_gives_the_published_intervals(hits, n, low, high):
     assert (found.low, found.high) == pytest.approx((low, high), abs=5e-5)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.9, 0.95]))
 def test_wilson_is_scipys(counts, level):
     hits, n = counts
@@ -29,6 +30,7 @@ def test_wilson_is_scipys(counts, level):
     assert (found.low, found.high) == pytest.approx((peer.low, peer.high), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0.5, 1e6))
 def test_an_interval_holds_its_value_and_stays_between_0_and_1(share, n):
     found = wilson(share, n)
@@ -44,6 +46,7 @@ def test_nothing_is_said_of_nothing():
     assert tuple(NOTHING) == (None, None, None)
 
 
+@settings(deadline=None)
 @given(STRATA)
 def test_the_value_is_the_unweighted_mean_of_the_strata(strata):
     assert macro_share(strata).value == pytest.approx(np.mean([np.mean(values) for values in strata]))
@@ -63,6 +66,7 @@ def test_where_all_are_right_or_all_wrong_the_interval_is_wilsons_at_their_numbe
     assert macro_share([[share] * 25, [share] * 25]) == pytest.approx(wilson(share, 50))
 
 
+@settings(deadline=None)
 @given(STRATA)
 def test_right_and_wrong_are_mirror_images(strata):
     found = macro_share(strata)
@@ -70,6 +74,7 @@ def test_right_and_wrong_are_mirror_images(strata):
     assert (1 - mirrored.value, 1 - mirrored.high, 1 - mirrored.low) == pytest.approx(tuple(found), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(STRATA, st.randoms(use_true_random=False))
 def test_neither_order_nor_the_clusters_names_matter(strata, rng):
     clusters = [[f"s{index // 3}" for index in range(len(values))] for values in strata]
@@ -85,6 +90,7 @@ def test_neither_order_nor_the_clusters_names_matter(strata, rng):
     assert found == pytest.approx(macro_share(strata, clusters), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(STRATA, st.integers(2, 4))
 def test_the_same_answer_given_twice_is_one_draw(strata, times):
     copied = [[value for value in values for _ in range(times)] for values in strata]

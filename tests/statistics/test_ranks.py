@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,22 +16,26 @@ def by_pairs(positive, negative):
     return np.mean([(p > n) + (p == n) / 2 for p in positive for n in negative])
 
 
+@settings(deadline=None)
 @given(SCORES, SCORES)
 def test_auc_is_the_share_of_pairs_in_order_ties_half(positive, negative):
     assert auc(positive, negative).value == pytest.approx(by_pairs(positive, negative), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(SCORES, SCORES)
 def test_auc_of_swapped_groups_is_the_mirror_image(positive, negative):
     found, swapped = auc(positive, negative), auc(negative, positive)
     assert (1 - swapped.value, 1 - swapped.high, 1 - swapped.low) == pytest.approx(tuple(found), abs=1e-6)
 
 
+@settings(deadline=None)
 @given(SCORES, SCORES)
 def test_auc_sees_ranks_alone(positive, negative):
     assert auc([math.exp(x) for x in positive], [math.exp(x) for x in negative]) == auc(positive, negative)
 
 
+@settings(deadline=None)
 @given(SCORES, SCORES, st.sampled_from([0.8, 0.95]))
 def test_the_limits_solve_newcombes_equation(positive, negative, level):
     """Method 5: (AUC - θ)² = z² θ(1-θ)(1 + h(1-θ)/(2-θ) + hθ/(1+θ)) / mn with h = (m+n)/2 - 1.
@@ -77,6 +81,7 @@ def test_the_auc_interval_covers_the_truth_as_often_as_it_says():
     assert 0.92 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.99
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=40))
 def test_spearman_is_scipys_with_the_interval_of_bonett_and_wright(pairs):
     first, second = zip(*pairs, strict=True)

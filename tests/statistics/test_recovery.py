@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almanac.statistics.intervals import wilson
@@ -22,6 +22,7 @@ def block(objects=20, scores=None, hits=None):
     )
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 99), min_size=5), st.integers(0, 10**6))
 def test_in_a_block_design_the_prior_is_a_coin_whatever_is_drawn(kept, seed):
     # Whichever facts are asked, each object was taught equally often.

@@ -1,7 +1,7 @@
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almanac.rows import Request
@@ -60,6 +60,7 @@ def test_equal_contexts_stand_once():
     assert all(asked.contexts[key].context_id == key for key in asked.contexts)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 5)), st.text(max_size=4)), max_size=40), st.integers(1, 9)
 )

@@ -206,6 +206,11 @@ class EditionConfig(Options):
                 if allowed and (world is None or world == participant.world):
                     yield Asking(participant.name, "ic_lke", dataset)
 
+    def used_datasets(self) -> list[str]:
+        """Return the datasets that some model is asked, in the order of the configuration."""
+        asked = {asking.dataset for asking in self.asked()}
+        return [name for name in self.datasets if name in asked]
+
 
 class Participant(NamedTuple):
     """One model as it is asked: its name in the tables, its entry, and the world it was planted in, if any."""

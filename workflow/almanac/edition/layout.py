@@ -102,7 +102,7 @@ class Layout:
     def tables(self) -> dict[Path, type]:
         """Return every table from dataset to validation with its row class: what an edition is made of."""
         out: dict[Path, type] = {}
-        for name in self.config.datasets:
+        for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
             folder = self.request_folder(asking.suite, asking.dataset)

@@ -12,7 +12,7 @@ from transformers.utils import logging as transformers_logging
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
-from almanac.models.digest import SETTINGS, TOKENIZER, WEIGHTS, model_digest
+from almanac.models.digest import model_digest
 from almanac.models.masked import MaskedModel
 from almanac.models.tokens import Tokens
 

@@ -106,7 +106,7 @@ class TokenizerOptions(Options):
         "and models learn facts of such names much faster than of names that are one rare token.",
     )
     name_repeats: int = Field(
-        default=25,
+        default=40,
         ge=0,
         le=1_000_000,
         description="How often each real name is shown to the trainer; more gives shorter texts and more tokens.",

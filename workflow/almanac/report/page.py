@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,46 @@ from almanac.suites.ic_lke import figures
 FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "almanac"}
 
 
-def draw(sections: Sequence[Section]) -> dict[str, Figure]:
-    """Draw every figure of the page, by file name."""
-    out: dict[str, Figure] = {}
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the page and what it is of; ``kind`` is exposure, relations or confidence."""
+
+    dataset: str
+    kind: str
+    experiment: str
+    setting: str
+    figure: Figure
+    name: str
+
+
+def draw(sections: Sequence[Section]) -> list[Drawing]:
+    """Draw every figure of the page: the recovery of each dataset, then each experiment and setting by itself."""
+    out: list[Drawing] = []
     with matplotlib.rc_context(FONT):
         for section in sections:
+            chance = 1 / section.choices
+            answered = [row for row in section.measures if row.metric == "accuracy" and row.value is not None]
+            settings = list(dict.fromkeys((row.experiment, row.setting) for row in answered))
             if any(row.metric == "accuracy_by_exposure" for row in section.measures):
-                out[f"{section.dataset}-exposure"] = figures.by_exposure(section.measures, 1 / section.choices)
-            for experiment in dict.fromkeys(row.experiment for row in section.measures):
-                rows = [row for row in section.measures if row.experiment == experiment]
-                if not any(row.metric == "accuracy" and row.value is not None for row in rows):
-                    continue
-                name, chance = f"{section.dataset}-{experiment}", 1 / section.choices
-                out[f"{name}-relations"] = figures.by_relation(rows, section.relations)
-                answered = [row for row in rows if row.metric != "accuracy_at_k" or _answers(rows, row.model)]
-                out[f"{name}-confidence"] = figures.accuracy_at_k(answered, chance)
+                # Of several draws of the examples the first is drawn: one line a model and experiment.
+                first = dict(reversed(settings))
+                rows = [row for row in section.measures if row.setting == first.get(row.experiment)]
+                figure = figures.by_exposure(rows, chance)
+                out.append(Drawing(section.dataset, "exposure", "", "", figure, f"{section.dataset}-exposure"))
+            for number, (experiment, setting) in enumerate(settings):
+                models = {row.model for row in answered if (row.experiment, row.setting) == (experiment, setting)}
+                rows = [
+                    row
+                    for row in section.measures
+                    if (row.experiment, row.setting) == (experiment, setting) and row.model in models
+                ]
+                for kind, figure in (
+                    ("relations", figures.by_relation(rows, section.relations)),
+                    ("confidence", figures.accuracy_at_k(rows, chance)),
+                ):
+                    name = f"{section.dataset}-{number}-{experiment}-{kind}"
+                    out.append(Drawing(section.dataset, kind, experiment, setting, figure, name))
     return out
-
-
-def _answers(rows: Sequence[Any], model: str) -> bool:
-    return any(row.model == model and row.metric == "accuracy" and row.value is not None for row in rows)
 
 
 def svg(figure: Figure) -> str:
@@ -55,7 +76,7 @@ def render(
     config: EditionConfig,
     sections: Sequence[Section],
     validation: Sequence[Validation],
-    drawings: Mapping[str, str],
+    drawings: Sequence[Drawing],
     items: Mapping[str, Any],
     models: Sequence[Mapping[str, Any]],
 ) -> str:
@@ -65,7 +86,7 @@ def render(
         config: the edition.
         sections: one a dataset.
         validation: what is recovered of planted knowledge.
-        drawings: figures as SVG, by name.
+        drawings: the figures (`draw`).
         items: the items behind the numbers (`sections.explorer`).
         models: who was asked: name, origin, parameters.
     """
@@ -77,12 +98,14 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters |= {"share": share, "whole": "{:,}".format}
-    data = json.dumps(items, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("</", "<\\/")
+    # Without any `<`, neither `</script>` nor `<!--` can end the element that holds the data or hide its end.
+    data = json.dumps(items, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
     return environment.get_template("page.html.j2").render(
         config=config,
         sections=sections,
         validation=validation,
-        drawings={name: Markup(_unique_ids(text, name)) for name, text in drawings.items()},
+        drawings=drawings,
+        vectors={one.name: Markup(_unique_ids(svg(one.figure), one.name)) for one in drawings},
         items=Markup(data),
         items_root=items["root"],
         models=models,
@@ -102,16 +125,13 @@ def share(value: float | None) -> str:
     if value is None:
         return "–"
     text = f"{value:.3f}"
-    return text[1:] if text.startswith("0.") else text.replace("-0.", "−.")
+    return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
-def write_figures(drawn: Mapping[str, Figure], folder: Path) -> dict[str, str]:
-    """Write every figure as SVG and PNG and return the SVG texts."""
+def write_figures(drawings: Sequence[Drawing], folder: Path) -> None:
+    """Write every figure as SVG and PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {}
-    for name, figure in drawn.items():
-        texts[name] = svg(figure)
-        (folder / f"{name}.svg").write_text(texts[name], encoding="utf-8")
+    for one in drawings:
+        (folder / f"{one.name}.svg").write_text(svg(one.figure), encoding="utf-8")
         with matplotlib.rc_context(FONT):
-            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
-    return texts
+            one.figure.savefig(folder / f"{one.name}.png", dpi=150, metadata={"Software": None})

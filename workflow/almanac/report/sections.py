@@ -1,5 +1,6 @@
 """What the page shows, as plain values: one section a suite and dataset, every number with the way to its items."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ class Number:
     dataset: str
     model: str
     experiment: str
+    setting: str
     metric: str
 
 
@@ -61,13 +63,13 @@ class Section:
     questions: int
     boards: Sequence[Board]
     measures: Sequence[Measure]
-    taught: bool
 
 
 def sections(layout: Layout) -> list[Section]:
     """Read an edition's datasets and measures into sections, in the order of the configuration."""
     out = []
-    for dataset, options in layout.config.suites.ic_lke.items():
+    for dataset in layout.config.used_datasets():
+        options = layout.config.suites.ic_lke[dataset]
         askings = [asking for asking in layout.config.asked() if asking.dataset == dataset]
         measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
         relations = layout.read(layout.dataset(dataset, "relations"), Relation)
@@ -84,7 +86,6 @@ def sections(layout: Layout) -> list[Section]:
                 questions=len({item.fact_id for item in items}),
                 boards=_boards(measures),
                 measures=measures,
-                taught=any(row.metric == "recovery_auc" for row in measures),
             )
         )
     return out
@@ -111,7 +112,8 @@ def _boards(measures: Sequence[Measure]) -> list[Board]:
 
 def _number(row: Measure) -> Number:
     missing = row.n_missing + row.n_invalid + row.n_error
-    return Number(row.value, row.low, row.high, row.n, missing, row.dataset, row.model, row.experiment, row.metric)
+    names = (row.dataset, row.model, row.experiment, row.setting, row.metric)
+    return Number(row.value, row.low, row.high, row.n, missing, *names)
 
 
 def validation(layout: Layout) -> list[Validation]:
@@ -127,13 +129,13 @@ def explorer(layout: Layout) -> dict[str, Any]:
     askings = list(layout.config.asked())
     items_of = {
         dataset: layout.read(layout.request_folder("ic_lke", dataset) / "items.parquet", Item)
-        for dataset in layout.config.suites.ic_lke
+        for dataset in layout.config.used_datasets()
     }
     total = sum(len(items_of[asking.dataset]) for asking in askings)
     embedded = total <= MOST_EMBEDDED
     return {
         "embedded": embedded,
-        "root": str(layout.root),
+        "root": f"results/{layout.config.edition}",
         "datasets": {name: _item_columns(layout, name, items) for name, items in items_of.items() if embedded},
         "outcomes": [_outcome_columns(layout, asking, items_of[asking.dataset]) for asking in askings if embedded],
     }
@@ -145,6 +147,7 @@ def _item_columns(layout: Layout, dataset: str, items: Sequence[Item]) -> dict[s
     links = {row.item_id: row for row in layout.read(layout.request_folder("ic_lke", dataset) / "links.parquet", Link)}
     return {
         "experiment": [item.experiment for item in items],
+        "setting": [item.setting for item in items],
         "relation": [item.relation_id for item in items],
         "subject": [names.label(facts[item.fact_id].subject_id) for item in items],
         "object": [names.label(facts[item.fact_id].object_key) for item in items],
@@ -162,7 +165,8 @@ def _outcome_columns(layout: Layout, asking: Asking, items: Sequence[Item]) -> d
         "dataset": asking.dataset,
         "prediction": [row.prediction for row in found],
         "outcome": [row.outcome for row in found],
-        "confidence": [None if row.confidence is None else round(row.confidence, 3) for row in found],
+        # Rounded down, so that what the page counts at .5 and above is what accuracy@K counted.
+        "confidence": [None if row.confidence is None else math.floor(row.confidence * 1000) / 1000 for row in found],
         "score": [None if row.score is None else round(row.score, 2) for row in found],
         "dose": [doses.get(item.fact_id) for item in items],
     }

@@ -1,6 +1,6 @@
 """What every suite's `ask` yields, and how its requests are named and divided into shards."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from almanac.rows import Context, Item, Link, Request
@@ -40,6 +40,6 @@ class Asked:
         return [sorted(shard, key=lambda row: (row.context_id or "", row.request_id)) for shard in out]
 
 
-def missing_responses(requests: Iterable[str], answered: Sequence[str]) -> list[str]:
+def missing_responses(requests: Iterable[str], answered: Iterable[str]) -> list[str]:
     """Return the ids of requests that no response answers."""
     return sorted(set(requests) - set(answered))

@@ -47,7 +47,8 @@ def report_page(layout: Layout) -> None:
     validation = sections.validation(layout)
     write_csv(layout.root / "tables" / "measures.csv", [row for section in found for row in section.measures])
     write_csv(layout.root / "tables" / "validation.csv", validation)
-    drawings = page.write_figures(page.draw(found), layout.root / "figures")
+    drawings = page.draw(found)
+    page.write_figures(drawings, layout.root / "figures")
     models = list(model_rows(layout))
     text = page.render(layout.config, found, validation, drawings, sections.explorer(layout), models)
     with tables.atomic(layout.root / "report.html") as temporary:

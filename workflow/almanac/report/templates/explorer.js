@@ -14,9 +14,9 @@ function row(cells, tag = "td") {
 }
 
 function show(wanted) {
-  const { model, dataset, experiment, relation, metric } = wanted;
+  const { model, dataset, experiment, setting, relation, metric } = wanted;
   const file = `${data.root}/outcomes/${model}/ic_lke/${dataset}.parquet`;
-  const title = [model, dataset, experiment.replace("_", " "), relation].filter(Boolean).join(" · ");
+  const title = [model, dataset, experiment.replace("_", " "), setting, relation].filter(Boolean).join(" · ");
   dialog.querySelector("h3").textContent = title;
   const head = dialog.querySelector("thead"), body = dialog.querySelector("tbody");
   head.replaceChildren(); body.replaceChildren();
@@ -28,7 +28,8 @@ function show(wanted) {
   }
   const items = data.datasets[dataset];
   const chosen = [...items.item.keys()].filter((at) =>
-    items.experiment[at] === experiment && (!relation || items.relation[at] === relation) &&
+    items.experiment[at] === experiment && items.setting[at] === setting &&
+    (!relation || items.relation[at] === relation) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
   const correct = chosen.filter((at) => found.outcome[at] === "correct").length;
   dialog.querySelector("p").textContent =

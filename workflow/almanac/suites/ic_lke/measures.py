@@ -14,6 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Fact, Item, Link, Measure, Outcome, Request, Response
 from almanac.statistics.intervals import NOTHING, Estimate, macro_share, wilson
 from almanac.statistics.recovery import Sample, estimates
+from almanac.suites.asking import missing_responses
 from almanac.suites.ic_lke.requests import SUITE
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -37,7 +38,7 @@ def judge(
     """
     asked = {request.request_id: request for request in requests}
     answered = {response.request_id: response for response in responses}
-    missing = sorted(set(asked) - set(answered))
+    missing = missing_responses(asked, answered)
     if missing:
         raise AlmanacError(
             f"model {model!r}: {len(missing)} of {len(asked)} requests have no response, the first is {missing[0]}; "

@@ -1,0 +1,84 @@
+"""A copy of the project in a folder of its own, and runs of it as a user would make them."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LEFT_OUT = shutil.ignore_patterns(".venv", ".snakemake", "results", ".git", "__pycache__", ".*_cache", ".hypothesis")
+
+
+def pytest_collection_modifyitems(items):
+    """Put these tests on one worker: they share one run of the workflow, which takes both cores itself."""
+    for item in items:
+        if Path(item.fspath).parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.workflow)
+            item.add_marker(pytest.mark.xdist_group("workflow"))
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project, and where its results lie."""
+
+    root: Path
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results" / "tiny"
+
+    def environment(self) -> dict[str, str]:
+        """The environment of `make demo`: the running Python first on the path."""
+        tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return os.environ | {"PATH": tools, "PYTHONPATH": str(self.root / "workflow"), "COLUMNS": "200"}
+
+    def command(self, *words: str) -> list[str]:
+        return [
+            *(sys.executable, "-m", "almanac.locked", "snakemake", "--cores", "2", "--rerun-incomplete"),
+            *("--configfile", "tests/data/tiny.yaml", *words),
+        ]
+
+    def snakemake(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.run(*self.command(*words))
+
+    def almanac(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.run(sys.executable, "-m", "almanac", *words)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words, cwd=self.root, env=self.environment(), capture_output=True, text=True, timeout=900, check=False
+        )
+
+    def hashes(self) -> dict[str, str]:
+        """The sha256 of everything that must not depend on when or how often a run was interrupted."""
+        folders = ("dataset", "requests", "responses", "outcomes", "measures", "models", "planting", "tables")
+        files = [path for folder in folders for path in (self.results / folder).rglob("*") if path.is_file()]
+        files.append(self.results / "report.html")
+        return {
+            str(path.relative_to(self.results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)
+        }
+
+
+def copy_project(target: Path) -> Project:
+    shutil.copytree(REPOSITORY, target, ignore=LEFT_OUT)
+    return Project(target)
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory):
+    """Make another copy that has no results."""
+    return lambda: copy_project(tmp_path_factory.mktemp("project") / "almanac")
+
+
+@pytest.fixture(scope="session")
+def done(tmp_path_factory):
+    """A copy in which the tiny edition has been built once."""
+    project = copy_project(tmp_path_factory.mktemp("project") / "almanac")
+    built = project.snakemake()
+    assert built.returncode == 0, built.stdout + built.stderr
+    return project

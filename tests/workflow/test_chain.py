@@ -1,0 +1,184 @@
+"""The whole chain on the tiny edition: from facts to the page, again, after a kill, and with a user's own model."""
+
+import os
+import signal
+import subprocess
+import time
+import zipfile
+from dataclasses import replace
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from almanac.edition.archive import freeze
+from almanac.edition.layout import Layout
+from almanac.rows import Measure, Outcome, Response
+from almanac.tables import read
+
+
+def test_the_page_and_every_table_of_the_layout_are_there(done):
+    assert (done.results / "report.html").stat().st_size > 50_000
+    layout = Layout.open(done.results)
+    assert [str(path) for path, row in layout.tables().items() if not path.is_file()] == []
+    for path, row in layout.tables().items():
+        read(path, row)
+
+
+def test_a_second_run_schedules_nothing(done):
+    again = done.snakemake()
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_what_each_rule_has_spent_is_printed(done):
+    printed = done.almanac("report", "spent", "--edition", str(done.results)).stdout
+    for rule in ("plant_model", "answer_requests", "measure_ic_lke", "report_edition", "all"):
+        assert rule in printed
+
+
+def test_every_log_ends_with_what_the_job_spent(done):
+    logs = list((done.results / "logs").rglob("*.log"))
+    assert len(logs) >= 20
+    assert done.almanac("report", "failed", "--edition", str(done.results)).stdout.strip() == ""
+
+
+@pytest.mark.parametrize("moment", ["logs/plant_model/base.log", "logs/answer_requests/base"])
+def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
+    project = fresh()
+    run = subprocess.Popen(
+        project.command(),
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 600
+    while not (project.results / moment).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    assert run.poll() is None, "the run ended before it could be killed"
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    resumed = project.snakemake()
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert project.hashes() == done.hashes()
+
+
+def test_two_runs_at_once_are_refused(fresh):
+    project = fresh()
+    lock = project.root / ".snakemake" / "almanac.lock"
+    lock.parent.mkdir()
+    holder = f"import fcntl, time; held = open({str(lock)!r}, 'a'); fcntl.flock(held, fcntl.LOCK_EX)"
+    holder += "; print(1, flush=True); time.sleep(60)"
+    with subprocess.Popen(["python3", "-c", holder], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        refused = project.snakemake("--dry-run")
+        other.kill()
+    assert refused.returncode == 1
+    assert "another run is at work" in refused.stderr
+
+
+def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
+    torch.manual_seed(0)
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **shape)).save_pretrained(
+        tmp_path / "mine"
+    )
+    tokenizer.save_pretrained(tmp_path / "mine")
+    models = f"models=[{{name: mine, path: {tmp_path / 'mine'}}}]"
+    built = done.snakemake("--config", models, "edition=mine")
+    assert built.returncode == 0, built.stdout + built.stderr
+    results = done.root / "results" / "mine"
+    outcomes = read(results / "outcomes" / "mine" / "ic_lke" / "shipped.parquet", Outcome)
+    assert outcomes
+    assert {row.outcome for row in outcomes} <= {"correct", "incorrect"}
+    assert not (results / "outcomes" / "mine" / "ic_lke" / "invented.parquet").exists()
+    assert "mine" in (results / "report.html").read_text()
+
+
+def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=8, **shape)).save_pretrained(
+        tmp_path / "short"
+    )
+    tokenizer.save_pretrained(tmp_path / "short")
+    built = done.snakemake("--config", f"models=[{{name: short, path: {tmp_path / 'short'}}}]", "edition=short")
+    assert built.returncode == 0, built.stdout + built.stderr
+    results = done.root / "results" / "short"
+    responses = [row for path in sorted((results / "responses").rglob("*.parquet")) for row in read(path, Response)]
+    assert {row.status for row in responses} == {"too_long"}
+    assert all("reads at most 8" in (row.reason or "") for row in responses)
+    accuracy = [
+        row
+        for row in read(results / "measures" / "short" / "ic_lke" / "shipped.parquet", Measure)
+        if row.metric == "accuracy" and row.relation_id is None
+    ]
+    assert [(row.value, row.n, row.n_error) for row in accuracy] == [(None, len(responses), len(responses))]
+    assert "not applicable" in (results / "report.html").read_text()
+
+
+def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
+    archive = tmp_path / "tiny.zip"
+    frozen = done.almanac("freeze", "--edition", str(done.results), "--output", str(archive))
+    assert frozen.returncode == 0, frozen.stderr
+    first = archive.read_bytes()
+    done.almanac("freeze", "--edition", str(done.results), "--output", str(archive))
+    assert archive.read_bytes() == first
+    verified = done.almanac("verify", "edition", str(archive))
+    assert verified.returncode == 0, verified.stderr
+    assert "measured again from the responses, agree" in verified.stdout
+
+    changed = "outcomes/base/ic_lke/invented.jsonl"
+    damaged = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, content.replace(b'"incorrect"', b'"Incorrect"', 1) if name == changed else content)
+    refused = done.almanac("verify", "edition", str(damaged))
+    assert refused.returncode == 1
+    assert changed in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_an_edition_with_forged_numbers_does_not_verify(done, tmp_path):
+    """A forger who also mends the manifest is caught by measuring again."""
+    layout = Layout.open(done.results)
+
+    class Forged(Layout):
+        def read(self, path, row):
+            rows = super().read(path, row)
+            forge = row is Measure and "base" in path.parts
+            return [replace(one, value=0.999) if forge and one.metric == "accuracy" else one for one in rows]
+
+    freeze(Forged(layout.root, layout.config), tmp_path / "forged.zip")
+    refused = done.almanac("verify", "edition", str(tmp_path / "forged.zip"))
+    assert refused.returncode == 1
+    assert "measures/base/ic_lke" in refused.stderr
+    assert "0.999" in refused.stderr
+
+
+def test_a_typo_in_the_configuration_is_refused_before_any_job(fresh):
+    project = fresh()
+    refused = project.snakemake("--config", "shard=3")
+    assert refused.returncode != 0
+    assert "shard: is unknown" in refused.stdout + refused.stderr
+    assert not project.results.exists()
+
+
+def test_a_model_that_is_not_there_is_named(done):
+    refused = done.snakemake("--config", "models=[{name: gone, path: /nowhere/model}]", "edition=gone")
+    assert refused.returncode != 0
+    assert "/nowhere/model" in refused.stdout + refused.stderr
+
+
+def test_the_catalogues_shim_has_the_same_plan(done):
+    words = ["snakemake", "--cores", "1", "--dry-run", "--nolock", "--configfile", "tests/data/tiny.yaml"]
+    plain = done.run(*words, "--forceall")
+    shim = done.run(*words, "--forceall", "--snakefile", "workflow/Snakefile")
+    assert shim.returncode == 0, shim.stdout + shim.stderr
+    assert "report_edition" in shim.stdout + shim.stderr
+    assert (plain.stdout + plain.stderr).count("rule ") == (shim.stdout + shim.stderr).count("rule ")
