@@ -1,0 +1,88 @@
+"""The conda environments: what the lock says, and one run of rules inside one of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from local_conda import make_base
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))
+
+
+def lock():
+    lines = (REPOSITORY / "envs" / "lock.txt").read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
+def test_the_pins_of_an_environment_are_the_locks(path):
+    text = path.read_text()
+    assert "#" not in text, "a comment would rerun every rule that uses the environment"
+    environment = yaml.safe_load(text)
+    assert environment["channels"] == ["conda-forge", "nodefaults"]
+    pins = next(part["pip"] for part in environment["dependencies"] if isinstance(part, dict))
+    assert pins
+    assert set(pins) <= lock()
+
+
+def test_every_rule_names_an_environment_that_is_there():
+    named = [
+        line.strip().strip('"')
+        for rules in (REPOSITORY / "rules").glob("*.smk")
+        for line in rules.read_text().splitlines()
+        if line.strip().startswith('"../envs/')
+    ]
+    rules = sum(path.read_text().count("\nrule ") for path in (REPOSITORY / "rules").glob("*.smk"))
+    assert len(named) == rules
+    assert {Path(name).stem for name in named} == {path.stem for path in ENVIRONMENTS}
+
+
+def test_torch_is_pinned_as_promised():
+    assert "torch==2.13.0" in lock()
+
+
+def reaches_a_registry() -> bool:
+    """Whether pip can install the lock's smallest package here."""
+    pin = next(line for line in lock() if line.startswith("tqdm=="))
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--no-cache-dir",
+        "--dest",
+        os.devnull,
+        pin,
+    ]
+    words[words.index("--dest") + 1] = str(Path(os.environ.get("TMPDIR", "/tmp")) / "almanac-reach")
+    return subprocess.run(words, capture_output=True, timeout=120, check=False).returncode == 0
+
+
+def test_rules_run_inside_a_solved_conda_environment(fresh, tmp_path):
+    pytest.importorskip("rattler", reason="py-rattler is not installed")
+    if sys.version_info[:2] != (3, 11):
+        pytest.skip("the environments ask for python 3.11, and the local channel's python is the running one")
+    if sys.platform != "linux" or not reaches_a_registry():
+        pytest.skip("no package registry is reached, so pip cannot fill the environment")
+    project = fresh()
+    (tmp_path / "conda").mkdir()
+    commands = make_base(tmp_path / "conda")
+    environment = project.environment()
+    environment["PATH"] = f"{commands}{os.pathsep}{environment['PATH']}"
+    words = project.command(
+        "--sdm", "conda", "--config", "edition=conda", "--", "results/conda/dataset/shipped/facts.parquet"
+    )
+    ran = subprocess.run(
+        words, cwd=project.root, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Creating conda environment" in ran.stdout + ran.stderr
+    assert (project.root / "results" / "conda" / "dataset" / "shipped" / "facts.parquet").is_file()
+    made = list((project.root / ".snakemake" / "conda").glob("*/lib/python3*/site-packages/pyarrow"))
+    assert len(made) == 1
