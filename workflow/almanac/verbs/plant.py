@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -82,7 +82,8 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
     tables.write(out / "exposures.parquet", Exposure, exposures)
     words = tokenizer.answer_words(_invented_objects(taught[0]))
     texts = [document.text for document in corpus.documents]
-    tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions)).save_pretrained(out / "tokenizer")
+    options = from_flags(arguments, TokenizerOptions)
+    tokenizer.train(texts, words, options, _names(taught[1:])).save_pretrained(out / "tokenizer")
     taught_facts = sum(row.dose > 0 for row in exposures)
     print(
         f"{len(texts)} documents state {taught_facts} facts {sum(row.dose for row in exposures)} times; "
@@ -94,13 +95,26 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
 def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
     """Read what a corpus teaches of a world (its own exposures) or of a dataset (the exposures dealt to it)."""
     entities = {row.entity_id: row for row in tables.read(folder / "entities.parquet", Entity)}
+    known = tables.read(folder / "popularity.parquet", Popularity) if exposures is None else []
     return Taught(
         facts=tuple(tables.read(folder / "facts.parquet", Fact)),
         entities=entities,
         templates=tuple(tables.read(folder / "templates.parquet", Template)),
         exposures=tuple(tables.read(folder / "exposures.parquet", Exposure) if exposures is None else exposures),
+        mentions={row.entity_id: row.score for row in known},
         mention_objects=exposures is not None,
     )
+
+
+def _names(real: Sequence[Taught]) -> list[str]:
+    """Return the names of all subjects and objects of real facts, taught or not: models are asked of all."""
+    labels = {
+        part.entities[key].label if key in part.entities else key
+        for part in real
+        for fact in part.facts
+        for key in (fact.subject_id, fact.object_key)
+    }
+    return sorted(labels)
 
 
 def _invented_objects(world: Taught) -> list[str]:
