@@ -118,7 +118,7 @@ def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):
         if row.metric == "accuracy" and row.relation_id is None
     ]
     assert [(row.value, row.n, row.n_error) for row in accuracy] == [(None, len(responses), len(responses))]
-    assert "not applicable" in (results / "report.html").read_text()
+    assert "Not applicable: short in context" in (results / "report.html").read_text()
 
 
 def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
