@@ -64,6 +64,9 @@ def _top_level(words: Sequence[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"almanac {__version__}")
     parser.add_argument("verb", choices=list(VERBS), metavar="VERB")
+    if not words:
+        parser.print_help()
+        return 2
     parser.parse_args(words)
     return 2
 
