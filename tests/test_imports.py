@@ -70,7 +70,8 @@ def test_the_package_is_found_whole():
 
 
 def test_the_reader_of_imports_sees_every_form():
-    source = "import almanac.tables\nfrom almanac import rows, __version__\ndef f():\n    from almanac.models.registry import load\n"
+    source = "import almanac.tables\nfrom almanac import rows, __version__\n"
+    source += "def f():\n    from almanac.models.registry import load\n"
     known = {"", "tables", "rows", "models", "models.registry"}
     assert imported(ast.parse(source), known) == {"", "tables", "rows", "models.registry"}
     assert imported(ast.parse(source), known, nested=False) == {"", "tables", "rows"}
@@ -143,9 +144,9 @@ def test_the_configuration_needs_settings_only():
     allowed = {"options", "errors", "resources"}
     strangers = {name for name in GRAPH["config"] if name not in allowed and not name.endswith(".options")}
     assert strangers == set()
-    for name in GRAPH:
+    for name, targets in GRAPH.items():
         if name.endswith(".options"):
-            assert GRAPH[name] <= {"options", "errors"}, name
+            assert targets <= {"options", "errors"}, name
 
 
 def test_the_command_line_loads_no_verb_before_it_runs():

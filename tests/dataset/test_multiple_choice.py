@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from almanac.dataset.multiple_choice import Dataset, build
+from almanac.dataset.multiple_choice import Dataset, build, split
 from almanac.dataset.options import DatasetOptions
 from almanac.rows import Entity, Fact, Relation
 from almanac.sources.files import read_folder
@@ -163,6 +163,20 @@ def test_a_subject_is_on_both_sides_only_where_the_test_facts_run_short(world, a
         assert count.shared_subjects <= 1
         if len(others) >= asked.test:
             assert count.shared_subjects == 0
+
+
+@MANY
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(0, 9), st.integers(1, 9), st.integers(0, 9))
+def test_a_divided_subjects_other_facts_come_last(sizes, train, test, seed):
+    facts = [fact("P1", f"s{number}", f"o{index}") for number, size in enumerate(sizes) for index in range(size)]
+    made = split(facts, options(train=train, test=test, seed=seed))
+    assert len(made.train) == min(train, len(facts))
+    assert len(made.test) == min(test, len(facts) - len(made.train))
+    assert not {one.fact_id for one in made.train} & {one.fact_id for one in made.test}
+    known = {one.subject_id for one in made.train}
+    shared = known & {one.subject_id for one in made.test}
+    assert made.shared_subjects == len(shared) <= 1
+    assert not shared or sum(one.subject_id not in known for one in facts) < test
 
 
 def plain(facts: int, objects: int, *, name: str = "P1", split: str | None = None) -> tuple[list[Fact], list[Entity]]:

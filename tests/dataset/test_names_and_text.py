@@ -21,6 +21,7 @@ from almanac.rows import Entity, Fact
         ("Ｔｏｋｙｏ", "tokyo"),
         (" New\tYork\n", "new\u00a0york"),
         ("Σίσυφος", "ΣΊΣΥΦΟΣ"),
+        ("ℂ-algebra", "c-algebra"),  # a letter whose plain form is a capital
     ],
 )
 def test_names_that_are_the_same(one, other):
@@ -42,6 +43,11 @@ def test_a_normalised_name_stays_as_it_is(name):
     assert unicodedata.is_normalized("NFKC", folded)
     assert folded == folded.strip()
     assert "  " not in folded
+
+
+def test_every_character_is_folded_in_one_go():
+    folded = {chr(code): normalise(chr(code)) for code in range(0x30000) if not 0xD800 <= code < 0xE000}
+    assert [one for one, name in folded.items() if normalise(name) != name] == []
 
 
 @given(st.text(), st.sampled_from([" ", "\n", "\t ", "\u2003"]))

@@ -95,8 +95,8 @@ def written(path: Path, **files: str | bytes) -> Path:
     for name, content in files.items():
         table, _, ending = name.partition("_")
         (path / f"{table}.csv").unlink(missing_ok=True)
-        content = content.encode() if isinstance(content, str) else content
-        (path / f"{table}.{(ending or 'csv').replace('_', '.')}").write_bytes(content)
+        raw = content.encode() if isinstance(content, str) else content
+        (path / f"{table}.{(ending or 'csv').replace('_', '.')}").write_bytes(raw)
     return path
 
 
@@ -161,7 +161,8 @@ def test_numbers_and_dates_of_parquet_are_their_text(tmp_path):
 
 
 def test_an_alias_that_repeats_is_one_and_nothing_is_no_alias(tmp_path):
-    rows = '{"entity_id":"Q1","label":"A","aliases":["B","A","B",null,""]}\n{"entity_id":"Q2","label":"C","aliases":null}\n'
+    first = '{"entity_id":"Q1","label":"A","aliases":["B","A","B",null,""]}'
+    rows = first + '\n{"entity_id":"Q2","label":"C","aliases":null}\n'
     path = written(tmp_path / "f", entities_jsonl=rows, facts="relation_id,subject_id,object_id\nP,Q1,Q2\n")
     assert [entity.aliases for entity in read_folder(path, "s").entities] == [("B",), ()]
 
@@ -169,8 +170,14 @@ def test_an_alias_that_repeats_is_one_and_nothing_is_no_alias(tmp_path):
 E = "entity_id,label,aliases\nQ1,A,\nQ2,B,\n"
 F = "relation_id,subject_id,object_id,value,datatype,split\n"
 MISTAKES = {
-    "missing column": ({"entities": "entity_id,name\nQ1,A\n"}, "entities.csv: lacks the column label; it has entity_id, name"),
-    "unknown column": ({"entities": "entity_id,label,colour\nQ1,A,red\n"}, "entities.csv: has the unknown column 'colour'"),
+    "missing column": (
+        {"entities": "entity_id,name\nQ1,A\n"},
+        "entities.csv: lacks the column label; it has entity_id, name",
+    ),
+    "unknown column": (
+        {"entities": "entity_id,label,colour\nQ1,A,red\n"},
+        "entities.csv: has the unknown column 'colour'",
+    ),
     "column twice": ({"entities": "entity_id,label,label\nQ1,A,B\n"}, "entities.csv: has the column 'label' twice"),
     "no header": ({"entities": ""}, "entities.csv: lacks the column entity_id, label; it has none"),
     "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: row 3: label is empty"),
@@ -182,24 +189,60 @@ MISTAKES = {
         {"entities": E, "facts": F + "P,Q1,Q2,,,\nP,Q2,Q1,,,\nP,Q1,Q2,,,\n"},
         "facts.csv: row 3: the fact P|Q1|Q2 stands twice",
     ),
-    "object without entity": ({"entities": E, "facts": F + "P,Q1,Q9,,,\n"}, "facts.csv: row 1: object_id 'Q9' is no entity"),
-    "subject without entity": ({"entities": E, "facts": F + "P,Q9,Q1,,,\n"}, "facts.csv: row 1: subject_id 'Q9' is no entity"),
+    "object without entity": (
+        {"entities": E, "facts": F + "P,Q1,Q9,,,\n"},
+        "facts.csv: row 1: object_id 'Q9' is no entity",
+    ),
+    "subject without entity": (
+        {"entities": E, "facts": F + "P,Q9,Q1,,,\n"},
+        "facts.csv: row 1: subject_id 'Q9' is no entity",
+    ),
     "object and value": ({"entities": E, "facts": F + "P,Q1,Q2,3,,\n"}, "facts.csv: row 1: needs either an object_id"),
     "no object": ({"entities": E, "facts": F + "P,Q1,,,,\n"}, "facts.csv: row 1: needs either an object_id"),
-    "a value that is an entity": ({"entities": E, "facts": F + "P,Q1,,Q2,,\n"}, "facts.csv: row 1: value 'Q2' is the id of"),
+    "a value that is an entity": (
+        {"entities": E, "facts": F + "P,Q1,,Q2,,\n"},
+        "facts.csv: row 1: value 'Q2' is the id of",
+    ),
     "empty relation": ({"entities": E, "facts": F + ",Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id is empty"),
     "bar in an id": ({"entities": E, "facts": F + "P|1,Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id 'P|1' holds '|'"),
-    "wrong datatype": ({"entities": E, "facts": F + "P,Q1,,3,number,\n"}, "facts.csv: row 1: datatype 'number' is unknown; allowed are date"),
-    "wrong split": ({"entities": E, "facts": F + "P,Q1,Q2,,,dev\n"}, "facts.csv: row 1: split 'dev' is unknown; allowed are train, test"),
-    "after a blank row": ({"entities": E, "facts": F + "P,Q1,Q2,,,\n\nP,Q1,Q9,,,\n"}, "facts.csv: row 3: object_id 'Q9'"),
+    "wrong datatype": (
+        {"entities": E, "facts": F + "P,Q1,,3,number,\n"},
+        "facts.csv: row 1: datatype 'number' is unknown; allowed are date",
+    ),
+    "wrong split": (
+        {"entities": E, "facts": F + "P,Q1,Q2,,,dev\n"},
+        "facts.csv: row 1: split 'dev' is unknown; allowed are train, test",
+    ),
+    "after a blank row": (
+        {"entities": E, "facts": F + "P,Q1,Q2,,,\n\nP,Q1,Q9,,,\n"},
+        "facts.csv: row 3: object_id 'Q9'",
+    ),
     "after a quoted newline": ({"entities": E + 'Q3,"C\nC",\nQ4,,\n'}, "entities.csv: row 4: label is empty"),
-    "popularity": ({"relations": "relation_id,label,popularity\nP17,c,many\n"}, "relations.csv: row 1: popularity 'many' is no whole number"),
-    "relation twice": ({"relations": "relation_id,label\nP,a\nP,b\n"}, "relations.csv: row 2: relation 'P' stands twice"),
+    "popularity": (
+        {"relations": "relation_id,label,popularity\nP17,c,many\n"},
+        "relations.csv: row 1: popularity 'many' is no whole number",
+    ),
+    "relation twice": (
+        {"relations": "relation_id,label\nP,a\nP,b\n"},
+        "relations.csv: row 2: relation 'P' stands twice",
+    ),
     "relation without label": ({"relations": "relation_id,label\nP,\n"}, "relations.csv: row 1: relation_id and label"),
-    "template without relation": ({"templates": "relation_id,text,style\nP9,[X] [Y],statement\n"}, "templates.csv: row 1: relation 'P9' is in no facts"),
-    "template without object": ({"templates": "relation_id,text,style\nP17,[X] is,statement\n"}, "templates.csv: row 1: '[X] is' must hold [X] once"),
-    "template without subject": ({"templates": "relation_id,text,style\nP17,It is,prefix\n"}, "templates.csv: row 1: 'It is' must hold [X] once"),
-    "template of no style": ({"templates": "relation_id,text,style\nP17,[X] [Y],\n"}, "templates.csv: row 1: style None is unknown; allowed are statement"),
+    "template without relation": (
+        {"templates": "relation_id,text,style\nP9,[X] [Y],statement\n"},
+        "templates.csv: row 1: relation 'P9' is in no facts",
+    ),
+    "template without object": (
+        {"templates": "relation_id,text,style\nP17,[X] is,statement\n"},
+        "templates.csv: row 1: '[X] is' must hold [X] once",
+    ),
+    "template without subject": (
+        {"templates": "relation_id,text,style\nP17,It is,prefix\n"},
+        "templates.csv: row 1: 'It is' must hold [X] once",
+    ),
+    "template of no style": (
+        {"templates": "relation_id,text,style\nP17,[X] [Y],\n"},
+        "templates.csv: row 1: style None is unknown; allowed are statement",
+    ),
     "a list as text": (
         {"entities_jsonl": '{"entity_id":"Q1","label":["A"]}\n'},
         "entities.jsonl: row 1: label is ['A']; a text is expected",
@@ -212,7 +255,7 @@ MISTAKES = {
         {"entities_jsonl": '\n{"entity_id":"Q1","label":"A","aliases":{"en":"B"}}\n'},
         "entities.jsonl: row 2: aliases is {'en': 'B'}; a list of texts is expected",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -40,9 +40,10 @@ def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
     for fact in theirs.facts:
         label = normalise(their_names.label(fact.subject_id))
         subjects[properties[fact.relation_id], label].add(fact.subject_id)
-    objects = {
-        (properties[relation], subject): keys for (relation, subject), keys in true_objects(theirs.facts).items()
-    }
+    objects: dict[tuple[str, str], tuple[str, ...]] = defaultdict(tuple)
+    for (relation, subject), keys in true_objects(theirs.facts).items():
+        pair = properties[relation], subject  # several of their relations may have one property
+        objects[pair] = tuple(sorted({*objects[pair], *keys}))
     our_property = {relation.relation_id: relation.property or relation.relation_id for relation in ours.relations}
     out = []
     for (relation_id, subject_id), keys in sorted(true_objects(ours.facts).items()):

@@ -153,10 +153,11 @@ class Split:
 
 
 def split(facts: Sequence[Fact], options: DatasetOptions) -> Split:
-    """Split a relation's facts into train and test; no subject in both as long as the counts can be met without.
+    """Split a relation's facts into train and test, at most one subject in both, and that only where test runs short.
 
     A split that the source prescribes is kept, cut to the counts. Otherwise subjects are taken in seeded order: into
-    train while they fit, then into test; only when test is short are the train subjects' other facts used too.
+    train while they fit, then into test. Where no whole subject fits the last gap in train, one subject is divided, and
+    its other facts come last for test. (No search is made for an order in which no subject need be divided.)
     """
     if any(fact.split for fact in facts):
         train = [fact for fact in _shuffled(facts, options) if fact.split == "train"][: options.train]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from almanac.statistics.intervals import Estimate, wilson
+from almanac.statistics.intervals import LEVEL, Estimate, wilson
 from almanac.statistics.ranks import auc, spearman
 
 
@@ -12,7 +12,8 @@ from almanac.statistics.ranks import auc, spearman
 class Sample:
     """Facts asked of models that were taught them at known doses; four parallel sequences, one value a fact.
 
-    ``doses`` are planned exposures, ``hits`` 1 for correct and 0 for not, ``scores`` the method's score of the true
+    ``doses`` are planned exposures, ``hits`` 1 for correct and 0 for not (or the share
+    of draws that were correct), ``scores`` the method's score of the true
     answer, ``priors`` a score that knows no model: how often the answer was taught at all.
     """
 
@@ -32,14 +33,15 @@ class Sample:
         return [value for own, value in zip(self.doses, values, strict=True) if own == dose]
 
 
-def estimates(sample: Sample) -> dict[str, Estimate]:
+def estimates(sample: Sample, never_level: float = LEVEL) -> dict[str, Estimate]:
     """Return the recovery of a sample, by metric; empty where nothing was taught or everything was.
 
     - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught.
     - ``prior_auc``: the same for the prior. In a block design it is .50; where it is not, a method's AUC may come from
       the answer's frequency and not from the fact.
     - ``recovery_spearman``: rank correlation of dose and correctness.
-    - ``never_accuracy``: accuracy on the facts never taught, to be held against chance.
+    - ``never_accuracy``: accuracy on the facts never taught, to be held against chance; its interval covers
+      ``never_level``.
     """
     if not sample.doses or min(sample.doses) != 0 or max(sample.doses) == 0:
         return {}
@@ -49,5 +51,5 @@ def estimates(sample: Sample) -> dict[str, Estimate]:
         "recovery_auc": auc(sample.at(top, sample.scores), sample.at(0, sample.scores)),
         "prior_auc": auc(sample.at(top, sample.priors), sample.at(0, sample.priors)),
         "recovery_spearman": spearman([float(dose) for dose in sample.doses], sample.hits),
-        "never_accuracy": wilson(sum(never) / len(never), len(never)),
+        "never_accuracy": wilson(sum(never) / len(never), len(never), never_level),
     }

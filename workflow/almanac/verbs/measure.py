@@ -56,7 +56,7 @@ def table(rows: list[Validation]) -> str:
     """Return the validation as lines of text, one a model and setting."""
     head = (
         f"{'suite':<8}{'model':<12}{'experiment':<12}{'setting':<18}{'worlds':>7}{'n':>7}"
-        f"{'AUC 64 v 0':>22}{'Spearman':>20}{'dose 0':>20}{'chance':>8}{'prior':>7}  verdict"
+        f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
     )
     lines = [head]
     for row in rows:

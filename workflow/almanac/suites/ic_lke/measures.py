@@ -215,18 +215,22 @@ def _recovery_rows(sheet: Sheet, group: Sequence[Judged], taught: Mapping[str, i
 
 
 def sample(group: Sequence[Judged], taught: Mapping[str, int]) -> Sample:
-    """Return the answered items that have a dose, as the recovery counts them.
+    """Return the answered items that have a dose, as the recovery counts them: a fact once, its draws averaged.
 
     Args:
-        group: items of one experiment and setting.
+        group: items of one experiment, of one draw of the examples or of several.
         taught: how often each object was taught, all its facts together (`times_taught`).
     """
-    kept = [one for one in group if one.answered and one.dose is not None]
+    by_fact: dict[str, list[Judged]] = defaultdict(list)
+    for one in group:
+        if one.answered and one.dose is not None:
+            by_fact[one.item.fact_id].append(one)
+    kept = list(by_fact.values())
     return Sample(
-        doses=tuple(one.dose or 0 for one in kept),
-        hits=tuple(map(_hit, kept)),
-        scores=tuple(map(_score, kept)),
-        priors=tuple(float(taught.get(one.object_key, 0)) for one in kept),
+        doses=tuple(own[0].dose or 0 for own in kept),
+        hits=tuple(sum(map(_hit, own)) / len(own) for own in kept),
+        scores=tuple(sum(map(_score, own)) / len(own) for own in kept),
+        priors=tuple(float(taught.get(own[0].object_key, 0)) for own in kept),
     )
 
 

@@ -15,6 +15,7 @@ SUITE = "ic_lke"
 IN_CONTEXT = "in_context"
 CLOZE = "cloze"
 TRUE_CHOICE = "true_choice"
+DRAW = ",draw="  # what a setting ends with: the number of the draw of examples
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _ask_in_context(
             text=layout.question(questioner.subject(fact), bool(pairs)),
             choices=tuple(f"{layout.before_choice}{label}" for label in questioner.labels(fact)),
         )
-        questioner.add(fact, IN_CONTEXT, f"shots={options.shots},draw={draw}", request)
+        questioner.add(fact, IN_CONTEXT, f"shots={options.shots}{DRAW}{draw}", request)
 
 
 def _ask_cloze(questioner: Questioner, tested: Sequence[Fact], template: Template) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from almanac.rows import Exposure, Fact, Item, Outcome, Validation
-from almanac.statistics.intervals import NOTHING
+from almanac.statistics.intervals import LEVEL, NOTHING
 from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.ic_lke.measures import gather, sample, times_taught
+from almanac.suites.ic_lke.measures import Judged, gather, sample, times_taught
 from almanac.suites.ic_lke.options import Bars
-from almanac.suites.ic_lke.requests import IN_CONTEXT, SUITE
+from almanac.suites.ic_lke.requests import DRAW, IN_CONTEXT, SUITE
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,35 @@ class Run:
 def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
     """Pool the runs of each model over its worlds, measure the recovery and hold it against the bars.
 
-    Bars are set for decoders' answers in context; what others answer, or in other experiments, is shown.
+    Of several draws of the examples a fact's results are averaged first, so a fact counts once. Bars are set for
+    decoders' answers in context; what others answer, or in other experiments, is shown. That chance must lie in every
+    judged interval at dose 0 is one statement about all of them, so these intervals are simultaneous (Bonferroni):
+    with 95 % each, an honest method would miss the bar with every fifth set of four models.
     """
     samples: dict[tuple[str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
     for run in runs:
         taught = times_taught(run.exposures, {fact.fact_id: fact for fact in run.facts})
+        by_setting: dict[tuple[str, str], list[Judged]] = defaultdict(list)
         for (experiment, setting), group in gather(run.items, run.outcomes, run.facts, run.exposures).items():
+            by_setting[experiment, setting.partition(DRAW)[0]] += group
+        for (experiment, setting), group in by_setting.items():
             found = sample(group, taught)
             if found.doses:
                 samples[run.model, experiment, setting].append((found, 1 / run.choices))
     decoders = {run.model for run in runs if run.decoder}
-    return [_row(*key, own, bars, key[0] in decoders and key[1] == IN_CONTEXT) for key, own in sorted(samples.items())]
+    judged = {key for key in samples if key[0] in decoders and key[1] == IN_CONTEXT}
+    level = 1 - (1 - LEVEL) / max(1, len(judged))
+    return [_row(*key, own, bars, level if key in judged else None) for key, own in sorted(samples.items())]
 
 
 def _row(
-    model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars, judged: bool
+    model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars, level: float | None
 ) -> Validation:
+    """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
     pooled = sum((part for part, _ in own), Sample())
     chance = sum(share for _, share in own) / len(own)
-    found = estimates(pooled)
+    found = estimates(pooled, level or LEVEL)
+    judged = level is not None
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
     )

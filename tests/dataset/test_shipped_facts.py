@@ -1,0 +1,150 @@
+"""The facts that ship: enough of them, true to what their tables say of themselves, and possible."""
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from almanac.dataset.text import normalise
+from almanac.sources.files import read_folder
+
+FOLDER = Path(__file__).parents[2] / "resources" / "facts"
+SHIPPED = read_folder(FOLDER, "shipped")
+OBJECTS: dict[tuple[str, str], set[str]] = defaultdict(set)
+for one in SHIPPED.facts:
+    OBJECTS[one.relation_id, one.subject_id].add(one.object_key)
+
+
+def pairs(relation: str) -> dict[str, set[str]]:
+    return {subject: objects for (name, subject), objects in OBJECTS.items() if name == relation}
+
+
+def test_there_are_enough_of_every_kind():
+    assert len(SHIPPED.relations) >= 24
+    assert len(SHIPPED.facts) >= 2000
+    assert {relation.cardinality for relation in SHIPPED.relations} == {"1-1", "N-1", "N-M"}
+    assert {"date", "quantity"} <= {fact.datatype for fact in SHIPPED.facts}
+    assert {fact.relation_id for fact in SHIPPED.facts} == {relation.relation_id for relation in SHIPPED.relations}
+
+
+@pytest.mark.parametrize("relation", SHIPPED.relations, ids=lambda relation: relation.relation_id)
+def test_the_cardinality_is_that_of_the_facts(relation):
+    objects = pairs(relation.relation_id)
+    if relation.cardinality in ("1-1", "N-1"):
+        assert [subject for subject, found in objects.items() if len(found) > 1] == []
+    if relation.cardinality == "1-1":
+        counts = Counter(key for found in objects.values() for key in found)
+        assert [key for key, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("relation", SHIPPED.relations, ids=lambda relation: relation.relation_id)
+def test_every_relation_can_be_said_in_four_ways_asked_in_two_and_begun_in_one(relation):
+    own = [template for template in SHIPPED.templates if template.relation_id == relation.relation_id]
+    assert Counter(template.style for template in own) == {"statement": 4, "question": 2, "prefix": 1}
+    assert len({template.text for template in own}) == 7
+    for template in own:
+        assert template.text.count("[Y]") == (template.style == "statement"), template.text
+        assert template.text.endswith("?") == (template.style == "question"), template.text
+        if template.style == "prefix":
+            assert template.text == template.text.rstrip(" .")
+
+
+def test_no_two_things_of_one_type_share_a_name():
+    bearers = defaultdict(set)
+    for entity in SHIPPED.entities:
+        for name in (entity.label, *entity.aliases):
+            bearers[entity.type, normalise(name)].add(entity.entity_id)
+    assert {name: ids for name, ids in bearers.items() if len(ids) > 1} == {}
+
+
+def test_every_entity_has_a_type_and_a_fact():
+    used = {fact.subject_id for fact in SHIPPED.facts} | {fact.object_id for fact in SHIPPED.facts}
+    assert [entity.entity_id for entity in SHIPPED.entities if not entity.type or entity.entity_id not in used] == []
+
+
+@pytest.mark.parametrize("relation", SHIPPED.relations, ids=lambda relation: relation.relation_id)
+def test_objects_are_of_the_type_that_the_relation_names(relation):
+    kind = {entity.entity_id: entity.type for entity in SHIPPED.entities}
+    found = {
+        kind[fact.object_id] for fact in SHIPPED.facts if fact.relation_id == relation.relation_id and fact.object_id
+    }
+    assert found <= set((relation.object_type or "").split(","))
+
+
+@pytest.mark.parametrize("name", ["entities", "facts", "relations", "templates"])
+def test_the_files_are_canonical(name):
+    raw = (FOLDER / f"{name}.jsonl").read_bytes()
+    assert raw.endswith(b"\n")
+    assert b"\r" not in raw
+    lines = raw.decode().split("\n")[:-1]
+    assert lines == sorted(set(lines))
+    for line in lines:
+        assert json.dumps(json.loads(line), sort_keys=True, ensure_ascii=False, separators=(",", ":")) == line
+
+
+def laureates() -> set[str]:
+    return pairs("P166").keys() & pairs("P569").keys() & pairs("P166.P585").keys()
+
+
+def test_at_least_200_laureates_have_a_prize_its_year_and_a_year_of_birth():
+    assert len(laureates()) >= 200
+
+
+def test_laureates_are_honoured_at_an_age_of_15_to_100_years_and_not_before_1901():
+    for person in laureates():
+        (born,) = pairs_of_years("P569", person)
+        for year in pairs_of_years("P166.P585", person):
+            assert 15 <= year - born <= 100, person
+            assert 1901 <= year <= 2025, person
+
+
+def pairs_of_years(relation: str, subject: str) -> list[int]:
+    return [int(year) for year in OBJECTS[relation, subject]]
+
+
+def test_every_award_has_its_year():
+    assert pairs("P166").keys() == pairs("P166.P585").keys()
+    assert all(len(pairs("P166.P585")[person]) >= len(prizes) for person, prizes in pairs("P166").items())
+
+
+def test_dates_are_years_that_have_been():
+    for fact in SHIPPED.facts:
+        if fact.datatype == "date":
+            assert fact.precision == "year"
+            assert 1000 <= int(fact.value or "") <= 2025, fact.fact_id
+
+
+def test_quantities_are_whole_numbers_and_the_elements_are_numbered_without_a_gap():
+    assert all((fact.value or "").isdecimal() for fact in SHIPPED.facts if fact.datatype == "quantity")
+    assert sorted(int(key) for found in pairs("P1086").values() for key in found) == list(range(1, 119))
+
+
+def test_a_border_has_two_sides():
+    borders = pairs("P47")
+    one_sided = [
+        (one, other) for one in borders for other in borders[one] & borders.keys() if one not in borders[other]
+    ]
+    assert one_sided == []
+    assert not any(country in others for country, others in borders.items())
+
+
+@pytest.mark.parametrize(
+    ("relation", "subject", "objects"),
+    [
+        ("P36", "France", {"Paris"}),
+        ("P246", "Gold", {"Au"}),
+        ("P1086", "Oxygen", {"8"}),
+        ("P569", "Marie Curie", {"1867"}),
+        ("P166.P585", "Marie Curie", {"1903", "1911"}),
+        ("P47", "Portugal", {"Spain"}),
+    ],
+)
+def test_some_facts_that_anyone_can_check(relation, subject, objects):
+    label = {entity.entity_id: entity.label for entity in SHIPPED.entities}
+    found = [
+        {label.get(key, key) for key in keys}
+        for one, keys in pairs(relation).items()
+        if label[one].casefold() == subject.casefold()
+    ]
+    assert found == [objects]

@@ -1,0 +1,181 @@
+"""The command line: every verb explains itself, and bad input ends with one message and no traceback."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from almanac import __version__
+from almanac.cli import VERBS, main
+
+REPOSITORY = Path(__file__).parents[1]
+FACTS = "relation_id,subject_id,object_id\n" + "".join(f"P,s{one},o{one % 9}\n" for one in range(30))
+ENTITIES = (
+    "entity_id,label\n"
+    + "".join(f"s{one},S {one}\n" for one in range(30))
+    + "".join(f"o{one},O {one}\n" for one in range(9))
+)
+SMALL = ["--min-facts", "30", "--min-objects", "9", "--train", "5", "--test", "10", "--choices", "4"]
+
+
+def almanac(*words: object) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+    command = [sys.executable, "-m", "almanac", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture
+def facts(tmp_path):
+    folder = tmp_path / "facts"
+    folder.mkdir()
+    (folder / "facts.csv").write_text(FACTS)
+    (folder / "entities.csv").write_text(ENTITIES)
+    (folder / "notes.txt").write_text("no table")
+    return folder
+
+
+def test_no_verb_gives_the_usage_with_every_verb():
+    done = almanac()
+    assert done.returncode == 2
+    shown = done.stdout + done.stderr
+    assert "usage: almanac" in shown
+    assert all(f"  {verb} " in shown for verb in VERBS)
+
+
+def test_an_unknown_verb_is_refused_with_those_there_are(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["bild"])
+    assert stop.value.code == 2
+    message = capsys.readouterr().err
+    assert "'bild'" in message
+    assert all(f"'{verb}'" in message for verb in VERBS)
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"almanac {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_explains_itself_with_an_example(verb, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    _, _, examples = text.partition("examples:\n")
+    assert f"python -m almanac {verb}" in examples
+
+
+def test_a_verb_that_runs_no_model_loads_none(tmp_path, facts):
+    script = (
+        "import sys; from almanac.cli import main; "
+        f"assert main(['build', 'dataset', '--facts', {str(facts)!r}, '--output', {str(tmp_path / 'd')!r}]) == 0; "
+        "print([name for name in ('torch', 'transformers', 'matplotlib') if name in sys.modules])"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["build", "dataset", "--facts", "{}", "--output", "{}/out"],
+        ["pull", "files", "--from", "{}", "--output", "{}/out"],
+        ["verify", "facts", "--facts", "{}", "--against", "{}"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_bad_folder_ends_with_1_and_one_message(tmp_path, words):
+    folder = tmp_path / "nowhere"
+    done = almanac(*(word.format(folder) for word in words))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f"almanac {words[0]}: {folder}: there is no such folder; name a folder that holds facts and entities"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_in_the_facts_leaves_no_dataset(tmp_path, facts, capsys):
+    (facts / "facts.csv").write_text(FACTS + "P,s1,o99\n")
+    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out"), *SMALL]) == 1
+    message = capsys.readouterr().err
+    assert f"{facts}/facts.csv: row 31: object_id 'o99' is no entity" in message
+    assert "Traceback" not in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("verb", ["build", "pull"])
+def test_an_output_that_cannot_be_written_is_named(tmp_path, facts, verb, capsys):
+    (tmp_path / "file").write_text("kept")
+    output = tmp_path / "file" / "out"
+    words = {"build": ["dataset", "--facts"], "pull": ["files", "--from"]}[verb]
+    assert main([verb, *words, str(facts), "--output", str(output)]) == 1
+    assert str(output) in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_an_impossible_setting_is_refused_by_its_flag(tmp_path, facts, capsys):
+    words = ["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out"), "--choices", "1"]
+    assert main(words) == 1
+    assert "command line: choices: Input should be greater than or equal to 2" in capsys.readouterr().err
+
+
+def test_a_built_dataset_accounts_for_every_fact_and_says_so(tmp_path, facts, capsys):
+    out = tmp_path / "out"
+    assert main(["build", "dataset", "--facts", str(facts), "--output", str(out), "--name", "mine", *SMALL]) == 0
+    printed = capsys.readouterr().out
+    assert "1 of 1 relations qualify. 30 facts in: 0 in relations that do not, 0 refused" in printed
+    assert "5 train, 10 test, 15 beyond the counts asked for." in printed
+    rows = pq.read_table(out / "facts.parquet").to_pylist()
+    assert [row["split"] for row in rows].count("train") == 5
+    assert len(rows) == 30
+    assert {row["source"] for row in rows} == {"mine"}
+    assert [len(row["labels"]) for row in pq.read_table(out / "choices.parquet").to_pylist()] == [3] * 10
+
+
+def test_a_relation_that_is_refused_is_named_with_the_reason(tmp_path, facts, capsys):
+    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out")]) == 0
+    captured = capsys.readouterr()
+    assert "refused P: 30 facts and 9 objects; needed are 500 and 100" in captured.err
+    assert "0 of 1 relations qualify. 30 facts in: 30 in relations that do not" in captured.out
+
+
+def test_what_is_pulled_is_recorded_by_its_bytes(tmp_path, facts):
+    out = tmp_path / "out"
+    words = ["pull", "files", "--from", str(facts), "--output", str(out), "--licence", "CC0-1.0", "--redistributable"]
+    assert main(words) == 0
+    record = json.loads((out / "pull.json").read_text())
+    assert record["licence"] == "CC0-1.0"
+    assert record["redistributable"] is True
+    assert {entry["path"]: entry["sha256"] for entry in record["files"]} == {
+        name: hashlib.sha256((facts / name).read_bytes()).hexdigest() for name in ("facts.csv", "entities.csv")
+    }
+    assert sorted(path.name for path in out.iterdir()) == ["entities.csv", "facts.csv", "pull.json"]
+    assert (out / "facts.csv").read_bytes() == (facts / "facts.csv").read_bytes()
+
+
+def test_the_record_of_an_edition_is_its_whole_configuration(tmp_path, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    out = tmp_path / "edition.json"
+    assert main(["build", "edition", "--config", "config/config.yaml", "--output", str(out)]) == 0
+    again = tmp_path / "again.json"
+    assert main(["build", "edition", "--settings", out.read_text(), "--output", str(again)]) == 0
+    assert json.loads(out.read_text())["edition"] == "demo"
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_bad_edition_ends_with_1_and_the_key(tmp_path, capsys):
+    (tmp_path / "mine.yaml").write_text("edition: mine\nshard: 2\n")
+    words = ["build", "edition", "--config", str(tmp_path / "mine.yaml"), "--output", str(tmp_path / "out.json")]
+    assert main(words) == 1
+    assert "mine.yaml: shard: is unknown" in capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()

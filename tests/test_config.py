@@ -1,0 +1,257 @@
+"""An edition's file is checked whole before anything runs: each refusal names its key and what is allowed."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
+from almanac.errors import AlmanacError
+
+REPOSITORY = Path(__file__).parents[1]
+FILES = sorted(path for path in (REPOSITORY / "config").glob("*.yaml") if path.name != "models.yaml")
+
+GOOD: dict[str, Any] = {
+    "edition": "mine",
+    "sources": {"real": {"path": "my_facts"}},
+    "planting": {
+        "worlds": {"one": {"seed": 1}, "two": {"seed": 2}},
+        "taught": {"dataset": "real", "facts": 20},
+        "corpus": {},
+        "tokenizer": {},
+    },
+    "datasets": {
+        "real": {"source": "real", "train": 40},
+        "one": {"world": "one", "train": 40},
+        "two": {"world": "two", "train": 40},
+    },
+    "suites": {"ic_lke": {"real": {"shots": 16}, "one": {"shots": 16}, "two": {"shots": 16}}},
+    "models": [
+        {"name": "small", "planted": {"hidden": 64}},
+        {"name": "mine", "path": "/models/mine"},
+        {"name": "far", "hub": "owner/name", "revision": "0123456789" * 4, "datasets": ["real"]},
+    ],
+    "validation": {},
+}
+
+
+def at(values: Any, key: str, value: Any) -> dict[str, Any]:
+    """Return a copy with one key set; ``a.0.b`` goes through lists too."""
+    changed = copy.deepcopy(values)
+    inner = changed
+    *way, last = [int(part) if part.isdigit() else part for part in key.split(".")]
+    for part in way:
+        inner = inner[part]
+    inner[last] = value
+    return changed
+
+
+def refusal(values: dict[str, Any], root: Path = REPOSITORY) -> str:
+    with pytest.raises(AlmanacError) as error:
+        check(values, "mine.yaml", root)
+    return str(error.value)
+
+
+def test_the_example_itself_is_good():
+    assert check(GOOD, "mine.yaml", REPOSITORY).edition == "mine"
+
+
+PLACES = (
+    "", "sources.real", "planting", "planting.worlds.one", "planting.taught", "planting.corpus", "planting.tokenizer",
+    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "validation",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
+    key = f"{place}.sedd".removeprefix(".")
+    assert f"mine.yaml: {key}: is unknown" in refusal(at(GOOD, key, 1))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("edition", "../elsewhere", "should match pattern"),
+        ("edition", "", "should match pattern"),
+        ("shards", 0, "greater than or equal to 1"),
+        ("shards", "many", "valid integer"),
+        ("engine", "fast", "'prefix_cache' or 'reference'"),
+        ("datasets.real.choices", 1, "greater than or equal to 2"),
+        ("datasets.real.train", -1, "greater than or equal to 0"),
+        ("datasets.real.exclude_true", "perhaps", "valid boolean"),
+        ("planting.worlds.one.objects", 10, "multiple of 4"),
+        ("planting.worlds.one.doses", [4, 4], "doses must be distinct"),
+        ("planting.taught.doses", [-1, 4], "greater than or equal to 0"),
+        ("planting.corpus.prose", 0.9, "must add up to 1, found 1.35"),
+        ("suites.ic_lke.real.layout", "html", "'paper' or 'code'"),
+        ("suites.ic_lke.real.sample", 0, "greater than or equal to 1"),
+        ("models.0.planted.hidden", 66, "hidden must be a multiple of heads"),
+        ("models.0.dtype", "int3", "'float32', 'bfloat16' or 'float16'"),
+        ("validation.auc", 1.5, "less than or equal to 1"),
+    ],
+)
+def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
+    message = refusal(at(GOOD, key, value))
+    assert reason in message
+    assert message.startswith("mine.yaml: " + ".".join(key.split(".")[:2]))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("datasets.real", {"source": "wikidata"}, "datasets.real: there is no source 'wikidata'; there are real"),
+        ("datasets.one.world", "three", "datasets.one: there is no world 'three'; there are one, two"),
+        ("planting.taught.dataset", "other", "planting.taught: there is no dataset 'other'; there are one, real, two"),
+        ("planting.taught.dataset", "one", "dataset 'one' is itself a planted world"),
+        ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
+        ("models.1.datasets", ["none"], "models.mine: there is no dataset 'none'"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, message):
+    assert message in refusal(at(GOOD, key, value))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("datasets.real", {"train": 40}, "needs either a source or a world"),
+        ("datasets.real.world", "one", "needs either a source or a world, and not both"),
+        ("models.1", {"name": "mine"}, "needs exactly one of planted, path and hub"),
+        ("models.1.hub", "owner/name", "needs exactly one of planted, path and hub"),
+        ("models.2", {"name": "far", "hub": "owner/name"}, "needs `revision`: the commit's 40 hexadecimal digits"),
+        ("models.2.revision", "main", "needs `revision`"),
+        ("models.2.revision", "0123456789" * 4 + "\n", "needs `revision`"),
+        ("suites.ic_lke.real.shots", 41, "ic_lke.real: 41 shots need as many train facts; datasets.real.train is 40"),
+        ("models.1.name", "far", "a name may occur once"),
+        ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
+        ("sources.real.path", None, "sources.real: has no path; give the folder with --config facts=FOLDER"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(key, value, message):
+    assert message in refusal(at(GOOD, key, value))
+
+
+def test_as_many_shots_as_train_facts_are_allowed():
+    assert check(at(GOOD, "suites.ic_lke.real.shots", 40), "mine.yaml", REPOSITORY)
+
+
+def test_a_planted_model_needs_a_world():
+    values = GOOD | {"planting": {}, "datasets": {"real": {"source": "real"}}, "suites": {}}
+    assert "models.small: a planted model needs a world" in refusal(values)
+
+
+def test_a_source_without_a_path_takes_the_folder_that_is_given():
+    values = at(GOOD, "sources.real.path", None) | {"facts": "some/folder"}
+    assert check(values, "mine.yaml", REPOSITORY).source_folder("real") == "some/folder"
+    assert check(GOOD | {"facts": "some/folder"}, "mine.yaml", REPOSITORY).source_folder("real") == "my_facts"
+
+
+def test_several_mistakes_come_together():
+    message = refusal(at(at(GOOD, "shards", 0), "datasets.real.choices", 1))
+    assert [line.split(": ")[1] for line in message.splitlines()] == ["datasets.real.choices", "shards"]
+
+
+def test_a_recipe_is_one_model_in_each_world_and_a_checkpoint_is_one():
+    participants = check(GOOD, "mine.yaml", REPOSITORY).participants()
+    assert {name: one.world for name, one in participants.items()} == {
+        "small-one": "one",
+        "small-two": "two",
+        "mine": None,
+        "far": None,
+    }
+    assert all(name == one.name for name, one in participants.items())
+
+
+def test_a_recipe_keeps_its_name_in_the_only_world():
+    values = at(GOOD, "planting.worlds", {"one": {}})
+    del values["datasets"]["two"], values["suites"]["ic_lke"]["two"]
+    assert set(check(values, "mine.yaml", REPOSITORY).participants()) == {"small", "mine", "far"}
+
+
+def test_an_invented_world_is_asked_only_of_models_planted_in_it():
+    asked = set(check(GOOD, "mine.yaml", REPOSITORY).asked())
+    assert asked == {
+        Asking("small-one", "ic_lke", "one"),
+        Asking("small-one", "ic_lke", "real"),
+        Asking("small-two", "ic_lke", "two"),
+        Asking("small-two", "ic_lke", "real"),
+        Asking("mine", "ic_lke", "real"),
+        Asking("far", "ic_lke", "real"),
+    }
+
+
+def test_a_model_is_asked_the_datasets_it_names_and_no_others():
+    asked = check(at(GOOD, "models.0.datasets", ["one"]), "mine.yaml", REPOSITORY).asked()
+    assert [one.dataset for one in asked if one.model.startswith("small")] == ["one"]
+
+
+REGISTRY = "tiny:\n  planted: {hidden: 32}\nmine:\n  path: /models/mine\nempty:\n"
+
+
+@pytest.fixture
+def registry(tmp_path):
+    (tmp_path / "known.yaml").write_text(REGISTRY)
+    return tmp_path
+
+
+def named(*models: Any) -> dict[str, Any]:
+    return GOOD | {"registry": "known.yaml", "models": list(models)}
+
+
+def test_models_are_looked_up_by_name(registry):
+    found = check(named("tiny", {"name": "other", "path": "p"}, "mine"), "mine.yaml", registry).models
+    assert [(one.name, one.path) for one in found] == [("tiny", None), ("other", "p"), ("mine", "/models/mine")]
+    assert found[0].planted is not None
+    assert found[0].planted.hidden == 32
+
+
+def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
+    message = refusal(named("tiny", "tinny"), registry)
+    assert f"models: 'tinny' is not in {registry / 'known.yaml'}; there are empty, mine, tiny" in message
+    assert "known.yaml: empty: must hold keys and values, found None" in refusal(named("empty"), registry)
+    assert "a name may occur once" in refusal(named("tiny", "tiny"), registry)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("edition: [", "is no YAML"), ("- a\n- b\n", "must hold keys and values, found list"), ("", "found NoneType")],
+)
+def test_a_file_that_is_no_configuration_is_refused_by_name(tmp_path, text, message):
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(AlmanacError) as error:
+        load(tmp_path / "mine.yaml")
+    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: ")
+    assert message in str(error.value)
+    with pytest.raises(AlmanacError, match=r"gone\.yaml: cannot be read"):
+        load(tmp_path / "gone.yaml")
+
+
+def test_the_files_that_ship_are_found():
+    assert {"config.yaml", "validation.yaml"} <= {path.name for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_file_that_ships_is_good(path):
+    values = read_yaml(path)
+    if any("path" not in source for source in values.get("sources", {}).values()):
+        assert "--config facts=FOLDER" in refusal(values)
+        values["facts"] = "my_facts"
+    edition = check(values, path.name, REPOSITORY)
+    assert not edition.models or list(edition.asked())
+    again = EditionConfig.model_validate(edition.model_dump(mode="json"))
+    assert again == edition, "what is recorded of an edition is the whole of it"
+
+
+def test_every_entry_of_the_registry_is_good():
+    entries = read_yaml(REPOSITORY / "config" / "models.yaml")
+    assert entries
+    for name, entry in entries.items():
+        assert ModelConfig(name=name, **entry).size > 0
+
+
+def test_overrides_win(tmp_path, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    (tmp_path / "mine.yaml").write_text("edition: mine\nshards: 3\n")
+    assert load(tmp_path / "mine.yaml").shards == 3
+    assert load(tmp_path / "mine.yaml", {"shards": 5}).shards == 5
