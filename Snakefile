@@ -1,11 +1,9 @@
 # The targets of Almanac. How each is made stands in rules/, the Python behind it in workflow/almanac/.
-import os
-
 from snakemake.utils import min_version
 
 min_version("9.27")
 
-if "edition" not in config:
+if "datasets" not in config:
 
     configfile: "config/config.yaml"
 
@@ -21,15 +19,6 @@ include: "rules/report.smk"
 include: "rules/edition.smk"
 
 
-wildcard_constraints:
-    dataset="|".join(EDITION.datasets) or "none",
-    source="|".join(EDITION.sources) or "none",
-    world="|".join(EDITION.planting.worlds) or "none",
-    model="|".join(PARTICIPANTS) or "none",
-    suite="ic_lke",
-    shard=r"\d+",
-
-
 localrules:
     all,
     data,
@@ -38,19 +27,15 @@ localrules:
 
 
 rule all:
-    """The page that says what the models know."""
+    """The page that says what the models know; without models, what they would be asked."""
     input:
-        f"{RESULTS}/report.html",
+        f"{RESULTS}/report.html" if ASKED else QUESTIONS,
 
 
 rule data:
     """The datasets and everything that will be asked, without any model."""
     input:
-        expand(f"{RESULTS}/dataset/{{dataset}}/facts.parquet", dataset=EDITION.datasets),
-        expand(
-            f"{RESULTS}/requests/ic_lke/{{dataset}}/round1/items.parquet",
-            dataset=EDITION.suites.ic_lke,
-        ),
+        QUESTIONS,
 
 
 rule validation:
@@ -66,7 +51,7 @@ rule edition:
 
 
 onsuccess:
-    shell("python -m almanac report spent --edition {RESULTS} 2> /dev/null")
+    shell("python -m almanac report after --edition {RESULTS} 2> /dev/null")
 
 
 onerror:

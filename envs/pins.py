@@ -1,8 +1,8 @@
 """The pins: one lock for everything, and from it the conda environment of each step.
 
-    python envs/pins.py lock     # after a change of dependencies: freeze the running environment into envs/lock.txt
-    python envs/pins.py envs     # write envs/*.yaml from the lock
-    python envs/pins.py check    # exit 1 unless envs/*.yaml are what the lock gives
+python envs/pins.py lock     # after a change of dependencies: freeze the running environment into envs/lock.txt
+python envs/pins.py envs     # write envs/*.yaml from the lock
+python envs/pins.py check    # exit 1 unless envs/*.yaml are what the lock gives
 """
 
 import subprocess
@@ -67,7 +67,15 @@ def closure(names: tuple[str, ...]) -> list[str]:
 def environment(names: tuple[str, ...]) -> str:
     """Return the YAML of one step's environment. It holds no comment: one would rerun every rule that uses it."""
     pins = locked()
-    lines = ["channels:", "  - conda-forge", "  - nodefaults", "dependencies:", f"  - python={PYTHON}", "  - pip", "  - pip:"]
+    lines = [
+        "channels:",
+        "  - conda-forge",
+        "  - nodefaults",
+        "dependencies:",
+        f"  - python={PYTHON}",
+        "  - pip",
+        "  - pip:",
+    ]
     return "\n".join(lines + [f"      - {name}=={pins[name]}" for name in closure(names)]) + "\n"
 
 

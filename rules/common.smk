@@ -2,14 +2,19 @@
 # REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, PARTICIPANTS, VERSIONS and the functions below.
 import sys
 from pathlib import Path
+from shlex import quote
+
+from snakemake.exceptions import WorkflowError
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import DatasetOptions, WorldOptions, check
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.options import to_flags
 from almanac.resources import needs
+from almanac.sources.files import table_files
 from almanac.versions import VERSIONS
 
 try:
@@ -19,10 +24,40 @@ except AlmanacError as mistake:
 
 RESULTS = f"results/{EDITION.edition}"
 PARTICIPANTS = EDITION.participants()
+ASKED = list(EDITION.asked())
+# Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
+TABLES = [str(path) for path in Layout(Path(RESULTS), EDITION).tables()]
+CHECKPOINT = (
+    "config.json",
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "*.model",
+)
 TAUGHT = EDITION.planting.taught
 
+QUESTIONS = [
+    f"{RESULTS}/dataset/{dataset}/facts.parquet" for dataset in EDITION.datasets
+]
+QUESTIONS += [
+    f"{RESULTS}/requests/ic_lke/{dataset}/round1/items.parquet"
+    for dataset in EDITION.suites.ic_lke
+]
+
+
+wildcard_constraints:
+    dataset="|".join(EDITION.datasets) or "none",
+    source="|".join(EDITION.sources) or "none",
+    world="|".join(EDITION.planting.worlds) or "none",
+    model="|".join(PARTICIPANTS) or "none",
+    suite="ic_lke",
+    shard=r"\d+",
+
+
 # Jobs find the package without installing it, in every environment and on every node.
-shell.prefix(f"set -euo pipefail; export PYTHONPATH='{ROOT / 'workflow'}'; ")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={quote(str(ROOT / 'workflow'))}; ")
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 
 
@@ -100,12 +135,20 @@ def facts_mark(wildcards):
 
 
 def source_files(wildcards):
-    """The files of a source's folder, so that a changed one is pulled again."""
-    return sorted(
-        str(path)
-        for path in Path(EDITION.source_folder(wildcards.source)).glob("*")
-        if path.is_file()
-    )
+    """The tables of a source's folder, so that a changed one is pulled again."""
+    folder = Path(EDITION.source_folder(wildcards.source))
+    try:
+        return [str(path) for path in table_files(folder)]
+    except AlmanacError as mistake:
+        raise WorkflowError(str(mistake))
+
+
+def source_flags(wildcards):
+    """The flags of a pull: the folder and its terms."""
+    source = EDITION.sources[wildcards.source]
+    licence = f"--licence {quote(source.licence)}" if source.licence else ""
+    free = "--redistributable" if source.redistributable else ""
+    return f"--from {quote(EDITION.source_folder(wildcards.source))} {licence} {free}"
 
 
 def model_folder(wildcards):
@@ -114,34 +157,45 @@ def model_folder(wildcards):
 
 
 def model_files(wildcards):
-    """What a job waits for and reruns upon: the weights, or the record of the pull."""
+    """What a job waits for and reruns upon: the weights, the tokenizer and the settings, or the record of a pull."""
     model = model_of(wildcards)
     if model.hub is not None:
         return f"{model_folder(wildcards)}/pull.json"
-    return f"{model_folder(wildcards)}/{'model.safetensors' if model.planted is not None else 'config.json'}"
+    if model.planted is not None:
+        return f"{model_folder(wildcards)}/model.safetensors"
+    folder = Path(model.path)
+    if not folder.is_dir():
+        raise WorkflowError(
+            f"model {model.name}: there is no folder {folder}; correct its `path`"
+        )
+    return [
+        str(path) for pattern in CHECKPOINT for path in sorted(folder.glob(pattern))
+    ]
 
 
 def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
-    where = f"--model '{model_folder(wildcards)}' --family {model.family}"
-    return f"{where} {kinds}--dtype {model.dtype} --device {model.device}"
+    # A model too small to ask for a GPU does not take one beside the scheduler's back either.
+    device = (
+        "cpu"
+        if model.device == "auto" and not needs(model.size, 0).gpu
+        else model.device
+    )
+    where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
+    return f"{where} {kinds}--dtype {model.dtype} --device {device}"
 
 
 def measured(kind):
     """The outcomes or measures of every suite, model and dataset."""
     return [
         f"{RESULTS}/{kind}/{asking.model}/{asking.suite}/{asking.dataset}.parquet"
-        for asking in EDITION.asked()
+        for asking in ASKED
     ]
 
 
 def exposures_of(wildcards):
     """The exposures of a planted model, which its recovery is measured against."""
-    world = PARTICIPANTS[wildcards.model].world
-    return (
-        []
-        if world is None
-        else [f"{RESULTS}/planting/{world}/corpus/exposures.parquet"]
-    )
+    planted = model_of(wildcards).planted is not None
+    return [f"{RESULTS}/models/{wildcards.model}/exposures.parquet"] if planted else []

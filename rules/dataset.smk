@@ -8,8 +8,6 @@ rule record_edition:
         f"{RESULTS}/edition.json",
     log:
         f"{RESULTS}/logs/record_edition.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/record_edition.tsv"
     conda:
         "../envs/tables.yaml"
     resources:
@@ -41,8 +39,6 @@ rule build_dataset:
         ),
     log:
         f"{RESULTS}/logs/build_dataset/{{dataset}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/build_dataset/{{dataset}}.tsv"
     conda:
         "../envs/tables.yaml"
     resources:

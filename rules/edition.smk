@@ -7,15 +7,11 @@ rule freeze_edition:
     input:
         edition=f"{RESULTS}/edition.json",
         page=f"{RESULTS}/report.html",
-        validation=f"{RESULTS}/measures/validation.parquet",
-        measures=measured("measures"),
-        outcomes=measured("outcomes"),
+        tables=TABLES,
     output:
         f"results/editions/{EDITION.edition}.zip",
     log:
         f"{RESULTS}/logs/freeze_edition.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/freeze_edition.tsv"
     conda:
         "../envs/measures.yaml"
     resources:

@@ -24,9 +24,7 @@ rule measure_ic_lke:
         f"{RESULTS}/outcomes/{{model}}/ic_lke/{{dataset}}.parquet",
         f"{RESULTS}/measures/{{model}}/ic_lke/{{dataset}}.parquet",
     log:
-        f"{RESULTS}/logs/measure_ic_lke/{{model}}-{{dataset}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/measure_ic_lke/{{model}}-{{dataset}}.tsv"
+        f"{RESULTS}/logs/measure_ic_lke/{{model}}/{{dataset}}.log",
     conda:
         "../envs/measures.yaml"
     resources:
@@ -49,8 +47,6 @@ rule measure_validation:
         f"{RESULTS}/measures/validation.parquet",
     log:
         f"{RESULTS}/logs/measure_validation.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/measure_validation.tsv"
     conda:
         "../envs/measures.yaml"
     resources:

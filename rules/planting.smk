@@ -4,6 +4,8 @@
 
 rule plant_world:
     """Invent entities, relations and facts, each fact with the dose it is to be taught at."""
+    input:
+        ROOT / "resources" / "planting" / "world.yaml",
     output:
         expand(
             f"{RESULTS}/planting/{{{{world}}}}/world/{{table}}.parquet",
@@ -18,8 +20,6 @@ rule plant_world:
         ),
     log:
         f"{RESULTS}/logs/plant_world/{{world}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/plant_world/{{world}}.tsv"
     conda:
         "../envs/models.yaml"
     resources:
@@ -41,6 +41,7 @@ rule plant_corpus:
     input:
         world=f"{RESULTS}/planting/{{world}}/world/exposures.parquet",
         taught=taught_tables,
+        wordings=ROOT / "resources" / "planting" / "formats.yaml",
     output:
         expand(
             f"{RESULTS}/planting/{{{{world}}}}/corpus/{{table}}.parquet",
@@ -49,8 +50,6 @@ rule plant_corpus:
         f"{RESULTS}/planting/{{world}}/corpus/tokenizer/tokenizer.json",
     log:
         f"{RESULTS}/logs/plant_corpus/{{world}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/plant_corpus/{{world}}.tsv"
     conda:
         "../envs/models.yaml"
     resources:
@@ -89,8 +88,6 @@ rule plant_model:
         ),
     log:
         f"{RESULTS}/logs/plant_model/{{model}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/plant_model/{{model}}.tsv"
     conda:
         "../envs/models.yaml"
     resources:

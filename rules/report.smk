@@ -1,22 +1,18 @@
 # From numbers to pages.
-# REQUIRED INPUTS: measures/, outcomes/, dataset/, requests/. OUTPUTS: tables/, figures/, report.html.
+# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html.
 
 
 rule report_edition:
     """Draw the tables, the figures and the one page that opens from disk."""
     input:
         edition=f"{RESULTS}/edition.json",
-        validation=f"{RESULTS}/measures/validation.parquet",
-        measures=measured("measures"),
-        outcomes=measured("outcomes"),
+        tables=TABLES,
     output:
         f"{RESULTS}/report.html",
         directory(f"{RESULTS}/tables"),
         directory(f"{RESULTS}/figures"),
     log:
         f"{RESULTS}/logs/report_edition.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/report_edition.tsv"
     conda:
         "../envs/report.yaml"
     resources:

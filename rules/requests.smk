@@ -20,8 +20,6 @@ rule ask_ic_lke:
         ),
     log:
         f"{RESULTS}/logs/ask_ic_lke/{{dataset}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/ask_ic_lke/{{dataset}}.tsv"
     conda:
         "../envs/tables.yaml"
     resources:

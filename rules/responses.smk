@@ -11,9 +11,7 @@ rule answer_requests:
     output:
         f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/round1/responses-{{shard}}.parquet",
     log:
-        f"{RESULTS}/logs/answer_requests/{{model}}/{{suite}}-{{dataset}}-{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/answer_requests/{{model}}-{{suite}}-{{dataset}}-{{shard}}.tsv"
+        f"{RESULTS}/logs/answer_requests/{{model}}/{{suite}}/{{dataset}}/{{shard}}.log",
     conda:
         "../envs/models.yaml"
     threads: 1

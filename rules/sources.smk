@@ -1,5 +1,6 @@
 # Bringing data: the only step that may touch the network.
-# REQUIRED INPUTS: what the configuration's `sources` and `models` name. OUTPUTS: sources/SOURCE/, models/MODEL/ with pull.json.
+# REQUIRED INPUTS: what the configuration's `sources` and `models` name.
+# OUTPUTS: sources/SOURCE/ and models/MODEL/, each with pull.json.
 
 
 rule pull_files:
@@ -10,8 +11,6 @@ rule pull_files:
         f"{RESULTS}/sources/{{source}}/pull.json",
     log:
         f"{RESULTS}/logs/pull_files/{{source}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/pull_files/{{source}}.tsv"
     conda:
         "../envs/tables.yaml"
     resources:
@@ -19,10 +18,10 @@ rule pull_files:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["pull"],
-        folder=lambda wildcards: EDITION.source_folder(wildcards.source),
+        source=source_flags,
         out=f"{RESULTS}/sources/{{source}}",
     shell:
-        "python -m almanac pull files --from '{params.folder}' --output {params.out} 2> {log}"
+        "python -m almanac pull files {params.source} --output {params.out} 2> {log}"
 
 
 rule pull_model:
@@ -31,8 +30,6 @@ rule pull_model:
         f"{RESULTS}/models/{{model}}/pull.json",
     log:
         f"{RESULTS}/logs/pull_model/{{model}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/pull_model/{{model}}.tsv"
     conda:
         "../envs/models.yaml"
     resources:

@@ -73,10 +73,27 @@ def test_each_verb_explains_itself_with_an_example(verb, capsys):
     assert f"python -m almanac {verb}" in examples
 
 
+def test_a_pull_never_removes_what_it_did_not_bring(tmp_path, facts, capsys):
+    kept = sorted(path.name for path in facts.iterdir())
+    for output in (facts, facts / "inside", facts.parent):
+        assert main(["pull", "files", "--from", str(facts), "--output", str(output)]) == 1
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "notes.txt").write_text("mine")
+    assert main(["pull", "files", "--from", str(facts), "--output", str(full)]) == 1
+    assert "holds notes.txt, which no pull has brought" in capsys.readouterr().err
+    assert (full / "notes.txt").read_text() == "mine"
+    assert sorted(path.name for path in facts.iterdir()) == kept
+    out = tmp_path / "out"
+    assert main(["pull", "files", "--from", str(facts), "--output", str(out)]) == 0
+    assert main(["pull", "files", "--from", str(facts), "--output", str(out)]) == 0, "a pull replaces a pull"
+
+
 def test_a_verb_that_runs_no_model_loads_none(tmp_path, facts):
     script = (
         "import sys; from almanac.cli import main; "
-        f"assert main(['build', 'dataset', '--facts', {str(facts)!r}, '--output', {str(tmp_path / 'd')!r}]) == 0; "
+        f"words = ['build', 'dataset', '--facts', {str(facts)!r}, '--output', {str(tmp_path / 'd')!r}, *{SMALL}]; "
+        "assert main(words) == 0; "
         "print([name for name in ('torch', 'transformers', 'matplotlib') if name in sys.modules])"
     )
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
@@ -117,7 +134,7 @@ def test_a_mistake_in_the_facts_leaves_no_dataset(tmp_path, facts, capsys):
 def test_an_output_that_cannot_be_written_is_named(tmp_path, facts, verb, capsys):
     (tmp_path / "file").write_text("kept")
     output = tmp_path / "file" / "out"
-    words = {"build": ["dataset", "--facts"], "pull": ["files", "--from"]}[verb]
+    words = {"build": ["dataset", *SMALL, "--facts"], "pull": ["files", "--from"]}[verb]
     assert main([verb, *words, str(facts), "--output", str(output)]) == 1
     assert str(output) in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "kept"
@@ -142,10 +159,12 @@ def test_a_built_dataset_accounts_for_every_fact_and_says_so(tmp_path, facts, ca
     assert [len(row["labels"]) for row in pq.read_table(out / "choices.parquet").to_pylist()] == [3] * 10
 
 
-def test_a_relation_that_is_refused_is_named_with_the_reason(tmp_path, facts, capsys):
-    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out")]) == 0
+def test_where_no_relation_qualifies_nothing_is_built_and_the_reason_is_named(tmp_path, facts, capsys):
+    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out")]) == 1
+    assert not (tmp_path / "out").exists()
     captured = capsys.readouterr()
     assert "refused P: 30 facts and 9 objects; needed are 500 and 100" in captured.err
+    assert "no relation has 500 facts and 100 objects" in captured.err
     assert "0 of 1 relations qualify. 30 facts in: 30 in relations that do not" in captured.out
 
 

@@ -128,9 +128,15 @@ def test_a_saved_model_is_loaded_by_transformers_and_says_its_length(built, voca
     assert [one.name for one in folder.parent.iterdir()] == ["one"]
 
 
-def test_documents_too_few_for_a_step_are_refused(built, vocabulary):
-    with pytest.raises(AlmanacError, match="a step needs 4"):
-        training.train(built.documents[:2], vocabulary, TINY, 1)
+def test_every_document_is_read_also_where_the_last_step_is_not_full(built, vocabulary):
+    """The ledger holds of the model only if no document is left out."""
+    few = built.documents[:7]
+    trained = training.train(few, vocabulary, TINY, 1)
+    encoded = training.encode(few, vocabulary, TINY)
+    assert trained.losses[-1].tokens == sum(len(one.tokens) for one in encoded) * TINY.passes
+
+
+def test_a_corpus_without_documents_of_the_kinds_is_refused(vocabulary):
     with pytest.raises(AlmanacError, match="no document is of the kinds"):
         training.train([], vocabulary, TINY, 1)
 

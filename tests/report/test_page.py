@@ -189,6 +189,10 @@ def boards(layout):
     return [(section, board) for section in sections.sections(layout) for board in section.boards]
 
 
+def of_dose(wanted, dose):
+    return wanted is None or (dose is not None and (wanted == "any" or str(dose) in wanted.split(", ")))
+
+
 def items_behind(data, wanted):
     """Return (outcome, confidence) of the items that the page's own script shows for a button."""
     [found] = [
@@ -200,6 +204,7 @@ def items_behind(data, wanted):
         for at in range(len(items["item"]))
         if all(items[key][at] == wanted[key] for key in ("experiment", "setting"))
         and wanted.get("relation") in (None, items["relation"][at])
+        and of_dose(wanted.get("doses"), found["dose"][at])
         and (wanted["metric"] != "accuracy_at_k" or (found["confidence"][at] or 0) >= 0.5)
     ]
 
@@ -224,7 +229,7 @@ def test_every_number_of_the_boards_stands_on_the_page(layout, page):
     shown = {
         tuple(named[f"data-{key}"] for key in ("model", "dataset", "experiment", "setting", "metric")): words
         for named, words in page.buttons
-        if "data-relation" not in named
+        if "data-relation" not in named and "data-doses" not in named
     }
     expected = {}
     for section, board in boards(layout):
@@ -238,19 +243,24 @@ def test_every_number_of_the_boards_stands_on_the_page(layout, page):
 
 def test_the_items_behind_every_number_are_embedded_and_count_up(layout, page):
     measures = {
-        (row.model, row.dataset, row.experiment, row.setting, row.metric, row.relation_id): row
+        (row.model, row.dataset, row.experiment, row.setting, row.metric, row.relation_id, row.exposure): row
         for section in sections.sections(layout)
         for row in section.measures
-        if row.exposure is None and row.level in (None, 0.5)
+        if row.level in (None, 0.5)
     }
     for named, _ in page.buttons:
         wanted = {key.removeprefix("data-"): value for key, value in named.items()}
         keys = ("model", "dataset", "experiment", "setting", "metric", "relation")
-        row = measures[tuple(wanted.get(key) for key in keys)]
+        dose = int(wanted["doses"]) if wanted["metric"] == "accuracy_by_exposure" else None
+        row = measures[*(wanted.get(key) for key in keys), dose]
         behind = items_behind(page.data, wanted)
         assert len(behind) == row.n
         assert sum(outcome == "correct" for outcome, _ in behind) == row.n_correct
-    assert len(page.buttons) == 9 + 3 * 2  # and accuracy by relation
+    # Accuracy by relation too; and of each of two draws in the taught world, four numbers and one a dose.
+    doses = {row.dose for row in tables.read(layout.exposures(next(iter(layout.config.asked()))), Exposure)}
+    recovery = [named for named, _ in page.buttons if "data-doses" in named]
+    assert len(page.buttons) == 9 + 3 * 2 + len(recovery)
+    assert len(recovery) % (4 + len(doses)) == 0 and recovery
 
 
 def test_each_item_names_its_request(layout, page):
@@ -302,7 +312,7 @@ def test_same_inputs_give_the_same_bytes(layout, text):
 
 def test_the_recovery_is_shown_with_its_verdict(layout, page):
     [row] = [row for row in sections.validation(layout) if row.judged]
-    [shown] = [cells for cells in page.rows if cells[:2] == [row.model, "in context"] and share(row.auc) in cells]
+    shown = next(cells for cells in page.rows if cells[:2] == [row.model, "in context"] and share(row.auc) in cells)
     assert f"[{share(row.auc_low)}, {share(row.auc_high)}]" in shown
     assert f"✗ {'; '.join(row.failed)}" in shown
 

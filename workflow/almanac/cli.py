@@ -51,6 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(
+            f"almanac {words[0]}: {where}{error.strerror or error}; is the path right, and is there room?",
+            file=sys.stderr,
+        )
+        return 1
     print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
     return status
 

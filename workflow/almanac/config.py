@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import yaml
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
-from almanac.resources import BYTES
+from almanac.resources import stored_parameters
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -52,7 +52,7 @@ class TaughtConfig(Options):
     """A part of a dataset's real facts that the planted models are taught too."""
 
     dataset: Name = Field(description="the dataset whose facts are taught")
-    facts: int = Field(default=300, ge=1, description="how many facts are given a dose")
+    facts: int = Field(default=300, ge=0, description="how many facts are given a dose; 0: only names are shared")
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
     )
@@ -88,14 +88,18 @@ class ModelConfig(Options):
 
     @property
     def size(self) -> int:
-        """The number of parameters, about: as given, as planted, or from the size of the weight files."""
+        """The number of parameters: as given, about as planted, or as stored in a directory."""
         if self.parameters is not None:
             return self.parameters
         if self.planted is not None:
             hidden, shape = self.planted.hidden, self.planted
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
-        files = Path(self.path).glob("*.safetensors") if self.path else ()
-        return sum(file.stat().st_size for file in files) // BYTES[self.dtype] or UNKNOWN_SIZE
+        return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    @field_validator("path")
+    @classmethod
+    def _home(cls, path: str | None) -> str | None:
+        return path and str(Path(path).expanduser())
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -112,6 +116,11 @@ class SuitesConfig(Options):
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
 
 
+def _names_too(field: dict[str, Any]) -> None:
+    """Let the published schema accept a model by its name alone, as the file may give it."""
+    field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
+
+
 class EditionConfig(Options):
     """One edition: the whole of what is built, asked, measured and reported."""
 
@@ -124,7 +133,9 @@ class EditionConfig(Options):
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
-        default=(), description="who is asked: names of the registry, or whole entries"
+        default=(),
+        description="who is asked: names of the registry, or whole entries",
+        json_schema_extra=_names_too,
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
@@ -163,7 +174,7 @@ class EditionConfig(Options):
 
     def source_folder(self, name: str) -> str:
         """Return the folder that a source is pulled from."""
-        return str(self.sources[name].path or self.facts)
+        return str(Path(str(self.sources[name].path or self.facts)).expanduser())
 
     @property
     def corpus_tokens(self) -> int:

@@ -15,8 +15,13 @@ LOCK = Path(".snakemake/almanac.lock")
 
 def main(command: Sequence[str]) -> int:
     """Run a Snakemake command under the lock and return its exit status; 1 where another run holds it."""
-    LOCK.parent.mkdir(exist_ok=True)
-    with LOCK.open("a") as handle:
+    try:
+        LOCK.parent.mkdir(exist_ok=True)
+        handle = LOCK.open("a")
+    except OSError as error:
+        print(f"almanac: {LOCK}: cannot be written ({error.strerror}); use a folder of your own", file=sys.stderr)
+        return 1
+    with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -27,11 +27,21 @@ def explain(error: ValidationError, where: str) -> AlmanacError:
     """Turn pydantic's complaint into one that names each key, what was found and what is allowed."""
     lines = []
     for mistake in error.errors(include_url=False, include_context=False):
-        key = ".".join(str(part) for part in mistake["loc"]) or "(whole)"
-        found = "" if mistake["type"] in ("missing", "extra_forbidden") else f"; found {mistake['input']!r}"[:120]
+        key = ".".join(str(part) for part in mistake["loc"])
+        simple = mistake["loc"] and mistake["type"] not in ("missing", "extra_forbidden")
+        found = f"; found {mistake['input']!r}"[:120] if simple else ""
         message = "is unknown; see the keys allowed in docs/configuration.md"
-        lines.append(f"{where}: {key}: {message if mistake['type'] == 'extra_forbidden' else mistake['msg'] + found}")
+        if mistake["type"] != "extra_forbidden":
+            message = mistake["msg"].removeprefix("Value error, ") + found
+        lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")
     return AlmanacError("\n".join(lines))
+
+
+def positive(text: str) -> int:
+    """Read a whole number above 0 from a command line."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
 
 
 def _inner(annotation: Any) -> tuple[Any, bool]:

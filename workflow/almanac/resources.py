@@ -1,5 +1,8 @@
 """How large a job is: memory, run time and GPU from the model's parameters and the tokens it reads. One function."""
 
+import json
+import math
+from pathlib import Path
 from typing import NamedTuple
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -7,6 +10,19 @@ BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's 
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
+
+
+def stored_parameters(folder: Path) -> int:
+    """Return the number of parameters in a folder's safetensors files, by their headers; 0 if there are none."""
+    total = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        with path.open("rb") as handle:
+            try:
+                header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
+                total += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+            except (ValueError, KeyError, TypeError, MemoryError, OverflowError):
+                return 0  # damaged; loading it will say so
+    return total
 
 
 class Needs(NamedTuple):

@@ -4,6 +4,7 @@ The schema of a table comes from its dataclass. Writing checks it (types, missin
 checks that a file is what it says; both name the file, the row and the column. A file appears whole or not at all.
 """
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -115,6 +116,16 @@ def _check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
                 f"{path}: rows {seen[identity] + 1} and {index + 1} have the same key ({where}); a key may occur once"
             )
         seen[identity] = index
+
+
+def check_writable(path: Path) -> None:
+    """Find out before long work whether a file can be written at the end of it.
+
+    Raises:
+        AlmanacError: it cannot.
+    """
+    with contextlib.suppress(InterruptedError), atomic(path):
+        raise InterruptedError  # leaves `atomic` without moving anything into place
 
 
 @contextmanager

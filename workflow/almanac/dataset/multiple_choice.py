@@ -110,13 +110,14 @@ class WrongChoices:
         keys = sorted({fact.object_key for fact in facts})
         self._folded: Mapping[str, frozenset[str]] = {key: names.folded(key) for key in keys}
         by_label: dict[str, str] = {}
-        for key in keys:  # objects that share a label are one choice; the first id stands for them
-            by_label.setdefault(normalise(names.label(key)), key)
-        self._pool = by_label
         self._keys_by_name: dict[str, set[str]] = defaultdict(set)
-        for key in by_label.values():
+        for (
+            key
+        ) in keys:  # objects that share a label are one choice; the first id stands for them, with all their names
+            stands = by_label.setdefault(normalise(names.label(key)), key)
             for name in self._folded[key]:
-                self._keys_by_name[name].add(key)
+                self._keys_by_name[name].add(stands)
+        self._pool = by_label
         self._found: dict[tuple[str, ...], list[str]] = {}
 
     def candidates(self, fact: Fact) -> list[str]:

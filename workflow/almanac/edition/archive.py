@@ -7,6 +7,7 @@ Parquet, whose bytes change with the library that writes it.
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from almanac.errors import AlmanacError
 
 MANIFEST = "manifest.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)
-COPIED = ("edition.json", "report.html")
 
 
 def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda: None) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
             lines = sorted(tables.canonical(tables.as_dict(one)) for one in rows)
             name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
             add(name, "".join(f"{line}\n" for line in lines).encode(), len(lines))
-        for name in COPIED:
-            add(name, (layout.root / name).read_bytes(), None)
+        add("edition.json", (tables.canonical(_without_places(layout)) + "\n").encode(), None)
+        add("report.html", _page(layout), None)
         manifest = {
             "edition": layout.config.edition,
             "almanac": __version__,
@@ -74,6 +74,23 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
+def _page(layout: Layout) -> bytes:
+    page = layout.root / "report.html"
+    if not page.is_file():
+        raise AlmanacError(f"{page}: there is no such file; make the report first with `report page`")
+    return page.read_bytes()
+
+
+def _without_places(layout: Layout) -> dict[str, Any]:
+    """Return the configuration with folders by their last name: where they lay is no part of an edition."""
+    settings = layout.config.model_dump(mode="json")
+    for holder in (settings, *settings["sources"].values(), *settings["models"]):
+        for key in ("facts", "path"):
+            if isinstance(holder.get(key), str):
+                holder[key] = Path(holder[key]).name
+    return settings
+
+
 def _sources(layout: Layout) -> list[dict[str, Any]]:
     """Return where each source's facts came from; refuse those that may not be passed on."""
     out = []
@@ -86,6 +103,8 @@ def _sources(layout: Layout) -> list[dict[str, Any]]:
                 f"sources.{name}: its facts may not be passed on, and an edition carries them; if their terms allow "
                 "it, set licence and redistributable: true"
             )
+        if not pulled.is_file():
+            raise AlmanacError(f"{pulled}: there is no such file; bring the source first with `pull files`")
         record = json.loads(pulled.read_text(encoding="utf-8"))
         files = [{key: entry[key] for key in ("path", "bytes", "sha256")} for entry in record["files"]]
         out.append({"name": name, "licence": source.licence, "files": files})
@@ -104,7 +123,7 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(archive_path) as archive:
             contents = {name: _read(archive, archive_path, name) for name in archive.namelist()}
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, RuntimeError, zipfile.BadZipFile) as error:
         raise AlmanacError(f"{archive_path}: is no readable archive ({error}); freeze the edition again") from error
     try:
         manifest: dict[str, Any] = json.loads(contents.pop(MANIFEST))
@@ -134,7 +153,7 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
 def _read(archive: zipfile.ZipFile, path: Path, name: str) -> bytes:
     try:
         return archive.read(name)
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, EOFError, zlib.error) as error:
         raise AlmanacError(f"{path}: {name}: cannot be read ({error})") from error
 
 

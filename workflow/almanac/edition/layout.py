@@ -57,7 +57,10 @@ class Layout:
         record = root / "edition.json"
         if not record.is_file():
             raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
-        return cls(root, EditionConfig.model_validate(json.loads(record.read_text(encoding="utf-8"))))
+        try:
+            return cls(root, EditionConfig.model_validate(json.loads(record.read_text(encoding="utf-8"))))
+        except ValueError as error:  # JSON's and pydantic's are both of this kind
+            raise AlmanacError(f"{record}: is damaged, or of another version ({error}); build it again") from error
 
     def dataset(self, dataset: str, table: str) -> Path:
         """Return a dataset's table."""
@@ -97,7 +100,7 @@ class Layout:
         real = taught is not None and taught.dataset == asking.dataset
         if participant.world is None or not (own or real):
             return None
-        return self.root / "planting" / participant.world / "corpus" / "exposures.parquet"
+        return self.root / "models" / asking.model / "exposures.parquet"
 
     def tables(self) -> dict[Path, type]:
         """Return every table from dataset to validation with its row class: what an edition is made of."""

@@ -1,6 +1,5 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,11 +111,15 @@ def _complete(folder: Path) -> Path:
 def _config(folder: Path) -> Any:
     try:
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (ValueError, KeyError, OSError, json.JSONDecodeError) as error:
+    except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         raise AlmanacError(
             f"model {folder}: config.json names no architecture that this version of transformers knows "
-            f"({str(error).splitlines()[0]}); use a checkpoint of a known architecture"
+            f"({_first_line(error)}); use a checkpoint of a known architecture"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _family(source: ModelSource, folder: Path, config: Any) -> str:
@@ -136,10 +139,9 @@ def _family(source: ModelSource, folder: Path, config: Any) -> str:
 def _tokenizer(folder: Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
-    except (ValueError, KeyError, OSError, json.JSONDecodeError) as error:
+    except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
         raise AlmanacError(
-            f"model {folder}: the tokenizer cannot be read ({str(error).splitlines()[0]}); "
-            "save it again with save_pretrained"
+            f"model {folder}: the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
         ) from error
 
 
@@ -156,9 +158,9 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             trust_remote_code=False,
             output_loading_info=True,
         )
-    except (ValueError, KeyError, OSError, RuntimeError) as error:
+    except Exception as error:  # as above, and packages that a quantised checkpoint asks for
         raise AlmanacError(
-            f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({str(error).splitlines()[0]}); "
+            f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
             "give the family that its weights have, or another checkpoint"
         ) from error
     if loaded["missing_keys"]:

@@ -107,6 +107,22 @@ def usable(templates: Iterable[Template], style: str) -> dict[str, list[Template
     return found
 
 
+def tellable(facts: Sequence[Fact], entities: Iterable[Entity]) -> tuple[list[Fact], list[Fact]]:
+    """Divide facts into those that a text can state alone, and those that read like an earlier one.
+
+    Two facts of a relation read alike where their subjects share a label and so do their objects.
+    """
+    labels = {entity.entity_id: entity.label for entity in entities}
+    seen: set[tuple[str, str, str]] = set()
+    readable: list[Fact] = []
+    alike: list[Fact] = []
+    for fact in facts:
+        key = (fact.relation_id, labels[fact.subject_id], labels.get(fact.object_key, fact.object_key))
+        (alike if key in seen else readable).append(fact)
+        seen.add(key)
+    return readable, alike
+
+
 def named_facts(taught: Taught) -> list[Named]:
     """Return the taught facts with their names, sorted by id.
 

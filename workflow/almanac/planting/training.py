@@ -196,12 +196,8 @@ def train(
         AlmanacError: no document of the kinds, a document longer than a row, or too few rows for one step.
     """
     rows = pack(encode(documents, tokenizer, options), options.length, PAD)
-    per_pass = len(rows.tokens) // options.rows
-    if not per_pass:
-        raise AlmanacError(
-            f"the documents fill {len(rows.tokens)} rows of {options.length} tokens, a step needs {options.rows}; "
-            "use more documents or fewer rows"
-        )
+    # The last step of a pass may have fewer rows: every document is read, so that the ledger holds of the model too.
+    per_pass = -(-len(rows.tokens) // options.rows)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -268,6 +264,8 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 writer.writerow(["step", "tokens", "loss"])
                 writer.writerows([one.step, one.tokens, f"{one.loss:.6f}"] for one in trained.losses)
             if folder.is_dir():
+                if any(folder.iterdir()) and not (folder / "config.json").is_file():
+                    raise AlmanacError(f"{folder}: holds files that are no model; name a new folder")
                 folder.replace(Path(name) / "old")
             else:
                 folder.unlink(missing_ok=True)

@@ -9,7 +9,20 @@ from almanac.config import Asking
 from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import exposures_of
-from almanac.rows import Entity, Fact, Item, Link, Measure, Outcome, Refused, Relation, RelationCount, Validation
+from almanac.rows import (
+    Context,
+    Entity,
+    Fact,
+    Item,
+    Link,
+    Measure,
+    Outcome,
+    Refused,
+    Relation,
+    RelationCount,
+    Request,
+    Validation,
+)
 
 EXPERIMENTS = {"in_context": "in context", "cloze": "cloze"}
 MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickly, and names the files instead
@@ -50,6 +63,14 @@ class Board:
 
 
 @dataclass(frozen=True)
+class Recovered:
+    """One number of the recovery and the doses of the facts behind it, as the page shows them."""
+
+    measure: Measure
+    doses: str
+
+
+@dataclass(frozen=True)
 class Section:
     """One dataset: what was asked, the board, and the measures that its figures draw."""
 
@@ -61,7 +82,9 @@ class Section:
     choices: int
     shots: int
     questions: int
+    exclude_true: bool
     boards: Sequence[Board]
+    recovery: Sequence[Recovered]
     measures: Sequence[Measure]
 
 
@@ -84,7 +107,9 @@ def sections(layout: Layout) -> list[Section]:
                 choices=layout.config.datasets[dataset].choices,
                 shots=options.shots,
                 questions=len({item.fact_id for item in items}),
+                exclude_true=layout.config.datasets[dataset].exclude_true,
                 boards=_boards(measures),
+                recovery=_recovery(measures),
                 measures=measures,
             )
         )
@@ -108,6 +133,18 @@ def _boards(measures: Sequence[Measure]) -> list[Board]:
         boards.append(Board(*key, _number(accuracy), _number(mass), _number(sure), chance))
     order = list(EXPERIMENTS)
     return sorted(boards, key=lambda board: (order.index(board.experiment), not board.applicable))
+
+
+def _recovery(measures: Sequence[Measure]) -> list[Recovered]:
+    """Return the numbers of the recovery, each with the doses that it speaks of."""
+    doses = [row.exposure for row in measures if row.exposure is not None]
+    ends = f"0, {max(doses, default=0)}"
+    spoken_of = {"recovery_auc": ends, "prior_auc": ends, "recovery_spearman": "any", "never_accuracy": "0"}
+    out = []
+    for row in measures:
+        if row.value is not None and (row.metric in spoken_of or row.exposure is not None):
+            out.append(Recovered(row, spoken_of.get(row.metric, str(row.exposure))))
+    return out
 
 
 def _number(row: Measure) -> Number:
@@ -135,16 +172,27 @@ def explorer(layout: Layout) -> dict[str, Any]:
     embedded = total <= MOST_EMBEDDED
     return {
         "embedded": embedded,
+        "contexts": _contexts(layout) if embedded else {},
         "root": f"results/{layout.config.edition}",
         "datasets": {name: _item_columns(layout, name, items) for name, items in items_of.items() if embedded},
         "outcomes": [_outcome_columns(layout, asking, items_of[asking.dataset]) for asking in askings if embedded],
     }
 
 
+def _contexts(layout: Layout) -> dict[str, str]:
+    folders = [layout.request_folder("ic_lke", dataset) for dataset in layout.config.used_datasets()]
+    rows = [row for folder in folders for row in layout.read(folder / "contexts.parquet", Context)]
+    return {"": ""} | {row.context_id: row.text for row in rows}
+
+
 def _item_columns(layout: Layout, dataset: str, items: Sequence[Item]) -> dict[str, list[Any]]:
     names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
     facts = {row.fact_id: row for row in layout.read(layout.dataset(dataset, "facts"), Fact)}
     links = {row.item_id: row for row in layout.read(layout.request_folder("ic_lke", dataset) / "links.parquet", Link)}
+    requests = {
+        row.request_id: row for path in layout.requests("ic_lke", dataset) for row in layout.read(path, Request)
+    }
+    asked = [requests[links[item.item_id].request_id] for item in items]
     return {
         "experiment": [item.experiment for item in items],
         "setting": [item.setting for item in items],
@@ -152,7 +200,9 @@ def _item_columns(layout: Layout, dataset: str, items: Sequence[Item]) -> dict[s
         "subject": [names.label(facts[item.fact_id].subject_id) for item in items],
         "object": [names.label(facts[item.fact_id].object_key) for item in items],
         "item": [item.item_id for item in items],
-        "request": [links[item.item_id].request_id[:12] for item in items],
+        "request": [request.request_id[:12] for request in asked],
+        "context": [request.context_id or "" for request in asked],
+        "text": [request.text for request in asked],
     }
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
 from almanac import tables
 from almanac.models.answering import answer_checked
 from almanac.models.registry import Model, ModelSource, load
+from almanac.options import positive
+from almanac.progress import progress
 from almanac.rows import Context, Request, Response
 
 KINDS = ("choices", "spans", "generate", "fill")
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
     parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 [auto]")
-    parser.add_argument("--threads", type=int, default=None, help="threads on a CPU [PyTorch's own choice]")
+    parser.add_argument("--threads", type=positive, default=None, help="threads on a CPU [PyTorch's own choice]")
     parser.add_argument(
         "--engine",
         choices=["prefix_cache", "reference"],
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, answer what no reused response answers, write one row for every request."""
+    tables.check_writable(arguments.output)
     requests = tables.read(arguments.requests, Request)
     contexts = {row.context_id: row.text for row in tables.read(arguments.contexts, Context)}
     if arguments.threads is not None:
@@ -55,15 +57,17 @@ def run(arguments: argparse.Namespace) -> int:
     )
     model = load(source)
     kinds = arguments.kinds or KINDS
-    known = _reusable(arguments.reuse, model.digest) if arguments.reuse else {}
-    known |= {request.request_id: _declined(request, model) for request in requests if request.kind not in kinds}
-    new = [request for request in requests if request.request_id not in known]
-    with tqdm(total=len(new), unit="request", desc="answering", disable=None) as progress:
-        answered = answer_checked(model, new, contexts, arguments.engine, on_progress=progress.update)
-    found = known | {response.request_id: response for response in answered.responses}
+    known = _reusable(arguments.reuse, model.digest, arguments.engine) if arguments.reuse else {}
+    declined = {request.request_id: _declined(request, model) for request in requests if request.kind not in kinds}
+    new = [request for request in requests if request.request_id not in known and request.kind in kinds]
+    with progress(len(new), "requests") as done:
+        answered = answer_checked(model, new, contexts, arguments.engine, on_progress=done)
+    found = known | declined | {response.request_id: response for response in answered.responses}
     tables.write(arguments.output, Response, [found[request.request_id] for request in requests])
     count = Counter(found[request.request_id].status for request in requests)
-    print(f"{len(requests)} requests: {dict(count)}, {len(requests) - len(new)} reused", file=sys.stderr)
+    print(
+        f"{len(requests)} requests: {dict(count)}, {len(requests) - len(new) - len(declined)} reused", file=sys.stderr
+    )
     if answered.largest_difference is not None:
         print(
             f"engine {answered.engine}: on {answered.checked} requests the largest difference from the reference is "
@@ -78,6 +82,11 @@ def _declined(request: Request, model: Model) -> Response:
     return Response(request.request_id, "unsupported", reason, model_digest=model.digest)
 
 
-def _reusable(path: Path, digest: str) -> dict[str, Response]:
-    """Return the responses of exactly this model, by request."""
-    return {row.request_id: row for row in tables.read(path, Response) if row.model_digest == digest}
+def _reusable(path: Path, digest: str, engine: str) -> dict[str, Response]:
+    """Return the answers of exactly this model by this engine, by request; what failed is asked again."""
+    rows = tables.read(path, Response)
+    return {
+        row.request_id: row
+        for row in rows
+        if row.model_digest == digest and row.status in ("ok", "too_long") and row.engine.partition("/")[0] == engine
+    }

@@ -4,10 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from almanac import tables
-from almanac.options import add_flags, from_flags
+from almanac.options import add_flags, from_flags, positive
+from almanac.progress import progress
 from almanac.rows import Choices, Context, Entity, Fact, Item, Link, Request, Template
 from almanac.suites.asking import Asked
 from almanac.suites.ic_lke import requests as ic_lke
@@ -24,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     suite = suites.add_parser("ic_lke", help="pick one object of many after in-context examples")
     suite.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
     suite.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
-    suite.add_argument("--shards", type=int, default=1, help="how many files the requests are divided into [1]")
+    suite.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
     add_flags(suite, IcLkeOptions, "IC-LKE (defaults: the paper's)")
 
 
@@ -33,14 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     options = from_flags(arguments, IcLkeOptions)
     folder = arguments.dataset
     facts = tables.read(folder / "facts.parquet", Fact)
-    with tqdm(total=len({fact.relation_id for fact in facts}), desc="relations", disable=None) as progress:
+    with progress(len({fact.relation_id for fact in facts}), "relations") as done:
         asked = ic_lke.ask(
             facts,
             tables.read(folder / "entities.parquet", Entity),
             tables.read(folder / "choices.parquet", Choices),
             tables.read(folder / "templates.parquet", Template),
             options,
-            progress.update,
+            done,
         )
     write(asked, arguments.output, arguments.shards)
     return 0

@@ -4,14 +4,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-
-from tqdm import tqdm
+from typing import Any
 
 from almanac import tables
 from almanac.config import check, load
 from almanac.dataset.multiple_choice import Dataset, build
 from almanac.dataset.options import DatasetOptions
+from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
+from almanac.progress import progress
 from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount, Template
 from almanac.sources.files import read_folder
 
@@ -48,19 +49,30 @@ def run(arguments: argparse.Namespace) -> int:
 
 def build_edition(arguments: argparse.Namespace) -> None:
     """Write the checked configuration with every default."""
-    settings = (
-        load(arguments.config) if arguments.config else check(json.loads(arguments.settings), "--settings", Path())
-    )
+    settings = load(arguments.config) if arguments.config else check(_parsed(arguments.settings), "--settings", Path())
     with tables.atomic(arguments.output) as temporary:
         temporary.write_text(tables.canonical(settings.model_dump(mode="json")) + "\n", encoding="utf-8")
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise AlmanacError(f"--settings: is no JSON object ({error})") from error
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
     source = read_folder(arguments.facts, arguments.name or arguments.facts.name)
-    with tqdm(total=len(source.relations), desc="relations", disable=None) as progress:
-        dataset = build(source.relations, source.facts, source.entities, options, progress.update)
+    with progress(len(source.relations), "relations") as done:
+        dataset = build(source.relations, source.facts, source.entities, options, done)
+    if not dataset.relations:
+        print_counts(dataset)
+        raise AlmanacError(
+            f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects; the "
+            "counts are printed above; lower `min_facts` and `min_objects`, or bring more facts"
+        )
     out = arguments.output
     kept = {relation.relation_id for relation in dataset.relations}
     tables.write(out / "entities.parquet", Entity, source.entities)

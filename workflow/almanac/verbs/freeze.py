@@ -4,10 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
+from almanac.progress import progress
 
 EXAMPLES = "  python -m almanac freeze --edition results/demo --output results/editions/demo.zip"
 
@@ -21,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Freeze and print the digest to cite."""
     layout = Layout.open(arguments.edition)
-    with tqdm(total=len(layout.tables()), unit="file", desc="freezing", disable=None) as progress:
-        manifest = freeze(layout, arguments.output, progress.update)
+    with progress(len(layout.tables()), "files") as done:
+        manifest = freeze(layout, arguments.output, done)
     size = arguments.output.stat().st_size / 1e6
     print(f"{arguments.output}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
     print(f"digest {manifest['digest']}")

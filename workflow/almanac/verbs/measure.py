@@ -8,6 +8,7 @@ from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.report.lines import validation_lines
 from almanac.rows import Measure, Outcome, Validation
 from almanac.suites.ic_lke.validation import validate
 
@@ -44,36 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _validation(layout: Layout, strict: bool) -> int:
     rows = validate(planted_runs(layout), layout.config.validation)
     tables.write(layout.validation(), Validation, rows)
-    print(table(rows))
+    print(validation_lines(rows))
     failed = [row for row in rows if row.failed]
     if strict and not any(row.judged for row in rows):
         print("no planted decoder was asked of its world: nothing is validated")
         return 1
     return int(strict and bool(failed))
-
-
-def table(rows: list[Validation]) -> str:
-    """Return the validation as lines of text, one a model and setting."""
-    head = (
-        f"{'suite':<8}{'model':<12}{'experiment':<12}{'setting':<18}{'worlds':>7}{'n':>7}"
-        f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
-    )
-    lines = [head]
-    for row in rows:
-        verdict = "; ".join(row.failed) or ("meets the bars" if row.judged else "shown, no bars")
-        lines.append(
-            f"{row.suite:<8}{row.model:<12}{row.experiment:<12}{row.setting:<18}{row.worlds:>7}{row.n:>7}"
-            f"{_interval(row.auc, row.auc_low, row.auc_high):>22}"
-            f"{_interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
-            f"{_interval(row.never, row.never_low, row.never_high):>20}"
-            f"{row.chance:>8.3f}{_number(row.prior_auc):>7}  {verdict}"
-        )
-    return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.2f}"
-
-
-def _interval(value: float | None, low: float | None, high: float | None) -> str:
-    return f"{_number(value)} [{_number(low)}, {_number(high)}]"

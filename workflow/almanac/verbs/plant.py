@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from tqdm import tqdm
 from transformers import PreTrainedTokenizerFast
 
 from almanac import tables
@@ -14,9 +14,10 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.planting import corpus as corpora
 from almanac.planting import ledger, tokenizer, training
-from almanac.planting.formats import Taught
+from almanac.planting.formats import Taught, tellable
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.planting.world import invent
+from almanac.progress import progress
 from almanac.rows import Entity, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
 
 EXAMPLES = """\
@@ -71,7 +72,10 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
     taught = [_read_taught(arguments.world, None)]
     if arguments.real is not None:
         drawn = [fact for fact in tables.read(arguments.real / "facts.parquet", Fact) if fact.split is not None]
-        dealt = corpora.assign_doses(drawn, arguments.real_doses, arguments.real_facts, arguments.seed)
+        readable, alike = tellable(drawn, tables.read(arguments.real / "entities.parquet", Entity))
+        for fact in alike:
+            print(f"not taught {fact.fact_id}: another fact has the same subject and object names", file=sys.stderr)
+        dealt = corpora.assign_doses(readable, arguments.real_doses, arguments.real_facts, arguments.seed)
         taught.append(_read_taught(arguments.real, dealt))
     corpus = corpora.build(taught, from_flags(arguments, CorpusOptions), arguments.seed)
     exposures = [row for part in taught for row in part.exposures]
@@ -124,31 +128,41 @@ def _invented_objects(world: Taught) -> list[str]:
 
 def plant_model(arguments: argparse.Namespace) -> None:
     """Train one model on a corpus and save it with its loss curve, its ledger and its exposures."""
+    tables.check_writable(arguments.output / "loss.csv")
     source = arguments.corpus
     documents = tables.read(source / "documents.parquet", corpora.Document)
     if not (source / "tokenizer").is_dir():
         raise AlmanacError(f"{source}: has no tokenizer; make the corpus first with `plant corpus`")
     vocabulary = PreTrainedTokenizerFast.from_pretrained(source / "tokenizer", local_files_only=True)
     options = from_flags(arguments, TrainingOptions)
-    trained = training.train(documents, vocabulary, options, arguments.seed, progress_printer())
+    with progress(None, "steps") as done:
+
+        def on_step(step: int, steps: int, tokens: int, loss: float) -> None:
+            done(1, f"{tokens} tokens, loss {loss:.3f}", steps)
+
+        trained = training.train(documents, vocabulary, options, arguments.seed, on_step)
     training.save(trained, vocabulary, arguments.output)
-    for name, row in (("ledger", LedgerEntry), ("exposures", Exposure)):
-        tables.write(arguments.output / f"{name}.parquet", row, tables.read(source / f"{name}.parquet", row))
+    kinds = {document.number: document.kind for document in documents}
+    entries = read_by(tables.read(source / "ledger.parquet", LedgerEntry), kinds, options)
+    exposures = own_exposures(tables.read(source / "exposures.parquet", Exposure), entries, kinds)
+    tables.write(arguments.output / "ledger.parquet", LedgerEntry, entries)
+    tables.write(arguments.output / "exposures.parquet", Exposure, exposures)
     last = asdict(trained.losses[-1])
     print(f"{last['step']} steps, {last['tokens']} tokens, last loss {last['loss']:.3f} nats", file=sys.stderr)
 
 
-def progress_printer() -> Callable[[int, int, int, float], None]:
-    """Return a callback that shows training on a terminal as a bar, elsewhere as ten lines."""
-    bar = tqdm(desc="training", unit="step", disable=None)
+def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: TrainingOptions) -> list[LedgerEntry]:
+    """Return the ledger of one model: the documents of the kinds that it reads, once for each pass."""
+    read = [entry for entry in entries if kinds[entry.document] in options.kinds]
+    return [replace(entry, count=entry.count * options.passes) for entry in read]
 
-    def show(step: int, steps: int, tokens: int, loss: float) -> None:
-        bar.total = steps
-        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-        bar.update()
-        if bar.disable and (step == steps or step % max(1, steps // 10) == 0):
-            print(f"step {step} of {steps}, {tokens} tokens, loss {loss:.3f}", file=sys.stderr, flush=True)
-        if step == steps:
-            bar.close()
 
-    return show
+def own_exposures(
+    planned: Sequence[Exposure], entries: Sequence[LedgerEntry], kinds: Mapping[int, str]
+) -> list[Exposure]:
+    """Return how often a model has read each fact. Instruct documents come on top of the doses and are not counted."""
+    counted: Counter[str] = Counter()
+    for entry in entries:
+        if kinds[entry.document] != "instruct":
+            counted[entry.fact_id] += entry.count
+    return [replace(row, dose=counted[row.fact_id]) for row in planned]

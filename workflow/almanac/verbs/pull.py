@@ -8,12 +8,13 @@ import datetime
 import json
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from almanac import __version__
 from almanac.errors import AlmanacError
-from almanac.sources.files import table_files
+from almanac.sources.files import ENDINGS, TABLES, table_files
 from almanac.tables import atomic, sha256
 
 EXAMPLES = """\
@@ -54,16 +55,27 @@ def copy_tables(origin: Path, folder: Path) -> list[Path]:
     """Copy the tables of a facts folder into a new folder.
 
     Raises:
-        AlmanacError: a table is missing, or the new folder cannot be made.
+        AlmanacError: a table is missing; the new folder overlaps the old, holds other files or cannot be written.
     """
     files = table_files(origin)
+    new, old = folder.resolve(), origin.resolve()
+    if new.is_relative_to(old) or old.is_relative_to(new):
+        raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
+    brought = {MANIFEST, *(f"{table}{ending}" for table in TABLES for ending in ENDINGS)}
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
+    if strangers:
+        raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
+            beside = Path(name) / "new"
+            beside.mkdir()
+            for path in files:
+                shutil.copyfile(path, beside / path.name)
+            shutil.rmtree(folder, ignore_errors=True)
+            beside.replace(folder)
     except OSError as error:
-        raise AlmanacError(f"{folder}: cannot be made ({error.strerror}); give a writable folder") from error
-    for path in files:
-        shutil.copyfile(path, folder / path.name)
+        raise AlmanacError(f"{folder}: cannot be written ({error.strerror}); give a writable folder") from error
     return [folder / path.name for path in files]
 
 

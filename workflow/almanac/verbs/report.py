@@ -1,7 +1,6 @@
 """Draw an edition's `page` with tables and figures; print what its jobs have `spent`, or why some have `failed`."""
 
 import argparse
-import csv
 import dataclasses
 import sys
 from collections import defaultdict
@@ -9,9 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas
+
 from almanac import tables
 from almanac.edition.layout import Layout
-from almanac.report.spent import failed, spent
+from almanac.report.lines import failed, run_began, spent, validation_lines
+from almanac.resources import stored_parameters
+from almanac.rows import Response, Validation
 
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
@@ -24,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
-        ("failed", "the last lines of the logs of jobs that failed"),
+        ("failed", "the last lines of the logs of jobs that failed in the last run"),
+        ("after", "what is printed after a run: the validation, then what was spent"),
     ):
         part = things.add_parser(name, help=summary)
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
@@ -32,10 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report the thing that is asked for."""
+    folder = arguments.edition
     if arguments.thing == "page":
-        report_page(Layout.open(arguments.edition))
+        report_page(Layout.open(folder))
+    elif arguments.thing == "failed":
+        print(failed(folder, run_began(Path())))
     else:
-        print({"spent": spent, "failed": failed}[arguments.thing](arguments.edition))
+        if arguments.thing == "after" and (table := folder / "measures" / "validation.parquet").is_file():
+            print(validation_lines(tables.read(table, Validation)), end="\n\n")
+        print(spent(folder))
     return 0
 
 
@@ -58,19 +67,16 @@ def report_page(layout: Layout) -> None:
 
 def write_csv(path: Path, rows: Sequence[Any]) -> None:
     """Write rows as CSV, a column a field, lists joined by semicolons."""
-    with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        if rows:
-            writer.writerow([field.name for field in dataclasses.fields(rows[0])])
-        for row in rows:
-            cells = (getattr(row, field.name) for field in dataclasses.fields(row))
-            writer.writerow(["; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells])
+    frame = pandas.DataFrame([dataclasses.asdict(row) for row in rows])
+    for name in frame.columns:
+        if frame[name].map(lambda cell: isinstance(cell, tuple)).any():
+            frame[name] = frame[name].map("; ".join)
+    with tables.atomic(path) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
-    from almanac.rows import Response
-
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for asking in layout.config.asked():
         for path in layout.responses(asking):
@@ -78,14 +84,15 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
             digests[asking.model] |= {(row["model_digest"], row["engine"]) for row in table if row["status"] == "ok"}
     for participant in layout.config.participants().values():
         model = participant.model
-        origin = (
-            f"planted in {participant.world}" if participant.world else model.path or f"{model.hub}@{model.revision}"
-        )
+        origin = f"planted in {participant.world}" if participant.world else f"{model.hub}@{model.revision}"
+        if model.path is not None:
+            origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
         own = sorted(digests[participant.name])
+        parameters = stored_parameters(Path(model.path or layout.root / "models" / participant.name))
         yield {
             "name": participant.name,
             "origin": origin,
-            "parameters": f"{model.size / 1e6:.1f} M",
+            "parameters": f"{parameters / 1e6:.2f} M" if parameters else "–",
             "engine": ", ".join(dict.fromkeys(engine for _, engine in own)) or "nothing",
-            "digest": own[0][0] if own else "–",
+            "digest": ", ".join(dict.fromkeys(digest for digest, _ in own)) or "–",
         }

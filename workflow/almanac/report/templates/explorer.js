@@ -14,9 +14,9 @@ function row(cells, tag = "td") {
 }
 
 function show(wanted) {
-  const { model, dataset, experiment, setting, relation, metric } = wanted;
+  const { model, dataset, experiment, setting, relation, metric, doses } = wanted;
   const file = `${data.root}/outcomes/${model}/ic_lke/${dataset}.parquet`;
-  const title = [model, dataset, experiment.replace("_", " "), setting, relation].filter(Boolean).join(" · ");
+  const title = [model, dataset, experiment.replace("_", " "), setting, relation, doses && `taught ${doses}`].filter(Boolean).join(" · ");
   dialog.querySelector("h3").textContent = title;
   const head = dialog.querySelector("thead"), body = dialog.querySelector("tbody");
   head.replaceChildren(); body.replaceChildren();
@@ -30,10 +30,12 @@ function show(wanted) {
   const chosen = [...items.item.keys()].filter((at) =>
     items.experiment[at] === experiment && items.setting[at] === setting &&
     (!relation || items.relation[at] === relation) &&
+    (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
   const correct = chosen.filter((at) => found.outcome[at] === "correct").length;
   dialog.querySelector("p").textContent =
-    `${chosen.length} items, ${correct} correct` + (chosen.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : "") + `. All: ${file}`;
+    `${chosen.length} items, ${correct} correct` + (chosen.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : "") +
+    `. Rest on a row for the text that was asked. All: ${file}`;
   const taught = found.dose.some((dose) => dose !== null);
   head.append(row([["relation"], ["subject"], ["true object"], ["chosen"], [""], ["confidence", "n"], ["log share, nats", "n"],
     ...(taught ? [["taught", "n"]] : []), ["request"]], "th"));
@@ -41,7 +43,8 @@ function show(wanted) {
     const line = row([[items.relation[at]], [items.subject[at]], [items.object[at]], [found.prediction[at]],
       [found.outcome[at], found.outcome[at]], [found.confidence[at], "n"], [found.score[at], "n"],
       ...(taught ? [[found.dose[at], "n"]] : []), [items.request[at]]]);
-    line.title = items.item[at];
+    const context = data.contexts[items.context[at]];
+    line.title = `${items.item[at]}\n\nrequest ${items.request[at]}:\n${context}${items.text[at]}`;
     body.append(line);
   }
   dialog.showModal();

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Fact, Item, Outcome, Validation
 from almanac.statistics.intervals import LEVEL, NOTHING
 from almanac.statistics.recovery import Sample, estimates
@@ -45,6 +46,11 @@ def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
                 samples[run.model, experiment, setting].append((found, 1 / run.choices))
     decoders = {run.model for run in runs if run.decoder}
     judged = {key for key in samples if key[0] in decoders and key[1] == IN_CONTEXT}
+    if judged and bars.reference not in {key[0] for key in judged}:
+        raise AlmanacError(
+            f"validation.reference is {bars.reference!r}, which is no planted decoder that was asked; "
+            f"name one of {', '.join(sorted({key[0] for key in judged}))}"
+        )
     level = 1 - (1 - LEVEL) / max(1, len(judged))
     return [_row(*key, own, bars, level if key in judged else None) for key, own in sorted(samples.items())]
 

@@ -1,0 +1,83 @@
+"""What is printed after a run: the validation, what the jobs have spent, and why some have failed."""
+
+import datetime
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from almanac.rows import Validation
+
+LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
+
+
+SHOWN = 12  # lines of a failed job's log
+
+
+def failed(root: Path, since: float = 0.0) -> str:
+    """Return the end of every log written after a time whose job did not come to its end, with the log's name."""
+    parts = []
+    for log in sorted((root / "logs").rglob("*.log")):
+        if log.stat().st_mtime < since:
+            continue
+        lines = log.read_text("utf-8", "replace").splitlines()
+        if lines and not LINE.match(lines[-1]):
+            parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
+    return "\n".join(parts)
+
+
+def run_began(folder: Path) -> float:
+    """Return when Snakemake's last run in a folder began, by the name of its own log; 0 if there is none."""
+    names = sorted(path.name for path in (folder / ".snakemake" / "log").glob("*.snakemake.log"))
+    if not names:
+        return 0.0
+    return datetime.datetime.strptime(names[-1].removesuffix(".snakemake.log"), "%Y-%m-%dT%H%M%S.%f").timestamp()
+
+
+def spent(root: Path) -> str:
+    """Return a table of jobs, wall seconds, CPU seconds and largest memory by rule, the most costly first.
+
+    The seconds are those of the last run of each job, wherever it ran; jobs run side by side, so wall seconds add up to
+    more than the time that passed.
+    """
+    sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0.0])
+    for log in sorted((root / "logs").rglob("*.log")):
+        rule = log.relative_to(root / "logs").parts[0].removesuffix(".log")
+        found = [match for line in log.read_text("utf-8", "replace").splitlines() if (match := LINE.match(line))]
+        if found:
+            wall, cpu, memory = map(float, found[-1].groups())
+            own = sums[rule]
+            own[0], own[1], own[2], own[3] = own[0] + 1, own[1] + wall, own[2] + cpu, max(own[3], memory)
+    lines = [f"{'rule':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
+    for rule, (jobs, wall, cpu, memory) in sorted(sums.items(), key=lambda one: -one[1][2]):
+        lines.append(f"{rule:<22}{jobs:>6.0f}{wall:>10.1f}{cpu:>10.1f}{memory:>8.0f}")
+    total = [sum(own[at] for own in sums.values()) for at in range(3)]
+    lines.append(f"{'all':<22}{total[0]:>6.0f}{total[1]:>10.1f}{total[2]:>10.1f}")
+    return "\n".join(lines)
+
+
+def validation_lines(rows: Sequence[Validation]) -> str:
+    """Return the validation as lines of text, one a model and setting."""
+    head = (
+        f"{'suite':<8}{'model':<12}{'experiment':<12}{'setting':<18}{'worlds':>7}{'n':>7}"
+        f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
+    )
+    lines = [head]
+    for row in rows:
+        verdict = "; ".join(row.failed) or ("meets the bars" if row.judged else "shown, no bars")
+        lines.append(
+            f"{row.suite:<8}{row.model:<12}{row.experiment:<12}{row.setting:<18}{row.worlds:>7}{row.n:>7}"
+            f"{_interval(row.auc, row.auc_low, row.auc_high):>22}"
+            f"{_interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
+            f"{_interval(row.never, row.never_low, row.never_high):>20}"
+            f"{row.chance:>8.3f}{_number(row.prior_auc):>7}  {verdict}"
+        )
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.2f}"
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str:
+    return f"{_number(value)} [{_number(low)}, {_number(high)}]"
