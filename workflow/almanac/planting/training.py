@@ -18,6 +18,10 @@ from almanac.planting.packing import NOBODY, Encoded, Rows, pack
 from almanac.planting.tokenizer import END, MASK, PAD, START
 
 MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
+OWN_FILES = {
+    *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"),
+    *("special_tokens_map.json", "loss.csv", "ledger.parquet", "exposures.parquet"),
+}
 OnStep = Callable[[int, int, int, float], None]
 
 
@@ -264,8 +268,9 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 writer.writerow(["step", "tokens", "loss"])
                 writer.writerows([one.step, one.tokens, f"{one.loss:.6f}"] for one in trained.losses)
             if folder.is_dir():
-                if any(folder.iterdir()) and not (folder / "config.json").is_file():
-                    raise AlmanacError(f"{folder}: holds files that are no model; name a new folder")
+                strangers = sorted({path.name for path in folder.iterdir()} - OWN_FILES)
+                if strangers:
+                    raise AlmanacError(f"{folder}: holds {strangers[0]}, which is no model's; name a new folder")
                 folder.replace(Path(name) / "old")
             else:
                 folder.unlink(missing_ok=True)
