@@ -42,8 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.thing == "failed":
         print(failed(folder, run_began(Path())))
     else:
-        if arguments.thing == "after" and (table := folder / "measures" / "validation.parquet").is_file():
-            print(validation_lines(tables.read(table, Validation)), end="\n\n")
+        table = folder / "measures" / "validation.parquet"
+        if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
+            print(validation_lines(rows), end="\n\n")
         print(spent(folder))
     return 0
 
