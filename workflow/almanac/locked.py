@@ -7,10 +7,24 @@ holds the lock, so a second run beside the first is refused, and a run after `ki
 import fcntl
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 LOCK = Path(".snakemake/almanac.lock")
+PATIENCE = 10  # seconds
+
+
+def _taken(handle: TextIO) -> bool:
+    """Take the lock; wait a little for a run that was just killed and whose processes are not all gone yet."""
+    for _ in range(PATIENCE * 10):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            time.sleep(0.1)
+    return False
 
 
 def main(command: Sequence[str]) -> int:
@@ -22,9 +36,7 @@ def main(command: Sequence[str]) -> int:
         print(f"almanac: {LOCK}: cannot be written ({error.strerror}); use a folder of your own", file=sys.stderr)
         return 1
     with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _taken(handle):
             print("almanac: another run is at work in this folder; wait for it, or stop it", file=sys.stderr)
             return 1
         # Snakemake inherits the handle: the lock lasts as long as either of the two lives.
