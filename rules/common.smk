@@ -1,5 +1,6 @@
 # What all rules share.
 # REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, PARTICIPANTS, VERSIONS and the functions below.
+import os
 import sys
 from pathlib import Path
 from shlex import quote
@@ -23,6 +24,11 @@ except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 
 RESULTS = f"results/{EDITION.edition}"
+STANDS = next(path for path in (Path(RESULTS), *Path(RESULTS).parents) if path.exists())
+if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
+    sys.exit(
+        f"almanac: {RESULTS}: cannot be written, since {STANDS} is no writable folder; move it or mend its rights"
+    )
 PARTICIPANTS = EDITION.participants()
 ASKED = list(EDITION.asked())
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.

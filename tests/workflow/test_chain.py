@@ -169,6 +169,15 @@ def test_a_typo_in_the_configuration_is_refused_before_any_job(fresh):
     assert not project.results.exists()
 
 
+def test_results_that_cannot_be_written_are_named_before_any_job(fresh):
+    project = fresh()
+    (project.root / "results").write_text("a file, where a folder must be")
+    refused = project.snakemake()
+    assert refused.returncode != 0
+    assert "results/tiny: cannot be written, since results is no writable folder" in refused.stdout + refused.stderr
+    assert "Traceback" not in refused.stdout + refused.stderr
+
+
 def test_a_model_that_is_not_there_is_named(done):
     refused = done.snakemake("--config", "models=[{name: gone, path: /nowhere/model}]", "edition=gone")
     assert refused.returncode != 0
