@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from almanac import tables
 from almanac.dataset.text import normalise
+from almanac.rows import Rating
 from almanac.sources.files import read_folder
 
 FOLDER = Path(__file__).parents[2] / "resources" / "facts"
@@ -148,3 +150,13 @@ def test_some_facts_that_anyone_can_check(relation, subject, objects):
         if label[one].casefold() == subject.casefold()
     ]
     assert found == [objects]
+
+
+def test_the_second_readers_verdicts_ship_and_what_was_doubted_does_not():
+    folder = Path(__file__).resolve().parents[2] / "resources" / "facts"
+    ratings = tables.read_jsonl(folder / "ratings.jsonl", Rating)
+    assert len(ratings) == len({row.item for row in ratings}) == 300
+    assert {row.value for row in ratings} <= {"true", "false", "doubtful"}
+    shipped = {fact.fact_id for fact in read_folder(folder, "shipped").facts}
+    assert {row.item for row in ratings if row.value == "true"} <= shipped
+    assert not {row.item for row in ratings if row.value != "true"} & shipped

@@ -1,6 +1,7 @@
 """The ledger is exact: the text of the documents, read afresh, holds what it says."""
 
 import dataclasses
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,8 @@ def test_the_text_agrees_with_the_plan_and_the_ledger(built, taught):
 def test_the_text_agrees_at_full_size_with_every_feature():
     made = world.invent(WorldOptions(features=("aliases", "several_objects", "dates", "popularity")), 4)
     built = corpus.build([as_taught(made)], CorpusOptions(), 4)
-    ledger.check(built.documents, [as_taught(made)], built.ledger)
+    counted = ledger.check(built.documents, [as_taught(made)], built.ledger)
+    assert {row.fact_id: row.dose for row in made.exposures if row.dose} == +Counter(counted.facts)
 
 
 @settings(max_examples=10, deadline=None)
@@ -33,7 +35,8 @@ def test_the_text_agrees_for_any_mix(prose, lists, seed, aliases):
     )
     made = world.invent(SMALL.model_copy(update={"features": ("aliases",)}), seed)
     built = corpus.build([as_taught(made)], options, seed)
-    ledger.check(built.documents, [as_taught(made)], built.ledger)
+    counted = ledger.check(built.documents, [as_taught(made)], built.ledger)
+    assert {row.fact_id: row.dose for row in made.exposures if row.dose} == +Counter(counted.facts)
 
 
 def change(documents, kind, edit):

@@ -6,10 +6,11 @@ identify a row.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 Status = Literal["ok", "too_long", "unsupported", "refused", "failed"]
 Kind = Literal["choices", "spans", "generate", "fill"]
+KINDS: tuple[str, ...] = get_args(Kind)
 OutcomeKind = Literal["correct", "incorrect", "missing", "invalid", "error"]
 
 

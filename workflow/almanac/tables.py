@@ -224,16 +224,21 @@ def as_dict(row: Any) -> dict[str, Any]:
     }
 
 
+def jsonl(rows: Iterable[Any]) -> bytes:
+    """Return rows as canonical JSON Lines: sorted lines, sorted keys, LF, missing values left out."""
+    return "".join(f"{line}\n" for line in sorted(canonical(as_dict(row)) for row in rows)).encode()
+
+
 def write_jsonl(path: Path | str, rows: Iterable[Any]) -> int:
-    """Write rows as canonical JSON Lines: sorted lines, sorted keys, LF, missing values left out.
+    """Write rows as canonical JSON Lines (`jsonl`).
 
     Returns:
         The number of rows written.
     """
-    lines = sorted(canonical(as_dict(row)) for row in rows)
+    listed = list(rows)
     with atomic(Path(path)) as temporary:
-        temporary.write_bytes("".join(line + "\n" for line in lines).encode())
-    return len(lines)
+        temporary.write_bytes(jsonl(listed))
+    return len(listed)
 
 
 def read_jsonl(path: Path | str, row: type[Row]) -> list[Row]:

@@ -46,9 +46,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
 
         for path, row in sorted(layout.tables().items()):
             rows: list[Any] = layout.read(path, row)
-            lines = sorted(tables.canonical(tables.as_dict(one)) for one in rows)
             name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
-            add(name, "".join(f"{line}\n" for line in lines).encode(), len(lines))
+            add(name, tables.jsonl(rows), len(rows))
         add("edition.json", (tables.canonical(_without_places(layout)) + "\n").encode(), None)
         add("report.html", _page(layout), None)
         manifest = {

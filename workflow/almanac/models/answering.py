@@ -13,10 +13,9 @@ from almanac.models.causal import CausalModel
 from almanac.models.registry import Model
 from almanac.models.scoring import blanks, generation, prefix_cache, reference
 from almanac.models.scoring.boundaries import Tokenised, full_text, tokenise
-from almanac.rows import Request, Response
+from almanac.rows import KINDS, Request, Response
 
 Engine = Literal["prefix_cache", "reference"]
-KINDS = ("choices", "spans", "generate", "fill")
 CHUNK = 128
 TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
 TOLERANCE_LOW = 1e-2  # Nats a token in lower precision, where equal computations differ by rounding alone.

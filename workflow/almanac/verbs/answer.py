@@ -12,9 +12,8 @@ from almanac.models.answering import answer_checked
 from almanac.models.registry import Model, ModelSource, load
 from almanac.options import positive
 from almanac.progress import progress
-from almanac.rows import Context, Request, Response
+from almanac.rows import KINDS, Context, Request, Response
 
-KINDS = ("choices", "spans", "generate", "fill")
 EXAMPLES = """\
   python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
       --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
