@@ -94,6 +94,26 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text in which a fact is said, where a source has such texts."""
+
+    KEY: ClassVar = ("fact_id", "text")
+    fact_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Rows that a source left out of one of its tables, by reason: how many, and one of them."""
+
+    KEY: ClassVar = ("table", "reason")
+    table: str
+    reason: str
+    count: int
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """The wrong choices of a test fact: object keys and the labels that are shown, in one seeded order."""
 

@@ -179,6 +179,55 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row]) -> int:
     return len(listed)
 
 
+def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch | pa.Table]) -> int:
+    """Write Arrow batches as one Parquet file, batch by batch: for tables too large for memory.
+
+    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the batches.
+
+    Args:
+        path: the file; its folder is made.
+        row: the row class; every batch has its columns, in any order, of types that convert without loss.
+        batches: Arrow tables or record batches.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        AlmanacError: a batch lacks a column or has another, a missing value, a wrong type, naming row and column.
+    """
+    path = Path(path)
+    wanted, count = schema(row), 0
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, wanted, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(_conform(path, wanted, batch, count), row_group_size=1 << 20)
+            count += batch.num_rows
+    return count
+
+
+def _conform(path: Path, wanted: pa.Schema, batch: pa.RecordBatch | pa.Table, before: int) -> pa.RecordBatch:
+    """Return a batch in the wanted columns and types; ``before`` rows stand before it in the file."""
+    if sorted(batch.schema.names) != sorted(wanted.names):
+        raise AlmanacError(f"{path}: a batch has the columns {batch.schema.names}; needed are {wanted.names}")
+    arrays = []
+    for field in wanted:
+        column = batch.column(field.name)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if not field.nullable and whole.null_count:
+            number = before + whole.is_null().index(True).as_py() + 1
+            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: a value is required, found none")
+        try:
+            fitting = whole.cast(field.type)
+        except pa.ArrowException as error:
+            raise AlmanacError(
+                f"{path}: rows from {before + 1}, column {field.name!r}: {whole.type} does not become {field.type} "
+                f"({error})"
+            ) from error
+        if pa.types.is_list(field.type) and not field.type.value_field.nullable and fitting.flatten().null_count:
+            raise AlmanacError(f"{path}: rows from {before + 1}, column {field.name!r}: an element is missing")
+        arrays.append(fitting)
+    return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
 def read_arrow(path: Path | str, row: type) -> pa.Table:
     """Read a Parquet table of a row class as Arrow.
 
