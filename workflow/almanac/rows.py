@@ -38,6 +38,24 @@ class Popularity:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketSize:
+    """A bucket of one type of entity: how many it holds, their popularity together, the scores it spans.
+
+    ``shape`` says whether popularity could be divided in three (`sources/thirds.py`).
+    """
+
+    KEY: ClassVar = ("source", "type", "bucket")
+    source: str
+    type: str
+    bucket: str
+    entities: int
+    popularity: int
+    lowest: int | None
+    highest: int | None
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``)."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from almanac import tables
-from almanac.rows import Entity, Evidence, Fact, Omission, Popularity, Relation, Template
+from almanac.rows import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
 # Rows of a table: a list of its dataclass, sorted by key and checked when written, or an iterator over Arrow batches
 # for what is too large for that; the batches' maker answers for their keys.
@@ -25,6 +25,7 @@ STREAMED: dict[str, type] = {
     "facts": Fact,
     "templates": Template,
     "popularity": Popularity,
+    "buckets": BucketSize,
     "evidence": Evidence,
 }
 ROWS: dict[str, type] = {**STREAMED, "omissions": Omission}
@@ -64,6 +65,7 @@ class SourceTables:
     facts: Rows = ()
     templates: Rows = ()
     popularity: Rows = ()
+    buckets: Rows = ()
     evidence: Rows = ()
     omissions: Omissions = field(default_factory=Omissions)
 
