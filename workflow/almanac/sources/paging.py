@@ -83,16 +83,11 @@ def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None
     Raises:
         AlmanacError: the rows do not agree with the server's own count, or the server cannot answer even small parts.
     """
-    try:
-        total = number(server, pattern.count())
-    except TooMuchError as error:
-        raise AlmanacError(
-            f"{error}: it cannot even count these rows; take them from a dump\n{pattern.count()}"
-        ) from error
-    digits = 0
-    while total > page * 16**digits and digits < DEEPEST:
+    total = _total(server, pattern)
+    digits = 1 if total is None else 0
+    while total is not None and total > page * 16**digits and digits < DEEPEST:
         digits += 1
-    sampled = limit is not None and limit < total
+    sampled = total is None or (limit is not None and limit < total)  # a part is checked by its own count
     rows: list[Row] = []
     parts: list[tuple[str, list[Row]]] = []
     for prefix in _prefixes(digits):
@@ -104,7 +99,15 @@ def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None
             break
     if not sampled and len(rows) != total:  # something was lost, or the data changed: find out where
         rows = [row for part, found in parts for row in _agreed(server, pattern, part, found)]
-    return _lowest(rows, pattern.key, limit) if limit is not None and sampled else rows
+    return rows if limit is None else _lowest(rows, pattern.key, limit)
+
+
+def _total(server: Server, pattern: Pattern) -> int | None:
+    """Return how many rows a pattern has, or none where the server cannot count so many at once."""
+    try:
+        return number(server, pattern.count())
+    except TooMuchError:
+        return None
 
 
 def _prefixes(digits: int) -> Iterator[str]:
@@ -139,13 +142,15 @@ def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row]) -> lis
         AlmanacError: they differ in the smallest bucket too.
     """
     query = pattern.count(pattern.bucket(part))
-    expected = number(server, query)
-    if len(rows) == expected:
-        return rows
+    try:
+        expected = number(server, query)
+        if len(rows) == expected:
+            return rows
+        difference = f"the server counts {expected} rows and gives {len(rows)}"
+    except TooMuchError as error:
+        difference = f"{error} that counts"
     if len(part) >= DEEPEST:
-        raise AlmanacError(
-            f"the server counts {expected} rows and gives {len(rows)}, in the smallest part too\n{query}"
-        )
+        raise AlmanacError(f"{difference}, in the smallest part too; take the rows from a dump\n{query}")
     out = []
     for digit in DIGITS:
         for smaller, found in _bucket(server, pattern, part + digit):

@@ -6,20 +6,27 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import stamina
+import stamina.instrumentation
 
 from almanac import __version__
 from almanac.errors import AlmanacError
 from almanac.sources.options import Manners
 
 Value = TypeVar("Value")
+CROWDED_WAIT = 60.0  # seconds
+stamina.instrumentation.set_on_retry_hooks([])  # what is tried again is said once, by `on_failure`
 
 
 class TransientError(AlmanacError):
-    """What may succeed when tried again; ``wait`` is how many seconds the server asked for."""
+    """What may succeed when tried again; ``wait`` is how many seconds the server asked for.
 
-    def __init__(self, message: str, wait: float | None = None) -> None:
+    ``crowded`` says that the server has too many requests: if it names no time, a minute is given it.
+    """
+
+    def __init__(self, message: str, wait: float | None = None, crowded: bool = False) -> None:
         super().__init__(message)
         self.wait = wait
+        self.crowded = crowded
 
 
 def agent(contact: str | None, library: str) -> str:
@@ -62,7 +69,7 @@ def persistently(call: Callable[[], Value], manners: Manners, on_failure: Callab
             return False
         on_failure(str(error))
         if error.wait is None:
-            return True
+            return min(CROWDED_WAIT, manners.max_wait) if error.crowded else True
         if error.wait > manners.max_wait:
             raise AlmanacError(
                 f"{error}: asks to wait {error.wait:.0f} s, longer than `max_wait`; run the step again later, "

@@ -26,7 +26,6 @@ from almanac.sources.retries import TransientError, agent, persistently, retry_a
 
 CHUNK = 1 << 16
 KEPT_HEADERS = ("date", "server", "last-modified", "content-type", "x-served-by", "x-sparql-maxrows")
-UNSAID_WAIT = 60.0  # seconds after a 429 that does not say how long
 TIMEOUTS = (
     b"TimeoutException",  # Blazegraph, QLever
     b"Operation timed out",
@@ -71,7 +70,8 @@ class Client:
         try:
             body, headers = self._exchange(query)
         except AlmanacError as error:
-            raise type(error)(f"{self.endpoint}: {error}", *_wait_of(error)) from error
+            error.args = (f"{self.endpoint}: {error}",)
+            raise
         finally:
             self._last = time.monotonic()
         return Answer(self.endpoint, query, body, now(), headers)
@@ -157,7 +157,7 @@ def _of_status(error: urllib.error.HTTPError) -> AlmanacError:
     if error.code == 429:
         if b'"exception"' in body:  # QLever's word for a timeout, without Retry-After
             return TooMuchError("gave up on the query (HTTP 429 with an exception)")
-        return TransientError("too many requests (HTTP 429)", UNSAID_WAIT if wait is None else wait)
+        return TransientError("too many requests (HTTP 429)", wait, crowded=True)
     if error.code in (502, 503, 504):
         return _reason(body) or TransientError(f"fails (HTTP {error.code})", wait)
     text = body.decode("utf-8", "replace")[:200]
@@ -173,7 +173,3 @@ def _reason(body: bytes) -> AlmanacError | None:
     if found := re.search(rb"Virtuoso \w{5} Error[^\n]{0,200}", body):
         return AlmanacError(f"refuses the query: {found.group().decode('utf-8', 'replace')}")
     return None
-
-
-def _wait_of(error: AlmanacError) -> tuple[float | None, ...]:
-    return (error.wait,) if isinstance(error, TransientError) else ()

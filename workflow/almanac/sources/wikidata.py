@@ -162,9 +162,9 @@ def _subject(row: Row, omitted: Omissions) -> str | None:
     """Return the item of a statement that counts, or none, saying why."""
     subject = ITEM.fullmatch(row["s"])
     if row["rank"] == DEPRECATED:
-        omitted.add("facts", "deprecated statement", row)
+        omitted.add("facts", "deprecated statement", row["statement"])
     elif subject is None:
-        omitted.add("facts", "the subject is no item", row)
+        omitted.add("facts", "the subject is no item", row["statement"])
     else:
         return subject[1]
     return None
@@ -173,11 +173,11 @@ def _subject(row: Row, omitted: Omissions) -> str | None:
 def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | None, str | None] | None:
     """Return a value as (object_id, value, datatype), or none where it cannot be an object, saying why."""
     if _unknown(row, "o"):
-        omitted.add("facts", "the value is known to be unknown", row)
+        omitted.add("facts", "the value is known to be unknown", row["statement"])
     elif kind == "WikibaseItem":
         if item := ITEM.fullmatch(row["o"]):
             return item[1], None, None
-        omitted.add("facts", "the value is no item", row)
+        omitted.add("facts", "the value is no item", row["statement"])
     elif kind == "Time":
         if year := _year(row, "time", omitted):
             return None, year, "date"
@@ -200,9 +200,9 @@ def _year(row: Row, name: str, omitted: Omissions) -> str | None:
     """
     found = YEAR.match(row.get(name, ""))
     if found is None:
-        omitted.add("facts", "the date is known to be unknown", row)
+        omitted.add("facts", "the date is known to be unknown", row["statement"])
     elif int(row[f"{name}_precision"]) < YEAR_PRECISION:
-        omitted.add("facts", "the date is coarser than a year", row)
+        omitted.add("facts", "the date is coarser than a year", row["statement"])
     else:
         year = int(found[1])
         return str(year) if year > 0 else f"{1 - year} BC"

@@ -62,11 +62,11 @@ class Api:
             raise TransientError(f"{self.endpoint}: {type(error).__name__}: {error}") from error
         finally:
             self._last = time.monotonic()
-        wait = retry_after(response.headers)
-        if response.status_code in (429, 500, 502, 503, 504):
-            raise TransientError(f"{self.endpoint}: fails (HTTP {response.status_code})", wait)
-        if response.status_code != requests.codes.ok:
-            raise AlmanacError(f"{self.endpoint}: refuses (HTTP {response.status_code}): {response.text[:200]}")
+        wait, status = retry_after(response.headers), response.status_code
+        if status in (429, 500, 502, 503, 504):
+            raise TransientError(f"{self.endpoint}: fails (HTTP {status})", wait, crowded=status == 429)
+        if status != requests.codes.ok:
+            raise AlmanacError(f"{self.endpoint}: refuses (HTTP {status}): {response.text[:200]}")
         try:
             document = response.json()
         except ValueError as error:
