@@ -49,7 +49,15 @@ class Manners(Options):
     max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
 
 
-class WikidataOptions(SourceOptions, Manners):
+class NetworkOptions(SourceOptions, Manners):
+    """A source that is brought over the network, and frozen as it came."""
+
+    snapshot: str | None = Field(
+        default=None, description="date of the snapshot that is read; none: the first made with these settings"
+    )
+
+
+class WikidataOptions(NetworkOptions):
     """Facts of Wikidata, over SPARQL."""
 
     kind: Literal["wikidata"] = Field(default="wikidata", description="wikidata: facts over SPARQL")
@@ -80,7 +88,7 @@ class WikidataOptions(SourceOptions, Manners):
         return self
 
 
-class DumpOptions(SourceOptions, Manners):
+class DumpOptions(NetworkOptions):
     """A source that is made of files in its publisher's own format."""
 
     DOWNLOADS: ClassVar[tuple[Download, ...]] = ()

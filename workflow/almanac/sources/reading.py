@@ -1,0 +1,155 @@
+"""Lines and JSON of very large files, as streams: compressed or not, in an archive or not; what is wrong is named."""
+
+import bz2
+import gzip
+import io
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+import polars as pl
+import zstandard
+
+from almanac.errors import AlmanacError
+
+Value = TypeVar("Value")
+
+CHUNK = 100_000  # rows that are held before they are laid aside
+BLOCK = 1 << 16
+WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
+LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
+BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading, unpacked by its ending: .gz, .bz2, .zst or none.
+
+    Raises:
+        AlmanacError: it is missing, or is cut or damaged where it is read, naming it.
+    """
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _zstandard}
+    try:
+        with openers.get(path.suffix, open)(path, "rb") as handle:
+            yield handle
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+
+
+def _zstandard(path: Path, _mode: str) -> IO[bytes]:
+    return io.BufferedReader(_Zstandard(path), BLOCK)
+
+
+class _Zstandard(io.RawIOBase):
+    """A Zstandard file that notices where it is cut, as the library's own reader does not."""
+
+    def __init__(self, path: Path) -> None:
+        self._packed = path.open("rb")
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
+        self._frame = self._decompressor.decompressobj()
+        self._waiting = b""  # packed
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            packed = self._waiting or self._packed.read(BLOCK)
+            if not packed:
+                if not self._frame.eof:
+                    raise EOFError("the compressed file ends in the middle")
+                return 0
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(packed))
+            self._waiting = self._frame.unused_data if self._frame.eof else b""
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+
+def json_lines(path: Path, kind: type[Value]) -> Iterator[Value]:
+    """Yield each line of a JSON Lines file as a value of a type; empty lines are passed over.
+
+    Raises:
+        AlmanacError: the file cannot be read, or a line is not what is expected, naming file and line.
+    """
+    with opened(path) as handle:
+        yield from decoded(path, handle, kind)
+
+
+def decoded(where: object, lines: Iterable[bytes], kind: type[Value]) -> Iterator[Value]:
+    """Yield each line as a value of a type.
+
+    Raises:
+        AlmanacError: a line is not what is expected, naming it and ``where``.
+    """
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        try:
+            yield decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise AlmanacError(
+                f"{where}: line {number} is not what is expected ({error}); is it the right file?"
+            ) from error
+
+
+@contextmanager
+def zipped(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive.
+
+    Raises:
+        AlmanacError: it is missing, cut or damaged, naming it.
+    """
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+
+
+def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return an archive's member whole.
+
+    Raises:
+        AlmanacError: it says it is larger than any of its kind, or is.
+    """
+    with archive.open(name) as handle:
+        data = handle.read(LARGEST_MEMBER + 1)
+    if len(data) > LARGEST_MEMBER:
+        raise AlmanacError(f"{path}: {name} has more than {LARGEST_MEMBER} bytes; is it the right archive?")
+    return data
+
+
+def laid_aside(folder: Path, rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.LazyFrame:
+    """Lay rows aside in an empty folder, as Parquet, and return them as a frame that is read as a stream.
+
+    Args:
+        folder: is made; it must last as long as the frame.
+        rows: tuples in the schema's order.
+        schema: names and Polars types.
+    """
+    folder.mkdir(parents=True)
+    stream, number = iter(rows), 0
+    while chunk := list(islice(stream, CHUNK)):
+        pl.DataFrame(chunk, schema=schema, orient="row").write_parquet(folder / f"{number:06}.parquet")
+        number += 1
+    return pl.scan_parquet(folder / "*.parquet") if number else pl.LazyFrame(schema=schema)
