@@ -40,6 +40,19 @@ def lowest(numbers: npt.NDArray[Any], count: int, seed: int) -> npt.NDArray[Any]
     return numbers[np.argsort(order)]
 
 
+class Running:
+    """`lowest` of a stream: holds no more numbers than are drawn and come in one batch."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self._count = count
+        self._seed = seed
+        self.drawn: npt.NDArray[Any] = np.empty(0, np.uint64)
+
+    def add(self, numbers: npt.NDArray[Any]) -> None:
+        """Consider more numbers."""
+        self.drawn = lowest(np.concatenate([self.drawn, numbers.astype(np.uint64)]), self._count, self._seed)
+
+
 class Pools(Generic[Group, Value]):
     """Draws of a stream: of each group the ``count`` values whose keys come first in the group's own seeded order.
 

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,12 +11,13 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Relation
-from almanac.sources.drawing import lowest
+from almanac.sources.drawing import Running, lowest
 from almanac.sources.source_tables import Omissions, SourceTables
-from almanac.sources.thirds import BUCKETS, cuts, histogram_of, sizes
+from almanac.sources.thirds import BUCKETS, Cuts, cuts, histogram_of, sizes
 from almanac.tables import columns, seed_of
 
 NOTHING = "\\N"
+BATCH = 1_000_000  # rows of a stream that are looked at together
 
 
 @contextmanager
@@ -137,6 +138,48 @@ def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame,
     found = cuts(histogram)
     bucket = found.expression(pl.col("score")).cast(pl.Enum(BUCKETS))
     return frame.with_columns(bucket=bucket), sizes(source, kind, histogram, found)
+
+
+def drawn_from(
+    rows: pl.LazyFrame, has: Mapping[str, pl.Expr], found: Cuts, count: int, *parts: object
+) -> dict[str, pl.DataFrame]:
+    """Draw as `drawn` does, for several relations, from rows that are too many to be held.
+
+    Args:
+        rows: have columns ``id`` (a whole number) and ``score``.
+        has: whether a row may be drawn for a relation, by the relation's name.
+        found: the buckets.
+        count: rows a bucket.
+        parts: what the draws are for; with it the seed.
+
+    Returns:
+        ``id, score, bucket`` of each relation's rows.
+    """
+    pools = {(name, bucket): Running(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
+    bucket = found.expression(pl.col("score"))
+    for batch in rows.select("id", bucket=bucket, **has).collect_batches(chunk_size=BATCH, engine="streaming"):
+        for part in batch.partition_by("bucket"):
+            for name in has:
+                if part["bucket"][0] is not None:
+                    pools[name, part["bucket"][0]].add(part.filter(pl.col(name))["id"].to_numpy())
+    out = {}
+    for name in has:
+        ids = np.concatenate([pools[name, bucket].drawn for bucket in BUCKETS])
+        wanted = pl.LazyFrame({"id": ids}, schema={"id": pl.UInt64})
+        picked = rows.select(pl.col("id").cast(pl.UInt64), "score").join(wanted, on="id", how="semi")
+        out[name] = picked.with_columns(bucket=bucket).collect(engine="streaming")
+    return out
+
+
+def histogram_from(rows: pl.LazyFrame) -> dict[int, int]:
+    """Return how many rows have each ``score``, of rows that are too many to be held."""
+    return dict(rows.group_by("score").len().collect(engine="streaming").iter_rows())
+
+
+def readable_text(column: str) -> pl.Expr:
+    """Whether more than six tenths of a text are ASCII (Head-to-Tail's filter)."""
+    plain = pl.col(column).str.replace_all(r"[^\x00-\x7F]", "").str.len_chars().cast(pl.Int64)
+    return 5 * plain > 3 * pl.col(column).str.len_chars().cast(pl.Int64)
 
 
 def popularity(frame: pl.DataFrame, source: str, kind: str) -> pl.DataFrame:
