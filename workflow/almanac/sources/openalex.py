@@ -84,9 +84,7 @@ def read(options: OpenalexOptions, folder: Path) -> SourceTables:
     with tempfile.TemporaryDirectory() as name, readable(folder):
         works = laid_aside(Path(name) / "works", _works(files, options.last_year, omissions), SCHEMA)
         there = asked_of({column: pl.col(column) for column in PAPER_RELATIONS if column in TEXTS})
-        numbers = works.filter(readable_text("title")).select(
-            "id", "score", **there, paper_author=pl.col("authors").list.len() > 0
-        )
+        numbers = works.filter(readable_text("title")).select("id", "score", **there)
 
         def rows_of(ids: pl.Series) -> pl.LazyFrame:
             return works.join(ids.to_frame("id").lazy(), on="id", how="semi")
@@ -95,7 +93,9 @@ def read(options: OpenalexOptions, folder: Path) -> SourceTables:
             SOURCE,
             numbers,
             lambda ids: rows_of(ids).select(*TEXTS).collect(engine="streaming"),
-            lambda ids: rows_of(ids).select("id", author="authors").explode("author").collect(engine="streaming"),
+            lambda ids: (
+                rows_of(ids).select("id", author="authors").explode("author").drop_nulls().collect(engine="streaming")
+            ),
             options,
         )
         authors = rows_of(papers.entities["entity_id"].str.slice(len("paper:")).cast(pl.UInt64))

@@ -14,7 +14,7 @@ from almanac.sources.options import DrawnOptions
 from almanac.sources.thirds import cuts, sizes
 
 ASKED = "academics"
-# What is known of a paper before its texts are read: whether there is a fact of each relation.
+AUTHOR = "paper_author"
 PAPER_RELATIONS = {
     "paper_year": ("year of publication", "N-1", "year"),
     "venue": ("journal or conference of publication", "N-1", "venue"),
@@ -26,7 +26,7 @@ PLACE_RELATIONS = {
     "issn": ("ISSN of the journal", "1-1", "string"),
     "location": ("location of the conference", "N-1", "place"),
 }
-NUMBERS = {"id": pl.UInt64(), "score": pl.Int64()} | {name: pl.Boolean() for name in PAPER_RELATIONS}
+SPARE = 2  # times the pool that is drawn for authors, whom only their own file knows: few papers are without any
 TEXTS = {
     "id": pl.UInt64(),
     "title": pl.String(),
@@ -35,7 +35,6 @@ TEXTS = {
     "publisher": pl.String(),
     "doi": pl.String(),
 }
-CREDITS = {"id": pl.UInt64(), "author": pl.UInt64()}
 
 
 class Drawn(NamedTuple):
@@ -79,15 +78,18 @@ def draw_papers(
 
     Args:
         source: the source's name.
-        numbers: every paper that counts, with the columns of `NUMBERS`.
+        numbers: every paper that counts: ``id``, ``score`` and, of each relation of `TEXTS`, whether there is a fact.
         texts: brings the columns of `TEXTS` for given ids.
-        credits: brings those of `CREDITS`, one row an author, for given ids.
+        credits: brings ``id`` and ``author`` (a number), one row an author, for given ids.
         options: the pool and the seed.
     """
     histogram = histogram_from(numbers)
     found = cuts(histogram)
-    has = {name: pl.col(name) for name in PAPER_RELATIONS}
+    has = {name: pl.col(name) for name in PAPER_RELATIONS if name != AUTHOR}
     picked = drawn_from(numbers, has, found, options.pool, options.seed, source)
+    near = drawn_from(numbers, {AUTHOR: pl.lit(True)}, found, SPARE * options.pool, options.seed, source)[AUTHOR]
+    credits_of = credits(near["id"]).unique()
+    picked[AUTHOR] = drawn(near.join(credits_of, on="id", how="semi"), options.pool, options.seed, source, AUTHOR)
     papers = pl.concat(picked.values()).unique("id").sort("id")
     papers = papers.join(texts(papers["id"]).unique("id"), on="id")
     papers = papers.with_columns(subject_id=pl.lit("paper:") + pl.col("id").cast(pl.String))
@@ -101,10 +103,10 @@ def draw_papers(
         own = papers.join(picked[name].select("id"), on="id", how="semi")
         value = pl.col(name).cast(pl.String)
         rows.append(facts(own, f"{source}.{name}", source, value=value, datatype=datatype, precision=precision))
-    written = papers.join(picked["paper_author"].select("id"), on="id", how="semi")
-    written = written.select("id", "subject_id").join(credits(written["id"]).unique(), on="id")
+    written = papers.select("id", "subject_id").join(picked[AUTHOR].select("id"), on="id", how="semi")
+    written = written.join(credits_of, on="id")
     author = pl.lit("author:") + pl.col("author").cast(pl.String)
-    rows.append(facts(written, f"{source}.paper_author", source, object_id=author))
+    rows.append(facts(written, f"{source}.{AUTHOR}", source, object_id=author))
     return Drawn(
         rows,
         _entities(papers, "title", "paper"),

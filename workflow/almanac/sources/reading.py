@@ -22,6 +22,7 @@ Value = TypeVar("Value")
 
 CHUNK = 100_000  # rows that are held before they are laid aside
 BLOCK = 1 << 16
+BYTES = 32 << 20  # of lines that are parsed together
 WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
 BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
@@ -153,3 +154,45 @@ def laid_aside(folder: Path, rows: Iterable[Sequence[object]], schema: Mapping[s
         pl.DataFrame(chunk, schema=schema, orient="row").write_parquet(folder / f"{number:06}.parquet")
         number += 1
     return pl.scan_parquet(folder / "*.parquet") if number else pl.LazyFrame(schema=schema)
+
+
+def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = "\t") -> Iterator[pl.DataFrame]:
+    """Yield a file of cells without header and quoting as frames of texts, a block of lines at a time.
+
+    Args:
+        path: the file, perhaps compressed.
+        width: cells that every line has.
+        columns: the wanted cells: a name for each number, from 0.
+        separator: what ends a cell.
+
+    Raises:
+        AlmanacError: the file is missing or cut, or a line has more or fewer cells.
+    """
+    names = [f"column_{place}" for place in range(width)]
+    wanted = [pl.col(f"column_{place}").fill_null("").alias(name) for name, place in columns.items()]
+    with opened(path) as handle:
+        first = 1
+        while lines := handle.readlines(BYTES):
+            block = b"".join(lines)
+            if block.count(separator.encode()) != len(lines) * (width - 1):
+                _name_line(path, lines, first, width, separator.encode())
+            try:
+                frame = pl.read_csv(
+                    block,
+                    has_header=False,
+                    separator=separator,
+                    quote_char=None,
+                    schema=dict.fromkeys(names, pl.String()),
+                )
+            except pl.exceptions.PolarsError as error:
+                said = str(error).partition("\n")[0]
+                raise AlmanacError(f"{path}: lines from {first} cannot be read ({said})") from error
+            yield frame.select(wanted)
+            first += len(lines)
+
+
+def _name_line(path: Path, lines: Sequence[bytes], first: int, width: int, separator: bytes) -> None:
+    for number, line in enumerate(lines, first):
+        if line.count(separator) != width - 1:
+            cells = line.count(separator) + 1
+            raise AlmanacError(f"{path}: line {number} has {cells} cells; {width} are expected; is it the right file?")
