@@ -129,7 +129,7 @@ def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
     """
     seed = seed_of(*parts)
     ids = [lowest(part["id"].to_numpy(), count, seed) for part in frame.partition_by("bucket")]
-    return frame.filter(pl.col("id").is_in(np.concatenate(ids))) if ids else frame
+    return frame.filter(pl.col("id").is_in(pl.Series(np.concatenate(ids)).implode())) if ids else frame
 
 
 def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame, list[BucketSize]]:
