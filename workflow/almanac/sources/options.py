@@ -1,8 +1,8 @@
 """What can be set about a source; ``kind`` says which source it is."""
 
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from almanac.options import Options
 
@@ -61,10 +61,10 @@ class WikidataOptions(NetworkOptions):
     """Facts of Wikidata, over SPARQL."""
 
     kind: Literal["wikidata"] = Field(default="wikidata", description="wikidata: facts over SPARQL")
-    licence: str | None = Field(default="CC0-1.0", description="the terms under which the facts may be used")
+    licence: str = Field(default="CC0-1.0", description="the terms under which the facts may be used")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     endpoint: str = Field(default="https://query.wikidata.org/sparql", description="the address that answers SPARQL")
-    relations: tuple[Annotated[str, Field(pattern=r"^P[1-9]\d*(/P[1-9]\d*)?$")], ...] = Field(
+    relations: tuple[Annotated[str, Field(pattern=r"^P[1-9][0-9]*(/P[1-9][0-9]*)?$")], ...] = Field(
         default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
     )
     nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
@@ -108,7 +108,7 @@ class DbpediaOptions(DumpOptions):
     DOWNLOADS: ClassVar = (Download("mappingbased-objects_lang=en.ttl.bz2", DBPEDIA_DUMP, 4 * GIGABYTE),)
 
     kind: Literal["dbpedia"] = Field(default="dbpedia", description="dbpedia: facts over SPARQL or from a dump")
-    licence: str | None = Field(default="CC-BY-SA-3.0", description="the terms under which the facts may be used")
+    licence: str = Field(default="CC-BY-SA-3.0", description="the terms under which the facts may be used")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     by: Literal["sparql", "dump"] = Field(default="dump", description="how the facts are brought")
     endpoint: str = Field(default="https://dbpedia.org/sparql", description="the address that answers SPARQL")
@@ -152,7 +152,7 @@ class ImdbOptions(DrawnOptions):
     )
 
     kind: Literal["imdb"] = Field(default="imdb", description="imdb: films, series, people")
-    licence: str | None = Field(default="IMDb: personal, non-commercial", description="the terms of use")
+    licence: str = Field(default="IMDb: personal, non-commercial", description="the terms of use")
 
 
 class GoodreadsOptions(DrawnOptions):
@@ -163,7 +163,7 @@ class GoodreadsOptions(DrawnOptions):
     )
 
     kind: Literal["goodreads"] = Field(default="goodreads", description="goodreads: books")
-    licence: str | None = Field(default="UCSD Goodreads: academic use", description="the terms of use")
+    licence: str = Field(default="UCSD Goodreads: academic use", description="the terms of use")
     last_year: int = Field(default=2015, ge=0, description="the last year in which a book may have been published")
 
 
@@ -176,7 +176,7 @@ class MagOptions(DrawnOptions):
     )
 
     kind: Literal["mag"] = Field(default="mag", description="mag: papers, journals, conferences")
-    licence: str | None = Field(default="ODC-BY-1.0", description="the terms of use")
+    licence: str = Field(default="ODC-BY-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
 
 
@@ -184,7 +184,7 @@ class OpenalexOptions(DrawnOptions):
     """Papers and journals (OpenAlex): the successor of MAG."""
 
     kind: Literal["openalex"] = Field(default="openalex", description="openalex: papers, journals")
-    licence: str | None = Field(default="CC0-1.0", description="the terms of use")
+    licence: str = Field(default="CC0-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     parts: tuple[str, ...] = Field(
         min_length=1,
@@ -202,7 +202,7 @@ class DblpOptions(DrawnOptions):
     """Theses in computer science, and how often their authors are mentioned (DBLP)."""
 
     kind: Literal["dblp"] = Field(default="dblp", description="dblp: theses")
-    licence: str | None = Field(default="CC0-1.0", description="the terms of use")
+    licence: str = Field(default="CC0-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     release: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of the release: dblp-DATE.xml.gz")
     dtd: str = Field(default="2019-11-22", pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of its DTD")
@@ -217,7 +217,7 @@ class TrexOptions(DumpOptions):
     """Facts aligned with sentences (T-REx)."""
 
     kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that say them")
-    licence: str | None = Field(default="CC-BY-SA-4.0", description="the terms of use")
+    licence: str = Field(default="CC-BY-SA-4.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     form: Literal["documents", "lama"] = Field(
         default="documents", description="documents: the whole of T-REx; lama: the facts that LAMA probes"
@@ -239,7 +239,7 @@ class GoogleReOptions(DumpOptions):
     DOWNLOADS: ClassVar = (LAMA,)
 
     kind: Literal["google_re"] = Field(default="google_re", description="google_re: births and deaths, with texts")
-    licence: str | None = Field(default="CC-BY-NC-4.0 (LAMA)", description="the terms of use")
+    licence: str = Field(default="CC-BY-NC-4.0 (LAMA)", description="the terms of use")
 
 
 class BiolamaOptions(DumpOptions):
@@ -259,7 +259,7 @@ class UmlsOptions(DumpOptions):
     DOWNLOADS: ClassVar = tuple(Download(f"{name}.RRF", None, 100 * GIGABYTE) for name in ("MRCONSO", "MRREL", "MRSTY"))
 
     kind: Literal["umls"] = Field(default="umls", description="umls: biomedical facts")
-    licence: str | None = Field(default="UMLS Metathesaurus licence", description="the terms of use")
+    licence: str = Field(default="UMLS Metathesaurus licence", description="the terms of use")
     language: str = Field(default="ENG", description="the language of the names")
     relations: tuple[str, ...] = Field(min_length=1, description="relations that are kept (RELA: may_treat, …)")
     subject: Literal["first", "second"] = Field(
@@ -267,18 +267,43 @@ class UmlsOptions(DumpOptions):
     )
 
 
+KINDS: dict[str, type[NetworkOptions]] = {
+    "wikidata": WikidataOptions,
+    "dbpedia": DbpediaOptions,
+    "imdb": ImdbOptions,
+    "goodreads": GoodreadsOptions,
+    "mag": MagOptions,
+    "openalex": OpenalexOptions,
+    "dblp": DblpOptions,
+    "trex": TrexOptions,
+    "google_re": GoogleReOptions,
+    "biolama": BiolamaOptions,
+    "umls": UmlsOptions,
+}
+
+
+def _kind(value: Any) -> str:
+    """Return the kind of a source as written or as checked; a source that names none is a folder."""
+    kind = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
+    return str(kind)
+
+
 AnySource = Annotated[
-    FilesOptions
-    | WikidataOptions
-    | DbpediaOptions
-    | ImdbOptions
-    | GoodreadsOptions
-    | MagOptions
-    | OpenalexOptions
-    | DblpOptions
-    | TrexOptions
-    | GoogleReOptions
-    | BiolamaOptions
-    | UmlsOptions,
-    Field(discriminator="kind"),
+    Annotated[FilesOptions, Tag("files")]
+    | Annotated[WikidataOptions, Tag("wikidata")]
+    | Annotated[DbpediaOptions, Tag("dbpedia")]
+    | Annotated[ImdbOptions, Tag("imdb")]
+    | Annotated[GoodreadsOptions, Tag("goodreads")]
+    | Annotated[MagOptions, Tag("mag")]
+    | Annotated[OpenalexOptions, Tag("openalex")]
+    | Annotated[DblpOptions, Tag("dblp")]
+    | Annotated[TrexOptions, Tag("trex")]
+    | Annotated[GoogleReOptions, Tag("google_re")]
+    | Annotated[BiolamaOptions, Tag("biolama")]
+    | Annotated[UmlsOptions, Tag("umls")],
+    Discriminator(
+        _kind,
+        custom_error_type="kind",
+        custom_error_message=f"kind must be one of files, {', '.join(KINDS)}",
+    ),
 ]

@@ -135,6 +135,11 @@ def rows_of(body: bytes) -> list[dict[str, Any]]:
     return rows
 
 
+def count_rows(body: bytes) -> int:
+    """Return the number of rows of a SPARQL JSON result."""
+    return len(rows_of(body))
+
+
 @contextlib.contextmanager
 def _failures_named() -> Iterator[None]:
     """Turn the failures of SPARQLWrapper, urllib and the connection into what to do about them."""

@@ -15,7 +15,7 @@ from almanac.sources.names import named
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
-from almanac.sources.sparql import Client, rows_of
+from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
 
 ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
@@ -62,7 +62,7 @@ def fetch(
         log: told of failures that are tried again.
         done: told after each relation and each batch of names: ``done(note=…)``.
     """
-    facts = Recorder(folder / "facts", Client(options.endpoint, contact, options, log), _count_rows)
+    facts = Recorder(folder / "facts", Client(options.endpoint, contact, options, log), count_rows)
     api = Recorder(folder / "names", Api(options.api, contact, options, log), count_entities)
     pull(options, facts, api, done)
 
@@ -73,13 +73,7 @@ def read(options: WikidataOptions, folder: Path) -> SourceTables:
     Raises:
         AlmanacError: the folder lacks an answer, or one was changed.
     """
-    return pull(
-        options, Recorder(folder / "facts", None, _count_rows), Recorder(folder / "names", None, count_entities)
-    )
-
-
-def _count_rows(body: bytes) -> int:
-    return len(rows_of(body))
+    return pull(options, Recorder(folder / "facts", None, count_rows), Recorder(folder / "names", None, count_entities))
 
 
 def pull(
