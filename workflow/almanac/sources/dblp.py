@@ -6,7 +6,6 @@ entities (``&uuml;``) come from its DTD, of which only those that stand for char
 
 import html
 import re
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -136,16 +135,15 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
     omissions = Omissions()
     theses: list[tuple[str, str, Record]] = []
     schema = {"person": pl.String(), "mentions": pl.Int64()}
-    with tempfile.TemporaryDirectory() as name:
-        stream = _mentions(records(release, entities(dtd)), theses)
-        mentions = laid_aside(Path(name) / "mentions", stream, schema)
-        people = mentions.group_by("person").agg(score=pl.col("mentions").sum())
-        plain = pl.col("person").str.replace(NUMBERED.pattern, "")
-        variants = people.group_by(label=plain).agg(pl.len(), pl.col("person").first(), pl.col("score").first())
-        writers = pl.LazyFrame({"person": sorted({person for person, _, _ in theses})}, schema={"person": pl.String})
-        histogram = histogram_from(people)
-        authors = people.join(writers, on="person", how="semi").collect(engine="streaming")
-        alone = variants.filter(pl.col("len") == 1).join(writers, on="person", how="semi").collect(engine="streaming")
+    stream = _mentions(records(release, entities(dtd)), theses)
+    aside = laid_aside(stream, schema)
+    people = aside.stream().group_by("person").agg(score=pl.col("mentions").sum())
+    plain = pl.col("person").str.replace(NUMBERED.pattern, "")
+    variants = people.group_by(label=plain).agg(pl.len(), pl.col("person").first(), pl.col("score").first())
+    writers = pl.LazyFrame({"person": sorted({person for person, _, _ in theses})}, schema={"person": pl.String})
+    histogram = histogram_from(people)
+    authors = people.join(writers, on="person", how="semi").collect(engine="streaming")
+    alone = variants.filter(pl.col("len") == 1).join(writers, on="person", how="semi").collect(engine="streaming")
     omissions.add("facts", "thesis of a person who shares the name with another", SOURCE, authors.height - alone.height)
     found = cuts(histogram)
     alone = alone.with_columns(

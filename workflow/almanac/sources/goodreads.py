@@ -4,7 +4,6 @@ A title's popularity is the sum of the ratings of all editions whose title is th
 single editions that alone bear their title and year.
 """
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,8 +80,9 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
         AlmanacError: a file is missing, cut or not of its shape, naming it and the line.
     """
     omissions = Omissions()
-    with tempfile.TemporaryDirectory() as name, readable(folder / BOOKS):
-        books = laid_aside(Path(name) / "books", _books(folder / BOOKS, omissions), SCHEMA)
+    with readable(folder / BOOKS):
+        aside = laid_aside(_books(folder / BOOKS, omissions), SCHEMA)
+        books = aside.stream()
         folded = books.with_columns(folded=pl.col("title").str.to_lowercase())
         titles = folded.group_by("folded").agg(score=pl.col("ratings").sum()).collect(engine="streaming")
         histogram = histogram_from(titles.lazy())

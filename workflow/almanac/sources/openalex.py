@@ -4,7 +4,6 @@ Only the parts of the snapshot that the configuration names are read. A journal'
 citations in these parts. There are no conferences' locations, so that template of Head-to-Tail has no facts here.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -81,8 +80,9 @@ def read(options: OpenalexOptions, folder: Path) -> SourceTables:
     """
     omissions = Omissions()
     files = [folder / download.name for download in options.downloads()]
-    with tempfile.TemporaryDirectory() as name, readable(folder):
-        works = laid_aside(Path(name) / "works", _works(files, options.last_year, omissions), SCHEMA)
+    with readable(folder):
+        aside = laid_aside(_works(files, options.last_year, omissions), SCHEMA)
+        works = aside.stream()
         there = asked_of({column: pl.col(column) for column in PAPER_RELATIONS if column in TEXTS})
         numbers = works.filter(readable_text("title")).select("id", "score", **there)
 

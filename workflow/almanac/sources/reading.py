@@ -4,11 +4,11 @@ import bz2
 import gzip
 import io
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -140,20 +140,40 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     return data
 
 
-def laid_aside(folder: Path, rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> pl.LazyFrame:
-    """Lay rows aside in an empty folder, as Parquet, and return them as a frame that is read as a stream.
+class Aside:
+    """Rows laid aside in a temporary folder, as Parquet, and read back as a stream. The folder goes with this object."""
 
-    Args:
-        folder: is made; it must last as long as the frame.
-        rows: tuples in the schema's order.
-        schema: names and Polars types.
-    """
-    folder.mkdir(parents=True)
-    stream, number = iter(rows), 0
-    while chunk := list(islice(stream, CHUNK)):
-        pl.DataFrame(chunk, schema=schema, orient="row").write_parquet(folder / f"{number:06}.parquet")
-        number += 1
-    return pl.scan_parquet(folder / "*.parquet") if number else pl.LazyFrame(schema=schema)
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="almanac-")
+        self._schema = schema
+        self._rows: list[Sequence[object]] = []
+        self._files = 0
+
+    def add(self, row: Sequence[object]) -> None:
+        """Lay a row aside, its values in the schema's order."""
+        self._rows.append(row)
+        if len(self._rows) >= CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
+        frame.write_parquet(Path(self._folder.name) / f"{self._files:06}.parquet")
+        self._files += 1
+        self._rows.clear()
+
+    def stream(self) -> pl.LazyFrame:
+        """Return all rows; the object must be kept as long as they are read."""
+        if self._rows or not self._files:
+            self._flush()
+        return pl.scan_parquet(Path(self._folder.name) / "*.parquet")
+
+
+def laid_aside(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> Aside:
+    """Lay rows aside."""
+    aside = Aside(schema)
+    for row in rows:
+        aside.add(row)
+    return aside
 
 
 def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = "\t") -> Iterator[pl.DataFrame]:
