@@ -81,6 +81,10 @@ class WikidataShape:
                 years[fact.subject_id].append(fact)
             else:
                 yield from self._fact(fact)
+        if "person:marie_curie" in self.ids:
+            node, tied = self.statement(self.ids["person:marie_curie"], "P21")
+            yield from tied
+            yield node, f"<{PROP}statement/P21>", f"<{WD}{FEMALE}>"
         for subject, own in awards.items():
             yield from self._awards(own, years[subject])
         yield from self._noise()

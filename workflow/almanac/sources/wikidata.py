@@ -287,6 +287,8 @@ def _facts(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list
         if claim.subject_id not in known or (claim.object_id and claim.object_id not in known):
             omitted.add("facts", "subject or object has no name", identity)
             continue
+        if identity in facts:
+            omitted.add("facts", "another statement says the same", identity)
         said[identity] |= {*claim.qualifiers, *(("rank=preferred",) if claim.preferred else ())}
         facts[identity] = Fact(
             fact_id=identity,
