@@ -219,8 +219,9 @@ class TrexOptions(DumpOptions):
     kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that say them")
     licence: str = Field(default="CC-BY-SA-4.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
-    form: Literal["documents", "lama"] = Field(
-        default="documents", description="documents: the whole of T-REx; lama: the facts that LAMA probes"
+    form: Literal["documents", "lama", "tables"] = Field(
+        default="documents",
+        description="documents: the whole of T-REx; lama: the facts that LAMA probes; tables: facts and entities alone",
     )
     relations: tuple[Annotated[str, Field(pattern=r"^P[1-9]\d*$")], ...] = Field(
         default=(), description="properties that are kept; none: all"
@@ -229,8 +230,12 @@ class TrexOptions(DumpOptions):
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the archive of the form."""
-        whole = Download("TREx.zip", "https://ndownloader.figshare.com/files/8760241")
-        return (LAMA,) if self.form == "lama" else (whole,)
+        forms = {
+            "documents": (Download("TREx.zip", "https://ndownloader.figshare.com/files/8760241"),),
+            "lama": (LAMA,),
+            "tables": (Download("facts.jsonl.gz", None), Download("entities.jsonl.gz", None)),
+        }
+        return forms[self.form]
 
 
 class GoogleReOptions(DumpOptions):

@@ -141,11 +141,18 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 class Aside:
-    """Rows laid aside in a temporary folder, as Parquet, and read back as a stream. The folder goes with this object."""
+    """Rows laid aside in a temporary folder, as Parquet, and read as a stream; the folder goes with this object."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], parts: str | None = None) -> None:
+        """Make the folder.
+
+        Args:
+            schema: names and Polars types.
+            parts: a column of whole numbers by which the rows are kept apart, so that one part can be read alone.
+        """
         self._folder = tempfile.TemporaryDirectory(prefix="almanac-")
         self._schema = schema
+        self._parts = parts
         self._rows: list[Sequence[object]] = []
         self._files = 0
 
@@ -157,15 +164,18 @@ class Aside:
 
     def _flush(self) -> None:
         frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
-        frame.write_parquet(Path(self._folder.name) / f"{self._files:06}.parquet")
-        self._files += 1
+        for part in frame.partition_by(self._parts) if self._parts else [frame]:
+            self._files += 1
+            name = f"{part[self._parts][0] if self._parts else 0}-{self._files:06}.parquet"
+            part.write_parquet(Path(self._folder.name) / name)
         self._rows.clear()
 
-    def stream(self) -> pl.LazyFrame:
-        """Return all rows; the object must be kept as long as they are read."""
-        if self._rows or not self._files:
+    def stream(self, part: int = 0) -> pl.LazyFrame:
+        """Return all rows, or those of a part; the object must be kept as long as they are read."""
+        if self._rows:
             self._flush()
-        return pl.scan_parquet(Path(self._folder.name) / "*.parquet")
+        files = sorted(Path(self._folder.name).glob(f"{part}-*.parquet"))
+        return pl.scan_parquet(files) if files else pl.LazyFrame(schema=self._schema)
 
 
 def laid_aside(rows: Iterable[Sequence[object]], schema: Mapping[str, Any]) -> Aside:
