@@ -72,12 +72,13 @@ xa_persistent_file = {folder}/virtuoso.pxa
 DatabaseFile = {folder}/virtuoso-temp.db
 TransactionFile = {folder}/virtuoso-temp.trx
 [Parameters]
-ServerPort = {sql_port}
-LiteMode = 1
+ServerPort = 127.0.0.1:{sql_port}
 NumberOfBuffers = 4000
 DirsAllowed = {folder}
 [HTTPServer]
 ServerPort = 127.0.0.1:{port}
+ServerRoot = {folder}
+ServerThreads = 5
 [SPARQL]
 ResultSetMaxRows = {rows}
 DefaultGraph = http://dbpedia.org
@@ -97,7 +98,8 @@ def virtuoso(triples: bytes, folder: Path, rows: int) -> Iterator[str]:
             _up(f"http://127.0.0.1:{port}/sparql?query=ASK%7B%7D", process)
             load = f"DB.DBA.TTLP_MT(file_to_string_output('{folder}/facts.nt'), '', 'http://dbpedia.org', 255);"
             isql = ["isql-vt", f"127.0.0.1:{sql_port}", "dba", "dba", f"exec={load}"]
-            subprocess.run(isql, check=True, capture_output=True, timeout=120)
+            said = subprocess.run(isql, check=True, capture_output=True, text=True, timeout=120)
+            assert "Error" not in said.stderr, said.stderr
             yield f"http://127.0.0.1:{port}/sparql"
         finally:
             process.kill()
