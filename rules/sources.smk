@@ -40,7 +40,7 @@ rule pull_source:
         "../envs/sources.yaml"
     resources:
         mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
         source=pulled_flags,
@@ -63,7 +63,7 @@ rule repull_source:
         "../envs/sources.yaml"
     resources:
         mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
         source=pulled_flags,

@@ -3,6 +3,7 @@
 import fcntl
 import importlib
 import json
+import os
 import tempfile
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
@@ -104,12 +105,12 @@ def _download(one: Download, raw: Path, contact: str | None, options: NetworkOpt
 
 @contextmanager
 def one_at_a_time(options: NetworkOptions) -> Iterator[None]:
-    """Wait until no other pull on this machine asks the same hosts."""
+    """Wait until no other pull of this user on this machine asks the same hosts."""
     addresses = [str(value) for value in options.model_dump().values() if str(value).startswith("http")]
     addresses += [one.url for one in options.downloads() if one.url] if isinstance(options, DumpOptions) else []
     with ExitStack() as held:
         for host in sorted({urllib.parse.urlsplit(address).netloc for address in addresses}):
-            name = f"almanac-{urllib.parse.quote(host, safe='')}.lock"
+            name = f"almanac-{os.getuid()}-{urllib.parse.quote(host, safe='')}.lock"
             lock = held.enter_context((Path(tempfile.gettempdir()) / name).open("a"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
