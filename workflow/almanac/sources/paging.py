@@ -62,11 +62,11 @@ def number(server: Server, query: str) -> int:
     """Return the one number that a counting query answers.
 
     Raises:
-        AlmanacError: it answers anything else.
+        TooMuchError: it answers anything else, so that smaller parts are tried.
     """
     rows = ask(server, query)
     if len(rows) != 1 or not rows[0].get("n", "").isdecimal():
-        raise AlmanacError(f"a count was answered with {rows[:3]!r}; is the endpoint a SPARQL 1.1 server?\n{query}")
+        raise TooMuchError(f"a count was answered with {rows[:3]!r}; is it a SPARQL 1.1 server?")
     return int(rows[0]["n"])
 
 
