@@ -112,6 +112,26 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """A template that a model has drafted, for a person to proofread.
+
+    ``verdict`` is ``keep`` or ``drop``, with the reason; a person may change it and the text. ``count`` is how often
+    the model wrote it, ``agreement`` the share of facts whose filled template led the model back to the relation.
+    """
+
+    KEY: ClassVar = ("template_id",)
+    template_id: str
+    relation_id: str
+    text: str
+    style: str
+    parent_id: str | None
+    count: int
+    agreement: float | None
+    verdict: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A text in which a fact is said, where a source has such texts."""
 
