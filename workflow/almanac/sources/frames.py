@@ -136,8 +136,7 @@ def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame,
     """Return a frame with its column ``score`` bucketed, and the buckets' sizes."""
     histogram = histogram_of(frame["score"])
     found = cuts(histogram)
-    bucket = found.expression(pl.col("score")).cast(pl.Enum(BUCKETS))
-    return frame.with_columns(bucket=bucket), sizes(source, kind, histogram, found)
+    return frame.with_columns(bucket=found.expression(pl.col("score"))), sizes(source, kind, histogram, found)
 
 
 def drawn_from(

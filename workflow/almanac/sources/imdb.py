@@ -58,6 +58,7 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
     files, omissions = ImdbFiles(folder, options.last_year), Omissions()
     titles, title_sizes = bucketed(files.titles(omissions), SOURCE, "title")
     rows = title_facts(titles, options) + linked_facts(files, titles, options, omissions)
+    titles = titles.select("id", "start", "score", "bucket")
     people, person_sizes = bucketed(files.people(titles), SOURCE, "person")
     makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique().to_frame("nconst")
     own, labels = person_facts(files, people, makers.select(id=number("nconst")), options)
@@ -204,7 +205,7 @@ def person_facts(
     there = {name: _held(_ids(people, has)) for name, has in eligible.items()}
     while True:
         near = {
-            name: people.join(_draw(_ids(people, has), name, options, count), on="id", how="semi")
+            name: people.filter(pl.col("id").is_in(_draw(_ids(people, has), name, options, count)["id"].implode()))
             for name, has in eligible.items()
         }
         labels = files.named_people(pl.concat([others, *(frame.select("id") for frame in near.values())]))

@@ -16,6 +16,7 @@ from almanac.rows import BucketSize
 
 Bucket = Literal["head", "torso", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "torso", "tail")
+NAMES = pl.Enum(BUCKETS)
 Shape = Literal["thirds", "no_head", "no_torso", "tail_only", "all_equal", "all_zero", "empty"]
 
 
@@ -47,11 +48,11 @@ class Cuts:
         return "torso" if score <= self.torso_to else "head"
 
     def expression(self, score: pl.Expr) -> pl.Expr:
-        """Return `bucket` as an expression over a column of scores."""
+        """Return `bucket` as an expression over a column of scores, of the type `NAMES`: one byte each."""
         if self.total == 0:
-            return pl.lit(None, dtype=pl.String)
-        bucket = pl.when(score <= self.tail_to).then(pl.lit("tail")).when(score <= self.torso_to)
-        return bucket.then(pl.lit("torso")).otherwise(pl.lit("head"))
+            return pl.lit(None, dtype=NAMES)
+        head, torso, tail = (pl.lit(bucket, dtype=NAMES) for bucket in BUCKETS)
+        return pl.when(score <= self.tail_to).then(tail).when(score <= self.torso_to).then(torso).otherwise(head)
 
 
 def cuts(histogram: Mapping[int, int]) -> Cuts:
