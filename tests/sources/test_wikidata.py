@@ -1,16 +1,20 @@
 """Facts written as Wikidata writes them come back as they were, and of what is left out every row is counted."""
 
 import json
+import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
-from servers import oxigraph
+from servers import FAULTS, oxigraph, proxy
 from wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging
 from almanac.sources.answers import digest
+from almanac.sources.files import read_folder
+from almanac.sources.names import clean
 from almanac.sources.options import WikidataOptions
 from almanac.sources.sparql import Client
 from almanac.sources.wikidata import fetch, read
@@ -191,3 +195,22 @@ def test_a_label_may_be_missing_and_its_facts_are_counted(tmp_path):
     assert counts["subject or object has no name"] == len(lost)
     assert counts["no name in en or mul"] == 1
     assert len(tables.facts) == len(shape.tables.facts) - len(lost)
+
+
+TREX = os.environ.get("ALMANAC_TREX", "")
+PASSING = [fault for fault in FAULTS if fault not in ("403", "400", "200, asks for an agent", "hang", "drip")]
+
+
+@pytest.mark.skipif(not TREX, reason="set ALMANAC_TREX to a folder of T-REx facts")
+def test_the_whole_of_trex_survives_a_server_that_fails_every_twentieth_time(tmp_path):
+    tables = read_folder(Path(TREX), "trex")
+    shape = WikidataShape(tables)
+    with oxigraph(shape.triples()) as url, proxy(url) as between:
+        between.script(lambda number: PASSING[number // 20 % len(PASSING)] if number % 20 == 9 else None)
+        relations = sorted({fact.relation_id for fact in tables.facts})
+        pulled = bring(between.url, tmp_path, relations=relations, page=1000, max_wait=0.1)
+    assert {row.fact_id for row in pulled.facts} == {row.fact_id for row in tables.facts}
+    names = {row.entity_id: (row.label, set(row.aliases)) for row in pulled.entities}
+    for entity in tables.entities:
+        wanted = clean(entity.label), {clean(alias) for alias in entity.aliases} - {clean(entity.label)}
+        assert names[entity.entity_id] == wanted
