@@ -2,6 +2,8 @@
 
 import bz2
 import http.server
+import importlib
+import inspect
 import json
 import threading
 from functools import partial
@@ -13,7 +15,7 @@ from wikidata_rdf import WikidataShape, shipped
 from almanac.cli import main
 from almanac.sources import snapshots
 from almanac.sources.files import FactTables, read_folder
-from almanac.sources.options import DbpediaOptions, WikidataOptions
+from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
 from almanac.tables import sha256
 
 QUICK = ("--pause", "0", "--wait", "0.01", "--attempts", "2")
@@ -213,3 +215,11 @@ def test_without_a_contact_nothing_is_asked(servers, tmp_path, capsys):
     assert main([*words, "--output", str(tmp_path / "out")]) == 1
     assert "give an e-mail address or a page" in capsys.readouterr().err
     assert between.seen == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_that_can_be_configured_can_be_read(kind):
+    module = importlib.import_module(f"almanac.sources.{kind}")
+    assert list(inspect.signature(module.read).parameters) == ["options", "folder"]
+    comes_in_files = issubclass(KINDS[kind], DumpOptions)
+    assert comes_in_files or list(inspect.signature(module.fetch).parameters)[:3] == ["options", "folder", "contact"]
