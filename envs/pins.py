@@ -18,7 +18,7 @@ PYTHON = "3.11"
 TABLES = ("pyarrow", "pydantic", "pyyaml", "tqdm")
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
 MEASURES = ("numpy", "scipy")
-SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "polars", "msgspec", "lxml", "zstandard")
+SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "polars", "msgspec", "numpy", "zstandard")
 STEPS = {
     "tables": TABLES,
     "sources": SOURCES,

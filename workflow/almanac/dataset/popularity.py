@@ -3,33 +3,56 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import polars as pl
+
+from almanac import tables
 from almanac.rows import BucketSize, Fact, Popularity, Relation
 from almanac.sources.thirds import Cuts, cuts, sizes
 
 
-def bucketed(rows: Sequence[Popularity]) -> tuple[list[Popularity], list[BucketSize]]:
-    """Give every entity its bucket among those of its source and type.
+def bucket_tables(folder: Path) -> None:
+    """Give the entities and relations of a source's tables their buckets, in place and as streams.
 
-    Where a source has bucketed a type itself (it saw more entities than it wrote), its buckets stay as they are.
+    Entities are divided among those of their source and type, relations by their number of facts. Where a source has
+    bucketed a type itself (it saw more entities than it wrote), its buckets stay as they are; so do a relation's.
 
-    Returns:
-        The rows in their order, and the sizes of the buckets that were made here.
+    Args:
+        folder: holds `popularity`, `buckets`, `relations` and `facts` as Parquet.
 
     Raises:
-        AlmanacError: a score is below 0.
+        AlmanacError: a score is below 0; a table is missing or of another shape.
     """
+    _bucket_entities(folder / "popularity.parquet", folder / "buckets.parquet")
+    path = folder / "relations.parquet"
+    relations = tables.read(path, Relation)
+    if relations and all(row.bucket is None and row.popularity is None for row in relations):
+        facts = pl.scan_parquet(folder / "facts.parquet").group_by("relation_id").len()
+        counts = dict(facts.collect(engine="streaming").iter_rows())
+        tables.write(path, Relation, bucket_relations(relations, counts)[0])
+
+
+def _bucket_entities(path: Path, summary: Path) -> None:
+    groups = ["source", "type"]
+    rows = pl.scan_parquet(path)
+    counts = rows.group_by(*groups, "score").agg(pl.len(), done=pl.col("bucket").is_not_null().any())
     histograms: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    done = {(row.source, row.type) for row in rows if row.bucket is not None}
-    for row in rows:
-        if (row.source, row.type) not in done:
-            histograms[row.source, row.type][row.score] += 1
-    found = {group: cuts(histogram) for group, histogram in sorted(histograms.items())}
-    out = [
-        replace(row, bucket=found[row.source, row.type].bucket(row.score)) if (row.source, row.type) in found else row
-        for row in rows
-    ]
-    return out, [size for group, cut in found.items() for size in sizes(*group, histograms[group], cut)]
+    done: set[tuple[str, str]] = set()
+    for source, kind, score, count, bucketed in counts.collect(engine="streaming").iter_rows():
+        histograms[source, kind][score] += count
+        done |= {(source, kind)} if bucketed else set()
+    found = {group: cuts(histogram) for group, histogram in sorted(histograms.items()) if group not in done}
+    if not found:
+        return
+    bucket = pl.col("bucket")
+    for (source, kind), cut in found.items():
+        own = (pl.col("source") == source) & (pl.col("type") == kind)
+        bucket = pl.when(own).then(cut.expression(pl.col("score")).cast(pl.String)).otherwise(bucket)
+    batches = rows.with_columns(bucket=bucket).collect_batches(engine="streaming")
+    tables.write_batches(path, Popularity, (batch.to_arrow() for batch in batches))
+    own_sizes = [size for group, cut in found.items() for size in sizes(*group, histograms[group], cut)]
+    tables.write(summary, BucketSize, [*tables.read(summary, BucketSize), *own_sizes])
 
 
 def mentions(facts: Iterable[Fact]) -> Counter[str]:

@@ -127,7 +127,8 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
     Raises:
         AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
     """
-    from almanac.sources import frozen  # the network's packages are needed by this alone
+    from almanac.dataset.popularity import bucket_tables  # the packages of these two are needed by this alone
+    from almanac.sources import frozen
 
     if isinstance(options, DumpOptions) and options.path is not None:
         origin: Mapping[str, Any] = frozen.own_files(options)
@@ -137,7 +138,12 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
             snapshot = frozen.first_or_chosen(options, contact, snapshots, today(), say, done)
         origin, raw = frozen.origin(snapshot), snapshot
     counts: dict[str, int] = {}
-    replace_tables(output, lambda beside: counts.update(frozen.write_tables(options, raw, beside)))
+
+    def fill(beside: Path) -> None:
+        counts.update(frozen.write_tables(options, raw, beside))
+        bucket_tables(beside)
+
+    replace_tables(output, fill)
     for table, count in counts.items():
         print(f"{table}: {count} rows", file=sys.stderr)
     files = sorted(output.glob("*.parquet"))
