@@ -22,9 +22,10 @@ COLUMNS = {
 }
 SERIES = ("tvSeries", "tvMiniSeries")
 LARGEST = 2**27  # of the titles' numbers, in 2026 below 2**26: votes are looked up in an array of that length
+PROFESSION = pl.Categorical(pl.Categories("imdb.profession", physical=pl.UInt16))
 PERSON = {
     "id": pl.UInt32(),
-    "score": pl.Int64(),
+    "score": pl.UInt32(),
     "born": pl.Int16(),
     "died": pl.Int16(),
     "profession": pl.String(),
@@ -91,7 +92,7 @@ class ImdbFiles:
         votes = self.collect(
             RATINGS,
             ("tconst", "numVotes"),
-            lambda rows: rows.select(id=number("tconst"), score=pl.col("numVotes").cast(pl.UInt32).cast(pl.Int64)),
+            lambda rows: rows.select(id=number("tconst"), score=pl.col("numVotes").cast(pl.UInt32)),
         )
         self._once(RATINGS, votes)
         return titles.join(votes, on="id", how="left").with_columns(pl.col("score").fill_null(1))
@@ -127,7 +128,7 @@ class ImdbFiles:
             ends = np.cumsum(lengths, dtype=np.int64)
             return batch.select(
                 id=number("nconst"),
-                score=pl.Series(running[ends] - running[ends - lengths]),
+                score=pl.Series(running[ends] - running[ends - lengths]).cast(pl.UInt32),
                 born=pl.col("birthYear").cast(pl.Int16),
                 died=pl.col("deathYear").cast(pl.Int16),
                 profession=only("primaryProfession"),
@@ -139,7 +140,7 @@ class ImdbFiles:
             NAMES,
             ("nconst", "birthYear", "deathYear", "primaryProfession", "knownForTitles"),
             lambda rows: rows.map_batches(scored, schema=PERSON, streamable=True).with_columns(
-                pl.col("profession").cast(pl.Categorical)
+                pl.col("profession").cast(PROFESSION)
             ),
         )
         self._once(NAMES, people)
