@@ -15,13 +15,14 @@ import polars as pl
 import pyarrow as pa
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation
+from almanac.rows import Fact, Relation
 from almanac.sources.files import read_folder
-from almanac.sources.frames import facts, popularity
+from almanac.sources.frames import popularity
 from almanac.sources.lama import Collected, probed
 from almanac.sources.options import TrexOptions
 from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.tables import columns
 
 SOURCE = "trex"
 PARTS = 32
@@ -219,25 +220,31 @@ def _literal(text: str) -> Literal | None:
     return Literal(found[1], "quantity", None) if found[2] in ("decimal", "integer", "double") else None
 
 
+def _key() -> pl.Expr:
+    return pl.format("{}|{}|{}", "relation", "subject_id", pl.coalesce("object_id", "value"))
+
+
 def _facts(mentions: Aside) -> Iterator[pa.Table]:
+    own = ["relation", "subject_id", "object_id", "value", "datatype", "precision"]
     for part in range(PARTS):
-        columns = [name for name in MENTIONS if name not in ("part", "sentence", "place")]
-        own = mentions.stream(part).select(columns).unique().collect(engine="streaming")
-        for (relation,), rows in own.partition_by("relation", as_dict=True).items():
-            entities, literals = rows.filter(pl.col("value").is_null()), rows.filter(pl.col("value").is_not_null())
-            found = [facts(entities, str(relation), SOURCE, object_id=pl.col("object_id"))]
-            for (datatype, precision), some in literals.partition_by("datatype", "precision", as_dict=True).items():
-                kind, exact = str(datatype), None if precision is None else str(precision)
-                found.append(facts(some, str(relation), SOURCE, value=pl.col("value"), datatype=kind, precision=exact))
-            yield pl.concat(found).sort("fact_id").to_arrow()
+        rows = mentions.stream(part).select(own).unique().collect(engine="streaming")
+        found = rows.with_columns(
+            fact_id=_key(),
+            relation_id="relation",
+            qualifiers=pl.lit([], dtype=pl.List(pl.String)),
+            split=pl.lit(None, dtype=pl.String),
+            source=pl.lit(SOURCE),
+        )
+        # A year and a number may be written alike: of one id there is one fact.
+        once = found.sort("fact_id", *own).unique("fact_id", keep="first", maintain_order=True)
+        yield once.select(columns(Fact)).to_arrow()
 
 
 def _evidence(mentions: Aside, count: int) -> Iterator[pa.Table]:
-    key = pl.format("{}|{}|{}", "relation", "subject_id", pl.coalesce("object_id", "value"))
     for part in range(PARTS):
         rows = mentions.stream(part).filter(pl.col("sentence").is_not_null())
         kept = (
-            rows.select("place", fact_id=key, text="sentence")
+            rows.select("place", fact_id=_key(), text="sentence")
             .unique(("fact_id", "text"))
             .collect(engine="streaming")
             .sort("fact_id", "place", "text")
