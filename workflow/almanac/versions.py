@@ -8,7 +8,7 @@ VERSIONS = {
     "build": 1,
     "plant": 1,
     "ask": 1,
-    "answer": 1,
+    "answer": 2,
     "measure": 1,
     "report": 1,
     "freeze": 1,

@@ -2,8 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -24,6 +24,7 @@ class CausalModel:
         tokens: its tokenizer.
         digest: sha256 of weights, tokenizer, config, dtype and wrapper.
         max_length: the most tokens that it reads, special ones included; none where nothing limits them.
+        identity: what response files say of it: the digests of its parts, dtype, device, versions of packages.
     """
 
     KINDS: ClassVar = frozenset({"choices", "spans", "generate", "fill"})
@@ -33,6 +34,7 @@ class CausalModel:
     tokens: Tokens
     digest: str
     max_length: int | None
+    identity: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def device(self) -> torch.device:

@@ -1,7 +1,7 @@
 """A masked language model: a token is predicted from those on both sides of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -23,6 +23,7 @@ class MaskedModel:
         tokens: its tokenizer; it has a mask token.
         digest: sha256 of weights, tokenizer, config, dtype and wrapper.
         max_length: the most tokens that it reads, special ones included; none where nothing limits them.
+        identity: what response files say of it: the digests of its parts, dtype, device, versions of packages.
     """
 
     KINDS: ClassVar = frozenset({"choices", "spans", "fill"})
@@ -32,6 +33,7 @@ class MaskedModel:
     tokens: Tokens
     digest: str
     max_length: int | None
+    identity: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def device(self) -> torch.device:

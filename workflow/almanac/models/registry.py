@@ -1,7 +1,7 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
-import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +10,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM,
 from transformers.utils import logging as transformers_logging
 
 from almanac.errors import AlmanacError
+from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
-from almanac.models.digest import model_digest
+from almanac.models.digest import digests
 from almanac.models.masked import MaskedModel
 from almanac.models.tokens import Tokens
 
@@ -29,27 +30,32 @@ class ModelSource:
         path: a folder with config.json, safetensors and a tokenizer.
         family: ``causal``, ``masked``, or ``auto`` to go by the config's architecture.
         dtype: the type that the weights are run in.
-        device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for the first accelerator there is.
+        device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
+        trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
+        revision: the commit that the checkpoint was pulled at, 40 hexadecimal digits.
     """
 
     path: str
     family: Literal["auto", "causal", "masked"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str = "auto"
+    trust_remote_code: bool = False
+    revision: str | None = None
 
 
 def load(source: ModelSource) -> Model:
-    """Load a model. A folder never touches the network; code that comes with a checkpoint is never run.
+    """Load a model. A folder never touches the network; code that comes with it is run only where that is trusted.
 
     Raises:
         AlmanacError: the folder or name is wrong, files are missing, the architecture is unknown, weights are missing,
-            or a setting is none of those allowed.
+            a setting is none of those allowed, or the checkpoint needs code of its own that is not trusted.
     """
     _check(source)
     folder = _folder(source)
-    config = _config(folder)
+    own_code.check(folder, source.trust_remote_code, source.revision)
+    config = _config(source, folder)
     family = _family(source, folder, config)
-    tokens = Tokens(_tokenizer(folder))
+    tokens = Tokens(_tokenizer(source, folder))
     wrapper = CausalModel if family == "causal" else MaskedModel
     if wrapper is MaskedModel and tokens.mask_id is None:
         raise AlmanacError(
@@ -57,8 +63,15 @@ def load(source: ModelSource) -> Model:
             "set mask_token in tokenizer_config.json"
         )
     network = _network(source, folder, config, family)
-    digest = model_digest(folder, source.dtype, wrapper.WRAPPER)
-    return wrapper(network=network, tokens=tokens, digest=digest, max_length=max_length(config, tokens.tokenizer))
+    found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code)
+    identity = {
+        **found._asdict(),
+        "dtype": source.dtype,
+        "device": devices.describe(network.device),
+        **{package: version(package) for package in ("torch", "transformers")},
+    }
+    limit = max_length(config, tokens.tokenizer)
+    return wrapper(network=network, tokens=tokens, digest=found.model, max_length=limit, identity=identity)
 
 
 def _check(source: ModelSource) -> None:
@@ -68,14 +81,10 @@ def _check(source: ModelSource) -> None:
             raise AlmanacError(
                 f"model {source.path}: {key} is {getattr(source, key)!r}; allowed are {', '.join(values)}"
             )
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", source.device):
-        raise AlmanacError(
-            f"model {source.path}: device is {source.device!r}; allowed are auto, cpu, cuda, cuda:N, mps"
-        )
-    if source.device.startswith("cuda") and not torch.cuda.is_available():
-        raise AlmanacError(
-            f"model {source.path}: device is {source.device!r} and there is no such accelerator; use auto or cpu"
-        )
+    try:
+        devices.check(source.device)
+    except AlmanacError as error:
+        raise AlmanacError(f"model {source.path}: {error}") from error
 
 
 def _folder(source: ModelSource) -> Path:
@@ -108,10 +117,12 @@ def _complete(folder: Path) -> Path:
     return folder
 
 
-def _config(folder: Path) -> Any:
+def _config(source: ModelSource, folder: Path) -> Any:
     try:
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        trust = source.trust_remote_code
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: config.json names no architecture that this version of transformers knows "
             f"({_first_line(error)}); use a checkpoint of a known architecture"
@@ -136,10 +147,12 @@ def _family(source: ModelSource, folder: Path, config: Any) -> str:
     )
 
 
-def _tokenizer(folder: Path) -> Any:
+def _tokenizer(source: ModelSource, folder: Path) -> Any:
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
+        trust = source.trust_remote_code
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust, use_fast=True)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
         ) from error
@@ -155,10 +168,11 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             dtype=DTYPES[source.dtype],
             use_safetensors=True,
             local_files_only=True,
-            trust_remote_code=False,
+            trust_remote_code=source.trust_remote_code,
             output_loading_info=True,
         )
     except Exception as error:  # as above, and packages that a quantised checkpoint asks for
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
             "give the family that its weights have, or another checkpoint"
@@ -168,10 +182,7 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: the weights lack {', '.join(sorted(loaded['missing_keys'])[:3])}, which a {family} model "
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
-    device = source.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return network.to(device).eval()
+    return network.to(devices.resolve(source.device)).eval()
 
 
 def max_length(config: Any, tokenizer: Any) -> int | None:
