@@ -75,7 +75,9 @@ class ModelConfig(Options):
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(default=None, description="the commit of the hub's repository, 40 hexadecimal digits")
-    family: Literal["auto", "causal", "masked"] = Field(default="auto", description="how the model is scored")
+    family: Literal["auto", "causal", "masked", "seq2seq"] = Field(
+        default="auto", description="how the model is scored"
+    )
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
@@ -140,7 +142,9 @@ class EditionConfig(Options):
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
-    engine: Literal["prefix_cache", "reference"] = Field(default="prefix_cache", description="how requests are scored")
+    engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
+        default="forest", description="how requests are scored"
+    )
 
     @model_validator(mode="after")
     def _names_are_there(self) -> Self:

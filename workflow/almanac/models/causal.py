@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 
 from almanac.models.tokens import Tokens
 
@@ -55,6 +56,17 @@ class CausalModel:
     def keeps_logits(self) -> bool:
         """Whether the network can compute the logits of chosen positions only."""
         return "logits_to_keep" in inspect.signature(self.network.forward).parameters
+
+    @functools.cached_property
+    def takes_positions(self) -> bool:
+        """Whether the network can be told the position of every token."""
+        return "position_ids" in inspect.signature(self.network.forward).parameters
+
+    def logits(self, ids: Tensor, positions: Tensor, wanted: Tensor) -> Tensor:
+        """Read tokens ``(1, tokens)`` at positions ``(1, tokens)``; return logits ``(places, vocabulary)`` at places."""
+        options = {"logits_to_keep": wanted} if self.keeps_logits else {}
+        logits: Tensor = self.network(input_ids=ids, position_ids=positions, use_cache=False, **options).logits[0]
+        return logits if self.keeps_logits else logits[wanted]
 
     @functools.cached_property
     def end_ids(self) -> frozenset[int]:

@@ -10,6 +10,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
 from almanac.models.scoring.boundaries import TokenSequence, token_range
+from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
 from almanac.rows import Request
 
@@ -48,10 +49,45 @@ def read_blank(request: Request, text: str, model: Model) -> Blank:
     """
     if text.count(BLANK) != 1:
         return Blank(problem=f"the text must hold one {BLANK}, found {text.count(BLANK)}")
+    if isinstance(model, Seq2SeqModel):
+        return Blank(problem="encoder-decoders fill no blanks", unsupported=True)
     left, right = text.split(BLANK)
     if isinstance(model, CausalModel):
         return _final_blank(request, left, right, model)
     return _masked_blank(request, left, right, model)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a distribution over a blank gives.
+
+    Attributes:
+        tokens: the likeliest allowed tokens' texts.
+        probabilities: theirs.
+        ranks: of each choice of one token among the allowed ones, 0 first; none for longer choices.
+        best: the largest log-probability of all, nats; no finite number where the model's logits are none.
+    """
+
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    ranks: tuple[int | None, ...]
+    best: float
+
+
+def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], model: Model) -> Filled:
+    """Read off a distribution what a request wants of it.
+
+    Args:
+        request: of the kind ``fill``.
+        logprobs: ``(vocabulary,)``, nats, at its blank.
+        choices: its choices as they stand in the blank.
+        model: the model.
+    """
+    mask = allowed(request, model)
+    ids = [one.ids[slice(*one.parts[0])] for one in choices]
+    words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
+    found = ranks(logprobs, mask, ids, [float(logprobs[own[0]]) for own in ids])
+    return Filled(tuple(words), tuple(probabilities), tuple(found), float(logprobs.max()))
 
 
 def _before_blank(left: str, tokens: Tokens) -> str:

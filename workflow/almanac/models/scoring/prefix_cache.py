@@ -83,13 +83,21 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
 def _prefix_cache(model: CausalModel, ids: Sequence[int]) -> DynamicCache:
     options = {"logits_to_keep": 1} if model.keeps_logits else {}
     output = model.network(input_ids=torch.tensor([list(ids)], device=model.device), use_cache=True, **options)
-    cache = getattr(output, "past_key_values", None)
+    return plain_cache(model, getattr(output, "past_key_values", None))
+
+
+def plain_cache(model: CausalModel, cache: object) -> DynamicCache:
+    """Return a cache that a model has made.
+
+    Raises:
+        NoCacheError: it holds something else than keys and values.
+    """
     if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         raise NoCacheError(f"{type(model.network).__name__} keeps no plain cache of keys and values")
     return cache
 
 
-def _expanded(cache: DynamicCache, rows: int) -> DynamicCache:
+def expanded(cache: DynamicCache, rows: int) -> DynamicCache:
     """Return the cache of one row as that of many, sharing its memory: an update makes new tensors."""
     many = copy.copy(cache)
     many.layers = []
@@ -138,7 +146,7 @@ def _read(model: CausalModel, cache: DynamicCache, prefix: int, batch: list[Row]
         columns = list(range(width))
     # Padding stands to the right of all that is read off, so that the causal mask alone hides it.
     logits = model.network(
-        input_ids=ids.to(model.device), past_key_values=_expanded(cache, len(batch)), use_cache=True, **options
+        input_ids=ids.to(model.device), past_key_values=expanded(cache, len(batch)), use_cache=True, **options
     ).logits  # (rows, columns, vocabulary)
     column_of = {position: index for index, position in enumerate(columns)}
     places = sorted({(row, position) for row, one in enumerate(batch) for position, _ in one.reads})

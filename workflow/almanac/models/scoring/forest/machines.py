@@ -1,0 +1,172 @@
+"""Two ways to run a model on trunks and rows: tree attention in the place of its own, or its own under a 4D mask."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache
+
+from almanac.models.causal import CausalModel
+from almanac.models.scoring.forest.attention import KeysValues, Pass, UnusableError, during, trees
+from almanac.models.scoring.forest.kernels import hidden
+from almanac.models.scoring.forest.plan import Shape
+from almanac.models.scoring.prefix_cache import expanded, plain_cache
+
+WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
+
+
+class Machine(Protocol):
+    """Runs a model on trunks and rows.
+
+    Logits come back as ``(places, vocabulary)`` for chosen places of the flat line of tokens.
+    """
+
+    NAME: str
+    SHAPE: Shape
+
+    def session(self) -> AbstractContextManager[None]:
+        """Make the model ready, and set it back at the end."""
+
+    def read_trunk(self, above: Any, length: int, ids: Tensor, wanted: Tensor) -> tuple[Any, Tensor]:
+        """Read a path ``(tokens,)`` after a trunk of ``length`` tokens; return the longer trunk, and logits."""
+
+    def read_rows(self, above: Any, length: int, ids: Tensor, depths: Tensor, ends: Tensor, wanted: Tensor) -> Tensor:
+        """Read rows ``(rows, width)`` under a trunk and return logits.
+
+        Args:
+            above: the trunk, none for the empty one.
+            length: its tokens.
+            ids: the tokens.
+            depths: their positions in their texts.
+            ends: the tree mask of `plan.Rows`.
+            wanted: the flat places whose logits are wanted.
+        """
+
+
+def tree_mask(ends: Tensor) -> Tensor:
+    """Return which places of a row each place sees, ``(rows, width, width)``: its ancestors and itself."""
+    places = torch.arange(ends.shape[1], device=ends.device)
+    return (places[None, None, :] <= places[None, :, None]) & (places[None, :, None] < ends[:, None, :])
+
+
+def additive(visible: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a mask that is added to scores, with a dimension for the heads: 0 where visible."""
+    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
+    return mask.masked_fill_(~visible, hidden(dtype))[:, None]
+
+
+def _text_config(model: CausalModel) -> Any:
+    return model.network.config.get_text_config()
+
+
+class TreeMachine:
+    """Tree attention through transformers' attention interface: the trunk's keys are read once for all rows."""
+
+    NAME = "forest/1"
+    SHAPE = Shape()
+
+    def __init__(self, model: CausalModel) -> None:
+        self.model = model
+        self.layers = int(_text_config(model).num_hidden_layers)
+        if not model.takes_positions:
+            raise UnusableError(f"{type(model.network).__name__} takes no positions")
+
+    def session(self) -> AbstractContextManager[None]:
+        """Put tree attention in the place of the model's own."""
+        return trees(self.model.network)
+
+    def read_trunk(
+        self, above: dict[int, KeysValues] | None, length: int, ids: Tensor, wanted: Tensor
+    ) -> tuple[dict[int, KeysValues], Tensor]:
+        """Read a path; see `Machine`."""
+        positions = torch.arange(length, length + len(ids), device=ids.device)
+        one = Pass(above or {}, length, positions, length + len(ids) - 1, len(ids), None, keep=True)
+        logits = self._run(one, ids, wanted)
+        return one.kept, logits
+
+    def read_rows(
+        self,
+        above: dict[int, KeysValues] | None,
+        length: int,
+        ids: Tensor,
+        depths: Tensor,
+        ends: Tensor,
+        wanted: Tensor,
+    ) -> Tensor:
+        """Read rows; see `Machine`."""
+        mask = additive(tree_mask(ends), self.model.network.dtype)
+        one = Pass(above or {}, length, depths.reshape(-1), int(depths.max()), ids.shape[1], mask)
+        return self._run(one, ids.reshape(-1), wanted)
+
+    def _run(self, one: Pass, ids: Tensor, wanted: Tensor) -> Tensor:
+        chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
+        if chunk and one.farthest >= chunk:
+            raise UnusableError(f"the model attends in chunks of {chunk} tokens")
+        with during(one):
+            logits = self.model.logits(ids[None], one.positions[None], wanted)
+        if one.calls != self.layers:
+            raise UnusableError(
+                f"{type(self.model.network).__name__} took its attention from the interface {one.calls} times in "
+                f"{self.layers} layers"
+            )
+        return logits
+
+
+class StockMaskMachine:
+    """The model's own attention under a 4D mask, trunks in transformers' cache.
+
+    For models that take positions and masks but have an attention of their own. The mask is additive: such models add
+    what they are given, and a mask of truth values would be added as 0 and 1.
+    """
+
+    NAME = "stock_mask/1"
+    SHAPE = Shape(row=512, longest=1024)
+
+    def __init__(self, model: CausalModel) -> None:
+        self.model = model
+        if not model.takes_positions:
+            raise UnusableError(f"{type(model.network).__name__} takes no positions")
+        self.reach = min(_windows(_text_config(model)), default=None)
+
+    def session(self) -> AbstractContextManager[None]:
+        """Leave the model as it is."""
+        return nullcontext()
+
+    def read_trunk(
+        self, above: DynamicCache | None, length: int, ids: Tensor, wanted: Tensor
+    ) -> tuple[DynamicCache, Tensor]:
+        """Read a path; see `Machine`."""
+        places = torch.arange(len(ids), device=ids.device)
+        visible = places[None, :] <= places[:, None]
+        cache, logits = self._run(above, length, ids[None], length + places[None], visible[None], wanted)
+        return plain_cache(self.model, cache), logits
+
+    def read_rows(
+        self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, ends: Tensor, wanted: Tensor
+    ) -> Tensor:
+        """Read rows; see `Machine`."""
+        return self._run(above, length, ids, depths, tree_mask(ends), wanted)[1]
+
+    def _run(
+        self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, visible: Tensor, wanted: Tensor
+    ) -> tuple[Any, Tensor]:
+        if self.reach is not None and int(depths.max()) >= self.reach:
+            raise UnusableError(f"a text of {int(depths.max()) + 1} tokens is longer than a window of {self.reach}")
+        rows, width = ids.shape
+        trunk = torch.ones(rows, width, length, dtype=torch.bool, device=ids.device)
+        mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)
+        cache = expanded(above, rows) if above is not None else DynamicCache(config=self.model.network.config)
+        output = self.model.network(
+            input_ids=ids, position_ids=depths, attention_mask=mask, past_key_values=cache, use_cache=True
+        )
+        return output.past_key_values, output.logits.reshape(rows * width, -1)[wanted]
+
+
+def _windows(config: Any) -> Iterable[int]:
+    """Yield the lengths beyond which some layer of a model does not look back."""
+    for name in WINDOWS:
+        window = getattr(config, name, None)
+        if isinstance(window, int) and getattr(config, "use_sliding_window", True):
+            yield window
