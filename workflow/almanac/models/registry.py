@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from almanac.errors import AlmanacError
@@ -14,11 +14,23 @@ from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
 from almanac.models.masked import MaskedModel
+from almanac.models.permutation import PermutationModel
+from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
 
-Model = CausalModel | MaskedModel
+Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-FAMILIES = {"causal": ("ForCausalLM", "LMHeadModel"), "masked": ("ForMaskedLM",)}
+# How the names of architectures end; the first that fits. XLNet's head and an old name of T5's end like a causal one's.
+FAMILIES = {
+    "masked": ("ForMaskedLM", "XLNetLMHeadModel"),
+    "seq2seq": ("ForConditionalGeneration", "T5WithLMHeadModel", "MarianMTModel"),
+    "causal": ("ForCausalLM", "LMHeadModel"),
+}
+AUTO: dict[str, tuple[Any, Any]] = {
+    "causal": (CausalModel, AutoModelForCausalLM),
+    "masked": (MaskedModel, AutoModelForMaskedLM),
+    "seq2seq": (Seq2SeqModel, AutoModelForSeq2SeqLM),
+}
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
 
@@ -28,7 +40,7 @@ class ModelSource:
 
     Attributes:
         path: a folder with config.json, safetensors and a tokenizer.
-        family: ``causal``, ``masked``, or ``auto`` to go by the config's architecture.
+        family: ``causal``, ``masked``, ``seq2seq``, or ``auto`` to go by the config's architecture.
         dtype: the type that the weights are run in.
         device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
         trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
@@ -36,7 +48,7 @@ class ModelSource:
     """
 
     path: str
-    family: Literal["auto", "causal", "masked"] = "auto"
+    family: Literal["auto", "causal", "masked", "seq2seq"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str = "auto"
     trust_remote_code: bool = False
@@ -56,8 +68,8 @@ def load(source: ModelSource) -> Model:
     config = _config(source, folder)
     family = _family(source, folder, config)
     tokens = Tokens(_tokenizer(source, folder))
-    wrapper = CausalModel if family == "causal" else MaskedModel
-    if wrapper is MaskedModel and tokens.mask_id is None:
+    wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
+    if family == "masked" and tokens.mask_id is None:
         raise AlmanacError(
             f"{folder}: a masked model needs a mask token and its tokenizer has none; "
             "set mask_token in tokenizer_config.json"
@@ -135,16 +147,22 @@ def _first_line(error: Exception) -> str:
 
 def _family(source: ModelSource, folder: Path, config: Any) -> str:
     """Return the family, by the config's architectures where the source leaves it open."""
-    if source.family != "auto":
-        return source.family
     names = list(config.architectures or [])
-    for family, endings in FAMILIES.items():
-        if any(name.endswith(endings) for name in names):
-            return family
-    raise AlmanacError(
-        f"model {folder}: the config's architectures are {names}; known are those that end in ForCausalLM, "
-        "LMHeadModel or ForMaskedLM; name the family (causal or masked) if the checkpoint holds such a head"
-    )
+    found = [family for family, endings in FAMILIES.items() if any(name.endswith(endings) for name in names)]
+    family = source.family if source.family != "auto" else next(iter(found), None)
+    if family is None:
+        endings = ", ".join(ending for one in FAMILIES.values() for ending in one)
+        raise AlmanacError(
+            f"model {folder}: the config's architectures are {names}; known are those that end in {endings}; "
+            f"name the family ({', '.join(FAMILIES)}) if the checkpoint holds such a head"
+        )
+    if config.is_encoder_decoder != (family == "seq2seq"):
+        kind = "an encoder-decoder" if config.is_encoder_decoder else "no encoder-decoder"
+        raise AlmanacError(
+            f"model {folder}: {config.model_type} is {kind} and cannot be run as a {family} model; name the family "
+            f"that it is ({', '.join(FAMILIES)})"
+        )
+    return family
 
 
 def _tokenizer(source: ModelSource, folder: Path) -> Any:
@@ -159,7 +177,7 @@ def _tokenizer(source: ModelSource, folder: Path) -> Any:
 
 
 def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any:
-    auto: Any = AutoModelForCausalLM if family == "causal" else AutoModelForMaskedLM
+    auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         network, loaded = auto.from_pretrained(
@@ -182,7 +200,24 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: the weights lack {', '.join(sorted(loaded['missing_keys'])[:3])}, which a {family} model "
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
-    return network.to(devices.resolve(source.device)).eval()
+    network = network.to(devices.resolve(source.device)).eval()
+    if family == "causal" and (config.model_type == "xlnet" or _sees_what_follows(network)):
+        raise AlmanacError(
+            f"model {folder}: {config.model_type} attends to the tokens after a position too, so that it cannot be "
+            "scored as a causal model; use the family masked"
+        )
+    return network
+
+
+@torch.inference_mode()
+def _sees_what_follows(network: Any) -> bool:
+    """Return whether the last token changes logits before it, as in encoders that are loaded with a causal head."""
+    ids = torch.arange(8).repeat(2, 1) % network.config.get_text_config().vocab_size
+    ids[1, -1] = 0
+    ids = ids.to(network.device)
+    one, other = network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[:, :-1].float()
+    rounding = 1e-4 if network.dtype == torch.float32 else 0.05
+    return bool((one - other).abs().max() > rounding * one.abs().max())
 
 
 def max_length(config: Any, tokenizer: Any) -> int | None:
@@ -192,6 +227,8 @@ def max_length(config: Any, tokenizer: Any) -> int | None:
     """
     text = config.get_text_config()
     limits = [int(value) for name in LENGTHS if isinstance(value := getattr(text, name, None), int) and value > 0][:1]
+    # T5 knows distances only; its config names the length that it was trained on.
+    limits = [] if hasattr(text, "relative_attention_num_buckets") and config.is_encoder_decoder else limits
     # RoBERTa and its kin count positions from the padding token's id: that many cannot be used.
     if "roberta" in text.model_type or text.model_type in {"camembert", "xmod", "mpnet", "esm"}:
         limits = [limit - int(text.pad_token_id or 0) - 1 for limit in limits]
