@@ -34,9 +34,6 @@ class Pass:
         positions: ``(rows * width,)``, each token's position in its text.
         farthest: the largest of them.
         width: of a row.
-        mask: ``(rows, 1, width, width)``, added to the scores inside a row; none where a row is one path.
-        keep: whether keys and values are kept, for a trunk.
-        kept: those, by layer, the trunk's above included.
         calls: how often `attend` was called.
     """
 
@@ -45,10 +42,67 @@ class Pass:
     positions: Tensor
     farthest: int
     width: int
-    mask: Tensor | None
-    keep: bool = False
+    calls: int = field(default=0, init=False)
+
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        """Attend to what is not the trunk: queries, keys and values ``(1, heads, rows * width, size)``."""
+        raise NotImplementedError
+
+
+@dataclass
+class PathPass(Pass):
+    """A pass over one path, whose keys and values are kept with the trunk's above."""
+
     kept: dict[int, KeysValues] = field(default_factory=dict)
-    calls: int = 0
+
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        """Attend to the path before each token."""
+        above = self.above.get(index)
+        joined = (k, v) if above is None else (torch.cat([above[0], k], 2), torch.cat([above[1], v], 2))
+        self.kept[index] = (joined[0].contiguous(), joined[1].contiguous())
+        groups = q.shape[1] // k.shape[1]
+        if groups > 1:
+            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+        if layer.window is None or self.width <= layer.window:
+            return layer.kernel(q, k, v, None, causal=True)
+        back = torch.arange(self.width, device=q.device)[:, None] - torch.arange(self.width, device=q.device)[None, :]
+        mask = additive((back >= 0) & (back < layer.window), q.dtype)[None, None]
+        return layer.kernel(q, k, v, mask, causal=False)
+
+
+@dataclass
+class TreePass(Pass):
+    """A pass over rows of trees.
+
+    Attributes:
+        visible: ``(rows, width, width)``, which places of its row each place sees.
+    """
+
+    visible: Tensor
+    _masks: dict[int | None, Tensor] = field(default_factory=dict)
+
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        """Attend inside each row: every token to its ancestors and to itself."""
+        heads, rows = q.shape[1], len(self.visible)
+        q, k, v = (one.view(one.shape[1], rows, self.width, -1).transpose(0, 1) for one in (q, k, v))
+        groups = heads // k.shape[1]
+        if groups > 1:
+            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+        out, log = layer.kernel(q, k, v, self._mask(layer.window, q.dtype), causal=False)  # (rows, heads, width, size)
+        tokens = rows * self.width
+        return out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens)
+
+    def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
+        """Return the mask of a layer ``(rows, 1, width, width)``, made once for all layers with its window."""
+        if window is not None and self.farthest - self.length < window:
+            window = None
+        if window not in self._masks:
+            visible = self.visible
+            if window is not None:
+                places = self.positions.view(visible.shape[:2])
+                visible = visible & (places[:, :, None] - places[:, None, :] < window)
+            self._masks[window] = additive(visible, dtype)[:, None]
+        return self._masks[window]
 
 
 class _Now:
@@ -116,26 +170,22 @@ def attend(
     if now is None or attention_mask is not None:
         raise UnusableError(f"{type(module).__name__} was given a mask, or no pass")
     now.calls += 1
-    layer = _Layer(now, kwargs, scaling if scaling is not None else query.shape[-1] ** -0.5, query)
-    above = now.above.get(module.layer_idx)
-    if now.keep:
-        joined = (key, value) if above is None else (torch.cat([above[0], key], 2), torch.cat([above[1], value], 2))
-        now.kept[module.layer_idx] = (joined[0].contiguous(), joined[1].contiguous())
-    parts = [layer.over_tree(query, key, value)]
-    if above is not None:
-        parts.insert(0, layer.over_trunk(query, *above))
+    layer = Layer(now, kwargs, scaling if scaling is not None else query.shape[-1] ** -0.5, query.dtype)
+    parts = [now.inside(layer, module.layer_idx, query, key, value)]
+    if module.layer_idx in now.above:
+        parts.insert(0, layer.over_trunk(query, *now.above[module.layer_idx]))
     merged = merge(parts, kwargs.get("s_aux"), query.dtype)  # (1, heads, tokens, width)
     return merged.transpose(1, 2).contiguous(), None
 
 
 @dataclass
-class _Layer:
+class Layer:
     """The attention of one layer in one pass."""
 
-    now: Pass
+    now: "Pass"
     options: dict[str, Any]
     scale: float
-    query: Tensor
+    dtype: torch.dtype
 
     @property
     def window(self) -> int | None:
@@ -143,7 +193,8 @@ class _Layer:
         window = self.options.get("sliding_window")
         return int(window) if window else None
 
-    def _kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Attended:
+    def kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Attended:
+        """Attend by the kernel for this device and type, or step by step where scores are capped."""
         softcap = self.options.get("softcap")
         if softcap:
             return plain(q, k, v, self.scale, mask, causal, softcap)
@@ -152,52 +203,34 @@ class _Layer:
             _Now.kernels[key] = choose(*key)
         return _Now.kernels[key](q, k, v, self.scale, mask, causal)
 
-    def over_trunk(self, q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        """Attend to the trunk: one set of keys for all queries; the queries of a group stand one after another."""
-        _, heads, tokens, width = q.shape
+    def grouped(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Attended:
+        """Attend where many queries ``(B, heads, T, d)`` see keys of fewer heads ``(B, key heads, S, d)``.
+
+        The queries of a group stand one after another, so that keys are read once for all of them; ``mask`` is
+        ``(B, 1, T, S)``.
+        """
+        batch, heads, tokens, width = q.shape
         groups = heads // k.shape[1]
+        if mask is not None and groups > 1:
+            mask = mask.repeat(1, 1, groups, 1)
+        out, log = self.kernel(q.reshape(batch, k.shape[1], groups * tokens, width), k, v, mask, causal=False)
+        return out.reshape(batch, heads, tokens, -1), log.reshape(batch, heads, tokens)
+
+    def over_trunk(self, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        """Attend to the trunk: one set of keys for all queries."""
         mask = None
         if self.window is not None and self.now.farthest >= self.window:
             first = max(0, self.now.length - self.window + 1)  # The first that the first token after the trunk sees.
             k, v = k[:, :, first:], v[:, :, first:]
-            mask = self._window_mask(torch.arange(first, self.now.length, device=q.device)).repeat(groups, 1)[
-                None, None
-            ]
-        folded = q.reshape(1, k.shape[1], groups * tokens, width)
-        out, log = self._kernel(folded, k, v, mask, causal=False)
-        return out.reshape(1, heads, tokens, -1), log.reshape(1, heads, tokens)
+            places = torch.arange(first, self.now.length, device=q.device)
+            far = self.now.positions[:, None] - places[None, :] >= self.window
+            mask = additive(~far, self.dtype)[None, None]
+        return self.grouped(q, k, v, mask)
 
-    def _window_mask(self, places: Tensor) -> Tensor:
-        """Return what hides keys at given positions from each token, ``(tokens, keys)``."""
-        assert self.window is not None
-        far = self.now.positions[:, None] - places[None, :] >= self.window
-        return torch.zeros(far.shape, dtype=self.query.dtype, device=far.device).masked_fill_(
-            far, hidden(self.query.dtype)
-        )
 
-    def over_tree(self, q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        """Attend inside each row: every token to its ancestors and to itself."""
-        _, heads, tokens, width = q.shape
-        rows, row = tokens // self.now.width, self.now.width
-        groups = heads // k.shape[1]
-        mask = self._tree_mask(rows)
-        q = q.view(heads, rows, row, width).transpose(0, 1)  # (rows, heads, width of a row, size of a head)
-        k, v = (one.view(one.shape[1], rows, row, -1).transpose(0, 1) for one in (k, v))
-        if groups > 1:
-            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
-        out, log = self._kernel(q, k, v, mask, causal=mask is None)
-        return out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens)
-
-    def _tree_mask(self, rows: int) -> Tensor | None:
-        """Return the mask inside rows, with what a window hides; none where rows are paths and see all before."""
-        mask, places = self.now.mask, self.now.positions.view(rows, self.now.width)
-        if self.window is None or self.now.farthest - self.now.length < self.window:
-            return mask
-        far = places[:, :, None] - places[:, None, :] >= self.window
-        if mask is None:
-            far = far | torch.ones(far.shape[1:], dtype=torch.bool, device=far.device).triu(1)
-            mask = torch.zeros((), dtype=self.query.dtype, device=far.device)
-        return torch.where(far[:, None], hidden(self.query.dtype), mask)
+def additive(visible: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return what is added to scores: 0 where a key is visible, and next to the least number where it is not."""
+    return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill_(~visible, hidden(dtype))
 
 
 AttentionInterface.register(NAME, attend)

@@ -9,8 +9,16 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.forest.attention import KeysValues, Pass, UnusableError, during, trees
-from almanac.models.scoring.forest.kernels import hidden
+from almanac.models.scoring.forest.attention import (
+    KeysValues,
+    Pass,
+    PathPass,
+    TreePass,
+    UnusableError,
+    additive,
+    during,
+    trees,
+)
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.prefix_cache import expanded, plain_cache
 
@@ -51,12 +59,6 @@ def tree_mask(ends: Tensor) -> Tensor:
     return (places[None, None, :] <= places[None, :, None]) & (places[None, :, None] < ends[:, None, :])
 
 
-def additive(visible: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a mask that is added to scores, with a dimension for the heads: 0 where visible."""
-    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
-    return mask.masked_fill_(~visible, hidden(dtype))[:, None]
-
-
 def _text_config(model: CausalModel) -> Any:
     return model.network.config.get_text_config()
 
@@ -82,8 +84,8 @@ class TreeMachine:
     ) -> tuple[dict[int, KeysValues], Tensor]:
         """Read a path; see `Machine`."""
         positions = torch.arange(length, length + len(ids), device=ids.device)
-        one = Pass(above or {}, length, positions, length + len(ids) - 1, len(ids), None, keep=True)
-        logits = self._run(one, ids, wanted)
+        one = PathPass(above or {}, length, positions, length + len(ids) - 1, len(ids))
+        logits = self.run(one, ids, wanted)
         return one.kept, logits
 
     def read_rows(
@@ -96,11 +98,15 @@ class TreeMachine:
         wanted: Tensor,
     ) -> Tensor:
         """Read rows; see `Machine`."""
-        mask = additive(tree_mask(ends), self.model.network.dtype)
-        one = Pass(above or {}, length, depths.reshape(-1), int(depths.max()), ids.shape[1], mask)
-        return self._run(one, ids.reshape(-1), wanted)
+        one = TreePass(above or {}, length, depths.reshape(-1), int(depths.max()), ids.shape[1], tree_mask(ends))
+        return self.run(one, ids.reshape(-1), wanted)
 
-    def _run(self, one: Pass, ids: Tensor, wanted: Tensor) -> Tensor:
+    def run(self, one: Pass, ids: Tensor, wanted: Tensor) -> Tensor:
+        """Run one pass over a flat line of tokens and return the logits of chosen places.
+
+        Raises:
+            UnusableError: not every layer took its attention from the interface.
+        """
         chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
         if chunk and one.farthest >= chunk:
             raise UnusableError(f"the model attends in chunks of {chunk} tokens")
@@ -156,7 +162,7 @@ class StockMaskMachine:
             raise UnusableError(f"a text of {int(depths.max()) + 1} tokens is longer than a window of {self.reach}")
         rows, width = ids.shape
         trunk = torch.ones(rows, width, length, dtype=torch.bool, device=ids.device)
-        mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)
+        mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)[:, None]
         cache = expanded(above, rows) if above is not None else DynamicCache(config=self.model.network.config)
         output = self.model.network(
             input_ids=ids, position_ids=depths, attention_mask=mask, past_key_values=cache, use_cache=True
