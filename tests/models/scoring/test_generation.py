@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from almanac.models.scoring import generation, reference
-from almanac.models.scoring.generation import Prompt, generate, sample_seed
+from almanac.models.scoring.generation import generate
+from almanac.models.scoring.samples import Prompt, Sample, draw, extend, sample_seed
 
 CAUSAL = ("llama", "llama2", "gpt2", "neox")
 TEXTS = ("Paris is", "The clock of Bordira", "Ada Lovelace was born in", "3M", "Paris is the", "Rome is")
@@ -88,7 +89,7 @@ def test_samples_follow_the_softmax_at_their_temperature():
     logits = torch.log(torch.tensor([0.5, 0.3, 0.2, 0.0]))
     for temperature in (0.5, 1.0, 2.0):
         draws = torch.Generator().manual_seed(0)
-        counts = collections.Counter(generation._draw(logits, temperature, draws) for _ in range(4000))
+        counts = collections.Counter(draw(logits, temperature, draws) for _ in range(4000))
         weights = [value ** (1 / temperature) for value in (0.5, 0.3, 0.2)]
         assert counts[3] == 0
         for token, weight in enumerate(weights):
@@ -98,6 +99,6 @@ def test_samples_follow_the_softmax_at_their_temperature():
 
 
 def test_logits_that_are_no_numbers_are_an_error(model):
-    sample = generation.Sample(prompt(model("llama"), "Paris"), None)
+    sample = Sample(prompt(model("llama"), "Paris"), None)
     with pytest.raises(ArithmeticError, match="not finite"):
-        generation._extend(model("llama"), sample, torch.full((5,), math.nan))
+        extend(model("llama"), sample, torch.full((5,), math.nan))

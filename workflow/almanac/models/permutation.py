@@ -23,6 +23,7 @@ class PermutationModel(MaskedModel):
     """
 
     WRAPPER: ClassVar = "permutation/pll_l2r/1"
+    gathers = True  # The query stream has the wanted position only.
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
         """Return the logits at one position a row, as `MaskedModel.plain_logits`."""

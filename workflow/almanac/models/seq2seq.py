@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput
@@ -86,10 +86,12 @@ class Seq2SeqModel(LocalModel):
             mask: what is added to the decoder's attention scores, ``(rows, 1, tokens, tokens)``; none: each token sees
                 those before it.
         """
-        logits: Tensor = self.network(
-            encoder_outputs=BaseModelOutput(last_hidden_state=states),
-            decoder_input_ids=ids,
-            decoder_attention_mask=mask,
-            use_cache=False,
-        ).logits
+        logits: Tensor = self._run(states, decoder_input_ids=ids, decoder_attention_mask=mask, use_cache=False).logits
         return logits
+
+    def step(self, states: Tensor, ids: Tensor, cache: Any) -> Any:
+        """Go on with answers by tokens ``(rows, tokens)``; return the network's output, with logits and the cache."""
+        return self._run(states, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
+
+    def _run(self, states: Tensor, **inputs: Any) -> Any:
+        return self.network(encoder_outputs=BaseModelOutput(last_hidden_state=states), **inputs)

@@ -1,5 +1,6 @@
 """Running work in batches under a token budget, halved when memory runs out."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -24,7 +25,11 @@ def ran_out_of_memory(error: RuntimeError) -> bool:
 
 
 def run_batches(
-    jobs: Sequence[Job], length: Callable[[Job], int], work: Callable[[list[Job]], list[Result]], budget: int
+    jobs: Sequence[Job],
+    length: Callable[[Job], int],
+    work: Callable[[list[Job]], list[Result]],
+    budget: int,
+    even: bool = False,
 ) -> list[Result]:
     """Run jobs in batches of similar length, the longest first.
 
@@ -33,6 +38,7 @@ def run_batches(
         length: the tokens of a job; a batch costs its number of jobs times its longest.
         work: does a batch and returns one result a job.
         budget: the most tokens of a batch; a single job may exceed it.
+        even: only jobs of one length go together, so that nothing is padded.
 
     Returns:
         The results in the order of the jobs.
@@ -44,14 +50,16 @@ def run_batches(
     results: dict[int, Result] = {}
     done = 0
     while done < len(order):
-        rows = max(1, budget // max(1, length(jobs[order[done]])))
-        batch = order[done : done + rows]
+        longest = length(jobs[order[done]])
+        batch = order[done : done + max(1, budget // max(1, longest))]
+        if even:
+            batch = list(itertools.takewhile(lambda index: length(jobs[index]) == longest, batch))  # noqa: B023
         try:
             answers = work([jobs[index] for index in batch])
         except RuntimeError as error:
             if len(batch) == 1 or not ran_out_of_memory(error):
                 raise
-            budget = len(batch) // 2 * max(1, length(jobs[batch[0]]))
+            budget = len(batch) // 2 * max(1, longest)
             _release()
             continue
         results.update(zip(batch, answers, strict=True))
