@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 1,
     "build": 1,
     "plant": 1,
-    "ask": 1,
+    "ask": 2,
     "answer": 2,
     "measure": 1,
     "report": 1,
