@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 LOCK = HERE / "lock.txt"
 PYTHON = "3.11"
 TABLES = ("pyarrow", "pydantic", "pyyaml", "tqdm")
-MODELS = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
+MODELS = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "openai")
 MEASURES = ("numpy", "scipy")
 STEPS = {
     "tables": TABLES,

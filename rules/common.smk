@@ -13,8 +13,9 @@ sys.path.insert(0, str(ROOT / "workflow"))
 from almanac.config import DatasetOptions, WorldOptions, check
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions
 from almanac.options import to_flags
-from almanac.resources import needs
+from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.versions import VERSIONS
 
@@ -104,6 +105,8 @@ def scoring_needs(resource):
 
     def of(wildcards, attempt):
         model = model_of(wildcards)
+        if model.api is not None and resource == "runtime":
+            return MOST_MINUTES  # a server goes at its own pace
         tokens = EDITION.shard_tokens(wildcards.dataset)
         return getattr(
             needs(model.size, tokens, model.dtype, attempt=attempt), resource
@@ -165,6 +168,8 @@ def model_folder(wildcards):
 def model_files(wildcards):
     """What a job waits for and reruns upon: the weights, the tokenizer and the settings, or the record of a pull."""
     model = model_of(wildcards)
+    if model.api is not None:
+        return []
     if model.hub is not None:
         return f"{model_folder(wildcards)}/pull.json"
     if model.planted is not None:
@@ -183,6 +188,8 @@ def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+    if model.api is not None:
+        return kinds + to_flags(model, ServerOptions)
     # A model too small to ask for a GPU does not take one beside the scheduler's back either.
     device = (
         "cpu"

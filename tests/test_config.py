@@ -117,8 +117,8 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
     [
         ("datasets.real", {"train": 40}, "needs either a source or a world"),
         ("datasets.real.world", "one", "needs either a source or a world, and not both"),
-        ("models.1", {"name": "mine"}, "needs exactly one of planted, path and hub"),
-        ("models.1.hub", "owner/name", "needs exactly one of planted, path and hub"),
+        ("models.1", {"name": "mine"}, "needs exactly one of planted, path, hub and api"),
+        ("models.1.hub", "owner/name", "needs exactly one of planted, path, hub and api"),
         ("models.2", {"name": "far", "hub": "owner/name"}, "needs `revision`: the commit's 40 hexadecimal digits"),
         ("models.2.revision", "main", "needs `revision`"),
         ("models.2.revision", "0123456789" * 4 + "\n", "needs `revision`"),

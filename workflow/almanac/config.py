@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import stored_parameters
@@ -67,8 +68,8 @@ class PlantingConfig(Options):
     tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
 
 
-class ModelConfig(Options):
-    """A model: planted by a recipe, a directory, or a repository of a hub."""
+class ModelConfig(ServerOptions):
+    """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
 
     name: Name = Field(description="the name in every table and folder")
     planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
@@ -90,13 +91,18 @@ class ModelConfig(Options):
 
     @property
     def size(self) -> int:
-        """The number of parameters: as given, about as planted, or as stored in a directory."""
-        if self.parameters is not None:
-            return self.parameters
+        """The number of parameters: as given, about as planted, or as stored in a directory; 1 for a server's model."""
+        if self.parameters is not None or self.api is not None:
+            return self.parameters or 1
         if self.planted is not None:
             hidden, shape = self.planted.hidden, self.planted
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    @field_validator("api")
+    @classmethod
+    def _without_secrets(cls, api: str | None) -> str | None:
+        return api and checked_url(api)
 
     @field_validator("path")
     @classmethod
@@ -105,8 +111,11 @@ class ModelConfig(Options):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        if sum(origin is not None for origin in (self.planted, self.path, self.hub)) != 1:
-            raise ValueError("needs exactly one of planted, path and hub")
+        if sum(origin is not None for origin in (self.planted, self.path, self.hub, self.api)) != 1:
+            raise ValueError("needs exactly one of planted, path, hub and api")
+        spare = [key for key, field in ServerOptions.model_fields.items() if getattr(self, key) != field.default]
+        if self.api is None and spare:
+            raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
         if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         return self

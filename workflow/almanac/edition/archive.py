@@ -84,7 +84,7 @@ def _without_places(layout: Layout) -> dict[str, Any]:
     """Return the configuration with folders by their last name: where they lay is no part of an edition."""
     settings = layout.config.model_dump(mode="json")
     for holder in (settings, *settings["sources"].values(), *settings["models"]):
-        for key in ("facts", "path"):
+        for key in ("facts", "path", "api_tokenizer"):
             if isinstance(holder.get(key), str):
                 holder[key] = Path(holder[key]).name
     return settings
