@@ -15,7 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.reference import log_softmax
+from almanac.models.scoring.reference import log_softmax, padding
 
 ENGINE = "prefix_cache/1"
 PLAIN_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
@@ -135,7 +135,7 @@ def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[Row], d
 def _read(model: CausalModel, cache: DynamicCache, prefix: int, batch: list[Row]) -> list[dict[tuple[int, int], float]]:
     """Read rows under the cache and return what each scores, by position and token."""
     width = max(len(row.ids) for row in batch)
-    ids = torch.full((len(batch), width), model.tokens.pad_id, dtype=torch.long)
+    ids = torch.full((len(batch), width), padding(model), dtype=torch.long)
     for index, row in enumerate(batch):
         ids[index, : len(row.ids)] = torch.tensor(row.ids, dtype=torch.long)
     columns = sorted({position for row in batch for position, _ in row.reads})

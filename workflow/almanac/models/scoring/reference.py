@@ -5,7 +5,7 @@ model reads one row a masked input, an encoder-decoder one text and one answer a
 (FNet's) mix padding in. Log-probabilities are a float32 log-softmax (nats), summed in float64.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from torch import Tensor
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import Job, Result, run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.seq2seq import Seq2SeqModel
 
@@ -36,13 +36,48 @@ def score(model: Model, sequences: Sequence[TokenSequence], budget: int | None =
         return _score_masked(model, sequences, budget)
     if isinstance(model, Seq2SeqModel):
         return [_score_answer(model, sequence) for sequence in sequences]
-    return run_batches(sequences, lambda sequence: sequence.length, lambda batch: _score_causal(model, batch), budget)
+    return _run(model, sequences, lambda sequence: sequence.length, lambda batch: _score_causal(model, batch), budget)
+
+
+def turn(model: Model) -> int | None:
+    """Return the number of tokens beyond which a model reads all of a text by other rotary frequencies, if any.
+
+    Transformers chooses by the longest text of a batch (``longrope``: Phi-3 with 128k, Phi-3.5), so that texts on both
+    sides must not be read together, nor a longer one after what was kept of a shorter one.
+    """
+    rope = getattr(model.network.config.get_text_config(), "rope_parameters", None) or {}
+    kinds = [rope, *(one for one in rope.values() if isinstance(one, dict))]
+    lengths = [int(one["original_max_position_embeddings"]) for one in kinds if one.get("rope_type") == "longrope"]
+    return min(lengths, default=None)
+
+
+def _run(
+    model: Model,
+    jobs: Sequence[Job],
+    length: Callable[[Job], int],
+    work: Callable[[list[Job]], list[Result]],
+    budget: int,
+    even: bool = False,
+) -> list[Result]:
+    """Run jobs in batches, those up to the model's turn apart from those beyond it; see `run_batches`."""
+    bound = turn(model)
+    beyond = [bound is not None and length(job) > bound for job in jobs]
+    found: dict[int, Result] = {}
+    for far in (False, True):
+        some = [index for index in range(len(jobs)) if beyond[index] == far]
+        found.update(zip(some, run_batches([jobs[index] for index in some], length, work, budget, even), strict=True))
+    return [found[index] for index in range(len(jobs))]
+
+
+def padding(model: Model) -> int:
+    """Return an id to pad with; a padding token that was added to the tokenizer alone has no embedding."""
+    return model.tokens.pad_id if model.tokens.pad_id < model.vocabulary else 0
 
 
 def padded(model: Model, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """Return rows of ids padded on the right, and their attention mask, both ``(rows, tokens)``."""
     width = max(len(row) for row in rows)
-    ids = torch.full((len(rows), width), model.tokens.pad_id, dtype=torch.long)
+    ids = torch.full((len(rows), width), padding(model), dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = torch.tensor(row, dtype=torch.long)
@@ -127,7 +162,8 @@ def distributions(
     Returns:
         For each place ``(vocabulary,)`` in nats, on the CPU.
     """
-    return run_batches(
+    return _run(
+        model,
         places,
         lambda place: len(place[0]),
         lambda batch: list(_distributions(model, batch).cpu()),
