@@ -1,5 +1,6 @@
 """Code that comes with a checkpoint: never run, unless the user says so and pins the commit that they have read."""
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -55,6 +56,26 @@ def refuse(folder: Path, error: Exception) -> None:
             f"model {folder}: needs code of its own ({', '.join(files) or 'which the folder lacks'}), and that is not "
             f"run; {REMEDY}"
         ) from error
+
+
+def check_ran(network: Any, folder: Path) -> None:
+    """Check that the code that runs is the folder's, which the digest is of.
+
+    transformers runs a copy, and in a process that has loaded the same architecture before, the copy of that time.
+
+    Raises:
+        AlmanacError: a file differs.
+    """
+    for kind in type(network).__mro__:
+        if kind.__module__.partition(".")[0] != "transformers_modules":
+            continue
+        for copy in Path(inspect.getfile(kind)).parent.glob("*.py"):
+            own = folder / copy.name
+            if own.is_file() and own.read_bytes() != copy.read_bytes():
+                raise AlmanacError(
+                    f"model {folder}: {own.name} is not the code that runs, which was loaded in this process before; "
+                    "load the model in a new process"
+                )
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def load(source: ModelSource) -> Model:
             "set mask_token in tokenizer_config.json"
         )
     network = _network(source, folder, config, family)
+    own_code.check_ran(network, folder)
     found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code)
     identity = {
         **found._asdict(),
