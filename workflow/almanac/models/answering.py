@@ -11,10 +11,15 @@ from torch import Tensor
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
+from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring import blanks, generation, ladder, selftest
+from almanac.models.scoring import blanks, encdec, generation, ladder, selftest
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
+from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.ladder import ENGINES, Engine, Place, Rung, Values
+from almanac.models.scoring.samples import Prompt, sample_seed
+from almanac.models.seq2seq import Seq2SeqModel
 from almanac.rows import KINDS, Request, Response
 
 CHUNK = 2**20  # Characters of text and choices that are worked on at once.
@@ -84,7 +89,20 @@ class LocalAnswerer:
         self.tested = selftest.choose(model, engine) if isinstance(model, CausalModel) else None
         for reason in self.tested.passed_over if self.tested else ():
             print(f"passed over {reason}", file=sys.stderr)
-        self.engine: Engine = self.tested.engine if self.tested else "forest"
+        self.engine: Engine = self.tested.engine if self.tested else engine
+
+    @functools.cached_property
+    def machine(self) -> TreeMachine | None:
+        """What continues texts with what they share read once; none where the model cannot be run so."""
+        if isinstance(self.model, CausalModel) and self.tested is not None and self.tested.decodes:
+            return TreeMachine(self.model)
+        return None
+
+    @property
+    def _decoder(self) -> str:
+        if self.machine is not None:
+            return decoding.ENGINE
+        return generation.ENGINE if isinstance(self.model, CausalModel) else encdec.ENGINE
 
     @property
     def digest(self) -> str:
@@ -130,7 +148,8 @@ class LocalAnswerer:
                 reason = f"the model answers {', '.join(sorted(self.model.KINDS))}; the request is of the kind {kind!r}"
                 done.give(request, "unsupported", reason)
         elif kind == "generate":
-            self._attempt(done, requests, lambda some: _generate(done, some))
+            done.engine = self._decoder
+            self._attempt(done, requests, lambda some: _generate(done, some, self.machine))
         else:
             self._score(done, requests)
         return done.found
@@ -150,7 +169,7 @@ class LocalAnswerer:
     def _score(self, done: _Chunk, requests: Sequence[Request]) -> None:
         asked: list[Asked] = []
         self._attempt(done, requests, lambda some: asked.extend(_read(done, some)))
-        for engine in ENGINES[ENGINES.index(self.engine) :]:
+        for engine in ladder.down(self.engine, self.model):
             way = self.way(engine)
             done.engine = way.NAME
             if engine == "reference":
@@ -246,7 +265,9 @@ def _read(done: _Chunk, requests: Sequence[Request]) -> list[Asked]:
     if requests[0].kind == "fill":
         return [one for request in requests if (one := _read_blank(done, request)) is not None]
     asked = []
-    for request, tokenised in zip(requests, tokenise(requests, done.contexts, done.model), strict=True):
+    model = done.model
+    read = encdec.tokenise if isinstance(model, Seq2SeqModel) else tokenise
+    for request, tokenised in zip(requests, read(requests, done.contexts, model), strict=True):  # type: ignore[arg-type]
         if tokenised.problem is not None:
             done.give(request, "failed", tokenised.problem)
         elif not done.too_long(request, tokenised.length):
@@ -288,23 +309,28 @@ def _not_finite(sums: Sequence[float]) -> str | None:
     return None
 
 
-def _generate(done: _Chunk, requests: Sequence[Request]) -> None:
+def _generate(done: _Chunk, requests: Sequence[Request], machine: TreeMachine | None) -> None:
     model = done.model
-    assert isinstance(model, CausalModel)
-    prompts: list[generation.Prompt] = []
+    assert not isinstance(model, MaskedModel)
+    prompts: list[Prompt] = []
     asked: list[Request] = []
     for request in requests:
         ids, _ = model.wrap(model.tokens.ids(full_text(request, done.contexts)))
         new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
+        written = new or 0 if isinstance(model, CausalModel) else 0  # An encoder-decoder writes beside what it reads.
         if new is None or new < 1 or temperature < 0 or samples < 1:
             done.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
         elif temperature > 0 and request.seed is None:
             done.give(request, "failed", "sampling at a temperature above 0 needs a seed")
         elif not ids:
             done.give(request, "failed", "no token stands before the text to generate; give a text")
-        elif not done.too_long(request, len(ids) + new):
-            seeds = tuple(generation.sample_seed(request.seed or 0, index) for index in range(samples))
-            prompts.append(generation.Prompt(ids, new, request.stop or (), temperature, seeds))
+        elif not done.too_long(request, len(ids) + written):
+            seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
+            prompts.append(Prompt(ids, new, request.stop or (), temperature, seeds))
             asked.append(request)
-    for request, texts in zip(asked, generation.generate(model, prompts), strict=True):
-        done.give(request, "ok", None, texts=tuple(texts))
+    if isinstance(model, CausalModel):
+        texts = generation.generate(model, prompts, machine)
+    else:
+        texts = encdec.generate(model, prompts)
+    for request, found in zip(asked, texts, strict=True):
+        done.give(request, "ok", None, texts=tuple(found))

@@ -21,7 +21,7 @@ from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
 from almanac.models.options import ApiOptions
 from almanac.models.scoring.boundaries import full_text
-from almanac.models.scoring.generation import sample_seed
+from almanac.models.scoring.samples import sample_seed
 from almanac.models.tokens import Tokens
 from almanac.rows import KINDS, Request, Response
 
@@ -196,7 +196,10 @@ async def _only_model(calls: Calls) -> str:
     try:
         names = await calls.models()
     except CallError as error:
-        raise AlmanacError(f"{calls.server.url}: {error}; is the server up, and the URL its base, up to /v1?") from None
+        raise AlmanacError(
+            f"{calls.server.url}: {error}; see whether the server is up and the URL its base, up to /v1, and name the "
+            "model with api_model"
+        ) from None
     if len(names) != 1:
         raise AlmanacError(
             f"{calls.server.url}: it serves {', '.join(names[:20]) or 'nothing'}; name one with api_model"

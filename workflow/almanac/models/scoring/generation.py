@@ -1,4 +1,7 @@
-"""Continuing a text: greedy or sampled decoding, prompts of equal length together, so that nothing is padded."""
+"""Continuing a text: greedy or sampled decoding, with what prompts share read once where the model allows it.
+
+Other models continue prompts of equal length together under their own cache, so that nothing is padded.
+"""
 
 from collections.abc import Sequence
 
@@ -8,13 +11,17 @@ from transformers.cache_utils import DynamicCache
 
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
-from almanac.models.scoring.samples import Prompt, Sample, begin, extend, sample_seed
+from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
-__all__ = ["Prompt", "generate", "sample_seed"]
+ENGINE = "own_cache/1"
 
 
-def generate(model: CausalModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str]]:
+def generate(
+    model: CausalModel, prompts: Sequence[Prompt], machine: TreeMachine | None = None, budget: int | None = None
+) -> list[list[str]]:
     """Continue prompts.
 
     A text ends before a stop string, at an EOS token, or when it is long enough. At a temperature above 0 each token is
@@ -23,11 +30,15 @@ def generate(model: CausalModel, prompts: Sequence[Prompt], budget: int | None =
     Args:
         model: the model.
         prompts: what to continue.
+        machine: runs the model with what prompts share read once; none for a model that it cannot run.
         budget: the most tokens of a batch, those to come included.
 
     Returns:
         The texts of each prompt, one a seed, without the prompt; greedy texts are equal.
     """
+    if machine is not None:
+        samples = decoding.generate(machine, prompts, budget)
+        return [prompt.texts([one.text or "" for one in own]) for prompt, own in zip(prompts, samples, strict=True)]
     jobs = [(index, number) for index, prompt in enumerate(prompts) for number in range(prompt.distinct)]
     by_length: dict[int, list[tuple[int, int]]] = {}
     for job in jobs:

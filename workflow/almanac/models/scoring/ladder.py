@@ -12,11 +12,13 @@ from typing import Literal, Protocol, get_args
 from torch import Tensor
 
 from almanac.models.causal import CausalModel
+from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring import prefix_cache, reference
+from almanac.models.scoring import encdec, prefix_cache, pseudo, reference
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import reading
 from almanac.models.scoring.forest.machines import Machine, StockMaskMachine, TreeMachine
+from almanac.models.seq2seq import Seq2SeqModel
 
 Engine = Literal["forest", "stock_mask", "prefix_cache", "reference"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -98,14 +100,53 @@ class Trees:
         return reading.score(self.machine, self.model, sequences, before, on_row, work=self.work)
 
 
+class Masked:
+    """Each distinct masked input once, and the head at the masked positions alone."""
+
+    NAME = pseudo.ENGINE
+
+    def __init__(self, model: MaskedModel) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Rung`."""
+        for index, row in enumerate(pseudo.distributions(self.model, places)):
+            on_row(index, row)
+        return pseudo.score(self.model, sequences)
+
+
+class EncoderDecoder:
+    """Each text encoded once; encoder-decoders fill no blanks, so that there are no places."""
+
+    NAME = encdec.ENGINE
+
+    def __init__(self, model: Seq2SeqModel) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Rung`."""
+        return encdec.score(self.model, sequences)
+
+
+def down(engine: Engine, model: Model) -> list[Engine]:
+    """Return an engine and those below it; masked models and encoder-decoders have one way beside the plain one."""
+    if isinstance(model, CausalModel):
+        return list(ENGINES[ENGINES.index(engine) :])
+    return ["reference"] if engine == "reference" else [engine, "reference"]
+
+
 def rung(engine: Engine, model: Model) -> Rung:
     """Return one way to score a model.
 
     Raises:
         UnusableError: it cannot be used with this model.
     """
-    if engine == "reference" or not isinstance(model, CausalModel):
+    if engine == "reference":
         return Plain(model)
+    if isinstance(model, MaskedModel):
+        return Masked(model)
+    if isinstance(model, Seq2SeqModel):
+        return EncoderDecoder(model)
     if engine == "prefix_cache":
         return Cached(model)
     return Trees(model, TreeMachine(model) if engine == "forest" else StockMaskMachine(model))

@@ -10,15 +10,18 @@ from almanac import tables
 from almanac.models.causal import CausalModel
 from almanac.models.scoring import reference
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.forest import reading
+from almanac.models.scoring.forest import decoding, reading
+from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Trees, Values, rung
+from almanac.models.scoring.samples import Prompt
 
 TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
 TOLERANCE_LOW = 0.25  # Nats a token in lower precision, where equal computations differ by rounding alone.
 # So small that the probes' sixty tokens already need trunks on trunks, several rows, and copied paths.
 SMALL = Shape(row=16, longest=24, copied=4)
 STEM, BRANCHES, LEAVES = 24, 3, 4
+NEW = 3  # Tokens by which probes are continued.
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,14 @@ class Tested:
         difference: the largest, in nats of a summed log-probability; none if nothing but the plain way is allowed.
         sequences: how many were compared.
         passed_over: the better ways that cannot be used, each with the reason.
+        decodes: whether texts can be continued with what they share read once.
     """
 
     engine: Engine
     difference: float | None
     sequences: int
     passed_over: tuple[str, ...]
+    decodes: bool = False
 
 
 def probes(model: CausalModel) -> list[TokenSequence]:
@@ -49,8 +54,8 @@ def probes(model: CausalModel) -> list[TokenSequence]:
     def some(count: int) -> tuple[int, ...]:
         return tuple(draws.choices(usable, k=count))
 
-    room = (model.max_length or 4 * STEM) - len(model.tokens.prefix)
-    stem = min(STEM, room // 4)
+    room = (model.max_length or 5 * STEM) - len(model.tokens.prefix)
+    stem = max(1, min(STEM, room // 4 - NEW))
     found: list[TokenSequence] = []
     first = (*model.tokens.prefix, *some(stem))
     for base in (first, (*first, *some(stem))):
@@ -77,7 +82,8 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
             reasons.append(f"{name}: {type(error).__name__}: {error}")
             continue
         if difference.agrees:
-            return Tested(name, difference.largest, len(sequences), tuple(reasons))
+            decodes = name == "forest" and _decodes(model, sequences, reasons)
+            return Tested(name, difference.largest, len(sequences), tuple(reasons), decodes)
         reasons.append(f"{name}: differs from the reference by {difference.largest:.2g} nats")
     return Tested("reference", None, 0, tuple(reasons))
 
@@ -89,6 +95,28 @@ def _difference(way: Rung, sequences: Sequence[TokenSequence], plain: Values, ex
         again = compare(small, plain, exact)
         found = Difference(max(found.largest, again.largest), found.agrees and again.agrees)
     return found
+
+
+def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: list[str]) -> bool:
+    """Return whether each token of greedy texts is the likeliest by the plain way too, but for rounding."""
+    prompts = [Prompt(one.ids, NEW, (), 0.0, (0,)) for one in sequences[::3]]
+    try:
+        samples = [own[0] for own in decoding.generate(TreeMachine(model), prompts)]
+    except Exception as error:  # As above.
+        reasons.append(f"shared decoding: {type(error).__name__}: {error}")
+        return False
+    texts = [(*prompt.ids, *sample.ids) for prompt, sample in zip(prompts, samples, strict=True)]
+    places = [
+        (ids, place, ids[place])
+        for ids, prompt in zip(texts, prompts, strict=True)
+        for place in range(len(prompt.ids), len(ids))
+    ]
+    rows = reference.distributions(model, [(ids[:place], place) for ids, place, _ in places])
+    gap = max((float(row.max() - row[token]) for row, (_, _, token) in zip(rows, places, strict=True)), default=0.0)
+    if not gap <= (TOLERANCE if model.exact else TOLERANCE_LOW):
+        reasons.append(f"shared decoding: a token of a greedy text is {gap:.2g} nats less likely than the best")
+        return False
+    return True
 
 
 @dataclass(frozen=True)
