@@ -106,7 +106,8 @@ def score(
     edges = [growing.add(sequence) for sequence in sequences]
     nodes = [growing.add_place(ids) for ids in places]
     forest, place = growing.in_order()
-    edge_nodes, edge_tokens = place[np.array(growing.edge_nodes, dtype=np.int64)], np.array(growing.edge_tokens)
+    edge_nodes = place[np.array(growing.edge_nodes, dtype=np.int64)]
+    edge_tokens = np.array(growing.edge_tokens, dtype=np.int64)  # Of whole numbers, also where there are none.
     order = np.lexsort((edge_tokens, edge_nodes))
     wanted: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):
