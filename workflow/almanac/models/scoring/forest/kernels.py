@@ -2,7 +2,7 @@
 
 A kernel takes queries ``(B, H, T, d)``, keys and values ``(B, H, S, d)``, a scale, and a mask that is added to the
 scores (``(B, 1, T, S)``, or none, or ``causal``), and returns the output ``(B, H, T, d)`` and the log of the sum of the
-exponentiated scores ``(B, H, T)``, in float32.
+exponentiated scores ``(B, H, T)``, in float32 or wider.
 """
 
 from collections.abc import Callable
@@ -27,18 +27,22 @@ def hidden(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).min / 2
 
 
+def _wide(values: Tensor) -> Tensor:
+    return values if values.dtype == torch.float64 else values.float()
+
+
 def plain(
     q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, causal: bool, softcap: float | None = None
 ) -> Attended:
     """Attend step by step: right on every device, for every type, and with capped scores."""
-    scores = (q @ k.transpose(-1, -2)).float() * scale  # (B, H, T, S)
+    scores = _wide(q @ k.transpose(-1, -2)) * scale  # (B, H, T, S)
     if softcap:
         scores = torch.tanh(scores / softcap) * softcap
     if causal:
         later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
-        scores = scores.masked_fill(later, hidden(torch.float32))
+        scores = scores.masked_fill(later, hidden(scores.dtype))
     if mask is not None:
-        scores = scores + mask.float()
+        scores = scores + mask.to(scores.dtype)
     lse = torch.logsumexp(scores, dim=-1)
     return torch.exp(scores - lse[..., None]).to(v.dtype) @ v, lse
 
@@ -47,7 +51,7 @@ def _cpu(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, cau
     out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         q, k, v, 0.0, causal, attn_mask=mask, scale=scale
     )
-    return out, lse.float()
+    return out, _wide(lse)
 
 
 def _cuda(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, causal: bool) -> Attended:
@@ -93,8 +97,8 @@ def _agrees(kernel: Kernel, device: torch.device, dtype: torch.dtype, width: int
             out, lse = attempt(q, k, v, width**-0.5, bias, causal)
         except (RuntimeError, NotImplementedError):
             return False
-        right, log = plain(q.float(), k.float(), v.float(), width**-0.5, None if bias is None else bias.float(), causal)
-        gap = max(float((out.float() - right).abs().max()), float((lse - log).abs().max()))
+        right, log = plain(q.double(), k.double(), v.double(), width**-0.5, bias, causal)
+        gap = max(float((out - right).abs().max()), float((lse - log).abs().max()))
         if not gap <= TOLERANCE[dtype]:
             return False
     return True
@@ -115,6 +119,6 @@ def merge(parts: list[Attended], sink: Tensor | None, dtype: torch.dtype) -> Ten
         return parts[0][0].to(dtype)
     if len(logs) == 2 and sink is None:
         share = torch.sigmoid(logs[1] - logs[0])[..., None]
-        return torch.lerp(parts[0][0].float(), parts[1][0].float(), share).to(dtype)
+        return torch.lerp(_wide(parts[0][0]), _wide(parts[1][0]), share).to(dtype)
     shares = torch.softmax(torch.stack(logs), dim=0)[..., None]
-    return torch.stack([share * out.float() for share, (out, _) in zip(shares, parts, strict=False)]).sum(0).to(dtype)
+    return torch.stack([share * _wide(out) for share, (out, _) in zip(shares, parts, strict=False)]).sum(0).to(dtype)
