@@ -6,6 +6,7 @@ from pathlib import Path
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
+import tiny_encoders
 import torch
 from tiny_tokenizers import TOKENIZERS, byte_level, metaspace, unigram, wordpiece
 from transformers import (
@@ -133,6 +134,20 @@ def model(checkpoint):
     def get(name: str):
         if name not in loaded:
             loaded[name] = load(ModelSource(str(checkpoint(name)), device="cpu"))
+        return loaded[name]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory):
+    """Return a function that makes and loads a tiny masked model or encoder-decoder by name, once."""
+    loaded = {}
+
+    def get(name: str):
+        if name not in loaded:
+            folder = tiny_encoders.make(name, tmp_path_factory.mktemp(name))
+            loaded[name] = load(ModelSource(str(folder), device="cpu"))
         return loaded[name]
 
     return get

@@ -1,4 +1,4 @@
-"""Tiny random masked models and encoder-decoders, with tokenizers as they bring them, for the tests of their scoring."""
+"""Tiny random masked models and encoder-decoders, with tokenizers as they bring them."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,9 @@ def pieces(special: list[str]) -> list[tuple[str, float]]:
         vocab_size=220, special_tokens=special, unk_token="<unk>", initial_alphabet=alphabet, show_progress=False
     )
     model.train_from_iterator(TEXT * 3, trainer)
-    return [(piece, score) for piece, score in json.loads(model.to_str())["model"]["vocab"]]
+    found = [(piece, round(score, 3)) for piece, score in json.loads(model.to_str())["model"]["vocab"]]
+    # The trainer's order of ties changes from run to run.
+    return found[: len(special)] + sorted(found[len(special) :], key=lambda pair: (-pair[1], pair[0]))
 
 
 def t5_tokenizer() -> T5Tokenizer:
@@ -72,7 +74,7 @@ def roberta_tokenizer() -> PreTrainedTokenizerFast:
 
 USUAL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
 BERT = USUAL | {"max_position_embeddings": LENGTH, "initializer_range": 0.25, "pad_token_id": 0}
-T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "initializer_factor": 1.5}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "initializer_factor": 1.2}
 T5 |= {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
 BART = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "init_std": 0.25}
 BART |= {"decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": LENGTH}
