@@ -100,11 +100,20 @@ def training_needs(resource):
     return of
 
 
+def takes_gpu(model):
+    """How many GPUs a job of a model takes: one where its entry names one, or where its size is worth one."""
+    if model.device == "auto":
+        return needs(model.size, 0).gpu if EDITION.gpus else 0
+    return int(model.device != "cpu")
+
+
 def scoring_needs(resource):
     """A function that gives one resource of a scoring job."""
 
     def of(wildcards, attempt):
         model = model_of(wildcards)
+        if resource == "gpu":
+            return takes_gpu(model) if model.api is None else 0
         if model.api is not None and resource == "runtime":
             return MOST_MINUTES  # a server goes at its own pace
         tokens = EDITION.shard_tokens(wildcards.dataset)
@@ -179,9 +188,8 @@ def model_files(wildcards):
         raise WorkflowError(
             f"model {model.name}: there is no folder {folder}; correct its `path`"
         )
-    return [
-        str(path) for pattern in CHECKPOINT for path in sorted(folder.glob(pattern))
-    ]
+    patterns = (*CHECKPOINT, "*.py") if model.trust_remote_code else CHECKPOINT
+    return [str(path) for pattern in patterns for path in sorted(folder.glob(pattern))]
 
 
 def model_flags(wildcards):
@@ -190,14 +198,20 @@ def model_flags(wildcards):
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
     if model.api is not None:
         return kinds + to_flags(model, ServerOptions)
-    # A model too small to ask for a GPU does not take one beside the scheduler's back either.
-    device = (
-        "cpu"
-        if model.device == "auto" and not needs(model.size, 0).gpu
-        else model.device
-    )
+    # A model that asks the scheduler for no GPU does not take one behind its back either.
+    device = model.device if takes_gpu(model) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
-    return f"{where} {kinds}--dtype {model.dtype} --device {device}"
+    return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def trust_flags(wildcards):
+    """The flags that let a checkpoint's own code be fetched and run."""
+    model = model_of(wildcards)
+    return (
+        f"--trust-remote-code --revision {model.revision}"
+        if model.trust_remote_code
+        else ""
+    )
 
 
 def measured(kind):

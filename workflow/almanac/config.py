@@ -75,7 +75,13 @@ class ModelConfig(ServerOptions):
     planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
-    revision: str | None = Field(default=None, description="the commit of the hub's repository, 40 hexadecimal digits")
+    revision: str | None = Field(
+        default=None, description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it"
+    )
+    trust_remote_code: bool = Field(
+        default=False,
+        description="run the code that comes with the checkpoint; needs revision: the commit that you have read",
+    )
     family: Literal["auto", "causal", "masked", "seq2seq"] = Field(
         default="auto", description="how the model is scored"
     )
@@ -83,7 +89,11 @@ class ModelConfig(ServerOptions):
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
-    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, …")
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
+        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+    )
     datasets: tuple[Name, ...] | None = Field(
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
@@ -118,6 +128,12 @@ class ModelConfig(ServerOptions):
             raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
         if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
+        if self.trust_remote_code and not (self.path or self.hub):
+            raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
+        if self.trust_remote_code and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError(
+                "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
+            )
         return self
 
 

@@ -1,4 +1,4 @@
-"""Run a model on requests: one response for every request, whatever happened. Always offline.
+"""Run a model on requests: one response for every request, whatever happened. Offline, but for a server's model.
 
 Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
 """
@@ -13,9 +13,11 @@ from pathlib import Path
 import torch
 
 from almanac import tables
+from almanac.errors import AlmanacError
 from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.answering import LocalAnswerer
+from almanac.models.options import add_api_flags, api_options
 from almanac.models.parts import Parts
 from almanac.models.registry import ModelSource, load
 from almanac.models.reuse import Reusable
@@ -34,7 +36,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--model", required=True, metavar="FOLDER", help="a checkpoint")
+    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint; or give --api")
     parser.add_argument("--family", choices=["auto", "causal", "masked", "seq2seq"], default="auto", help="[auto]")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
     parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--contexts", type=Path, required=True, metavar="FILE", help="its contexts")
     parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the responses go")
+    add_api_flags(parser)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answerer(arguments: argparse.Namespace) -> Answerer:
+    server = api_options(arguments)
+    if (server is None) == (arguments.model is None):
+        raise AlmanacError("command line: give either --model FOLDER or --api URL")
+    if server is not None:
+        from almanac.models.api import ApiAnswerer  # a local model needs no client
+
+        return ApiAnswerer(server)
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
     source = ModelSource(
