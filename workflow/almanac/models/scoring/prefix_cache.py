@@ -15,7 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.reference import log_softmax, padding
+from almanac.models.scoring.reference import log_softmax, padding, turn
 
 ENGINE = "prefix_cache/1"
 PLAIN_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
@@ -58,9 +58,12 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
         ``values[sequence][part][token]``: log-probabilities in nats.
 
     Raises:
-        NoCacheError: the model's cache cannot be expanded over rows.
+        NoCacheError: the model's cache cannot be expanded over rows, or it reads a text as long by other frequencies.
     """
     prefix = shared_prefix(sequences)
+    bound, longest = turn(model), max(one.length for one in sequences)
+    if bound is not None and longest > bound >= prefix:
+        raise NoCacheError(f"a text of {longest} tokens is read otherwise than its first {prefix} by themselves")
     cache = _prefix_cache(model, sequences[0].ids[:prefix])
     rows, row_of = _rows(sequences, prefix)
 

@@ -35,6 +35,7 @@ class Pass:
         farthest: the largest of them.
         width: of a row.
         calls: how often `attend` was called.
+        windows: whether a layer said that it has a sliding window.
     """
 
     above: dict[int, KeysValues]
@@ -43,6 +44,7 @@ class Pass:
     farthest: int
     width: int
     calls: int = field(default=0, init=False)
+    windows: bool = field(default=False, init=False)
 
     def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
         """Attend to what is not the trunk: queries, keys and values ``(1, heads, rows * width, size)``."""
@@ -170,6 +172,7 @@ def attend(
     if now is None or attention_mask is not None:
         raise UnusableError(f"{type(module).__name__} was given a mask, or no pass")
     now.calls += 1
+    now.windows |= bool(kwargs.get("sliding_window"))
     layer = Layer(now, kwargs, scaling if scaling is not None else query.shape[-1] ** -0.5, query.dtype)
     parts = [now.inside(layer, module.layer_idx, query, key, value)]
     if module.layer_idx in now.above:

@@ -21,6 +21,7 @@ from almanac.models.scoring.forest.attention import (
 )
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.prefix_cache import expanded, plain_cache
+from almanac.models.scoring.reference import turn
 
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 
@@ -63,6 +64,17 @@ def _text_config(model: CausalModel) -> Any:
     return model.network.config.get_text_config()
 
 
+def _check_turn(model: CausalModel, farthest: int) -> None:
+    """Check that a text stays where the model reads all texts alike; its last token may not have been fed.
+
+    Raises:
+        UnusableError: it may be one that the model reads by other frequencies from its first token on.
+    """
+    bound = turn(model)
+    if bound is not None and farthest >= bound - 1:
+        raise UnusableError(f"a text of {farthest + 1} tokens or more is read otherwise than one of up to {bound}")
+
+
 class TreeMachine:
     """Tree attention through transformers' attention interface: the trunk's keys are read once for all rows."""
 
@@ -72,6 +84,7 @@ class TreeMachine:
     def __init__(self, model: CausalModel) -> None:
         self.model = model
         self.layers = int(_text_config(model).num_hidden_layers)
+        self.reach = min(_windows(_text_config(model)), default=None)
         if not model.takes_positions:
             raise UnusableError(f"{type(model.network).__name__} takes no positions")
 
@@ -105,8 +118,10 @@ class TreeMachine:
         """Run one pass over a flat line of tokens and return the logits of chosen places.
 
         Raises:
-            UnusableError: not every layer took its attention from the interface.
+            UnusableError: not every layer took its attention from the interface, or a window or another reading of
+                long texts does not come through it.
         """
+        _check_turn(self.model, one.farthest)
         chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
         if chunk and one.farthest >= chunk:
             raise UnusableError(f"the model attends in chunks of {chunk} tokens")
@@ -117,6 +132,8 @@ class TreeMachine:
                 f"{type(self.model.network).__name__} took its attention from the interface {one.calls} times in "
                 f"{self.layers} layers"
             )
+        if self.reach is not None and one.farthest >= self.reach and not one.windows:
+            raise UnusableError(f"{type(self.model.network).__name__} hides what is beyond a window by its mask alone")
         return logits
 
 
@@ -158,9 +175,11 @@ class StockMaskMachine:
     def _run(
         self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, visible: Tensor, wanted: Tensor
     ) -> tuple[Any, Tensor]:
-        if self.reach is not None and int(depths.max()) >= self.reach:
-            raise UnusableError(f"a text of {int(depths.max()) + 1} tokens is longer than a window of {self.reach}")
         rows, width = ids.shape
+        # Some models (GPT-Neo) count a window by places in the row, which are never nearer than positions in the text.
+        if self.reach is not None and length + width > self.reach:
+            raise UnusableError(f"a trunk and row of {length + width} tokens are longer than a window of {self.reach}")
+        _check_turn(self.model, int(depths.max()))
         trunk = torch.ones(rows, width, length, dtype=torch.bool, device=ids.device)
         mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)[:, None]
         cache = expanded(above, rows) if above is not None else DynamicCache(config=self.model.network.config)
