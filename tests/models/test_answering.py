@@ -1,12 +1,14 @@
+import copy
 import dataclasses
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from almanac.errors import AlmanacError
-from almanac.models import answering
+from almanac.models import asked as lots_of_requests
 from almanac.models.answering import LocalAnswerer, answer
 from almanac.models.scoring import prefix_cache, reference, selftest
 from almanac.models.scoring.boundaries import TokenSequence
@@ -113,6 +115,32 @@ def test_what_else_is_asked_does_not_matter(model):
         assert (alone.logprobs or ()) == pytest.approx(expected.logprobs or (), abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
+def test_where_only_the_best_choice_is_asked_it_and_its_share_are_the_same(model, name):
+    words = CONTEXT.split()
+    choices = tuple(dict.fromkeys(f" {first} {second}" for first in words for second in words[:5]))
+    asked = [dataclasses.replace(one, choices=choices) for one in requests_of(24) if one.kind == "choices"]
+    network = copy.deepcopy(model(name).network)
+    with torch.no_grad():
+        network.get_output_embeddings().weight.mul_(4)  # So that some choices are as unlikely as with real models.
+    sure = dataclasses.replace(model(name), network=network)
+    whole = answer(sure, asked, CONTEXTS)
+    best = answer(sure, [dataclasses.replace(one, best_only=True) for one in asked], CONTEXTS)
+    for a, b in zip(best, whole, strict=True):
+        values, right = np.array(a.logprobs), np.array(b.logprobs)
+        left = np.array(a.bounds or [False] * len(choices))
+        assert values.argmax() == right.argmax()
+        assert (a.status, a.token_counts, a.engine) == (b.status, b.token_counts, b.engine)
+        assert not left[values.argmax()]
+        assert (values >= right - 1e-4).all()
+        assert np.abs(values - right)[~left].max() <= 1e-4
+        shares = [np.exp(one.max() - np.logaddexp.reduce(one)) for one in (values, right)]
+        assert shares[0] == pytest.approx(shares[1], rel=2e-4)
+    # A masked model reads a choice whole or not at all.
+    assert any(any(one.bounds or ()) for one in best) == (name != "bert")
+    assert all(one.bounds is None for one in whole)
+
+
 def shifted(right, by, longer=0):
     """Return scoring that is wrong by a little: for every text, or for those longer than the probes alone."""
 
@@ -210,14 +238,14 @@ def test_an_unknown_kind_is_unsupported(model):
 
 
 def test_one_request_that_fails_does_not_take_others_with_it(model, monkeypatch):
-    right = answering.tokenise
+    right = lots_of_requests.tokenise
 
     def fragile(requests, contexts, model):
         if any(request.request_id == "choices-3" for request in requests):
             raise RuntimeError("it broke")
         return right(requests, contexts, model)
 
-    monkeypatch.setattr(answering, "tokenise", fragile)
+    monkeypatch.setattr(lots_of_requests, "tokenise", fragile)
     responses = {response.request_id: response for response in answer(model("llama"), requests_of(), CONTEXTS)}
     assert (responses["choices-3"].status, responses["choices-3"].reason) == ("failed", "RuntimeError: it broke")
     assert {response.status for name, response in responses.items() if name != "choices-3"} == {"ok"}
@@ -235,8 +263,6 @@ def test_what_is_no_finite_number_is_no_answer(model, value):
 
 
 def _spoilt(network, value):
-    import copy
-
     spoilt = copy.deepcopy(network)
     with torch.no_grad():
         spoilt.lm_head.weight[:] = value
