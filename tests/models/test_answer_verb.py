@@ -245,6 +245,14 @@ def test_a_wrong_file_is_named_before_a_model_is_loaded(job, tmp_path, capsys, w
     assert "/nowhere/model" not in message
 
 
+@pytest.mark.parametrize("more", [[], ["--model", "m", "--api", "http://localhost:1/v1"]])
+def test_either_a_checkpoint_or_a_server_is_given(job, tmp_path, capsys, more):
+    command = job("FOLDER", "out.parquet")
+    at = command.index("--model")
+    assert main([*command[:at], *command[at + 2 :], *more]) == 1
+    assert "give either --model FOLDER or --api URL" in capsys.readouterr().err
+
+
 def test_progress_counts_the_requests_of_the_file(job, checkpoint, capsys):
     assert main(job(checkpoint("llama"), "out.parquet", "--engine", "reference")) == 0
     assert "requests: 33 of 33" in capsys.readouterr().err

@@ -6,17 +6,17 @@ from huggingface_hub.utils import filter_repo_objects
 
 from almanac.models import hub
 
-REPOSITORY = [
-    *("README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer.model", "merges.txt"),
-    *(
-        "model-00001-of-00002.safetensors",
-        "model.safetensors.index.json",
-        "pytorch_model.bin",
-        "model.ckpt",
-        "tf_model.h5",
-    ),
-    *("modeling_own.py", "layers/attention.py", "training_args.bin", "chat_template.jinja"),
+SETTINGS = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "merges.txt",
+    "chat_template.jinja",
 ]
+WEIGHTS = ["generation_config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"]
+PICKLED = ["pytorch_model.bin", "model.ckpt", "tf_model.h5", "training_args.bin"]
+CODE = ["modeling_own.py", "layers/attention.py"]
 
 
 @pytest.mark.parametrize("code", [False, True])
@@ -26,7 +26,9 @@ def test_the_files_that_are_brought(tmp_path, monkeypatch, code):
 
     def fetch(name, *, revision, local_dir, allow_patterns):
         asked.append((name, revision))
-        for path in filter_repo_objects(REPOSITORY, allow_patterns=allow_patterns):
+        for path in filter_repo_objects(
+            [*SETTINGS, *WEIGHTS, *PICKLED, *CODE, "README.md"], allow_patterns=allow_patterns
+        ):
             (local_dir / path).parent.mkdir(parents=True, exist_ok=True)
             (local_dir / path).write_text("")
 
@@ -34,7 +36,6 @@ def test_the_files_that_are_brought(tmp_path, monkeypatch, code):
     monkeypatch.setattr(hub, "snapshot_download", fetch)
     brought = hub.download("owner/name", "0" * 40, tmp_path, code=code)
     assert asked == [("owner/name", "0" * 40)]
-    assert sorted(path.name for path in tmp_path.rglob("*.py")) == (["attention.py", "modeling_own.py"] if code else [])
-    plain = {"config.json", "generation_config.json", "tokenizer.json", "tokenizer.model", "merges.txt"}
-    plain |= {"model-00001-of-00002.safetensors", "model.safetensors.index.json", "chat_template.jinja"}
-    assert {path.name for path in brought} == plain | ({"modeling_own.py"} if code else set())
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {*SETTINGS, *WEIGHTS, *(CODE if code else ())}
+    assert {path.name for path in brought} == {name for name in found if "/" not in name}
