@@ -25,6 +25,7 @@ CHANGES = {
     "top_k": 5,
     "exclude": ("France",),
     "per_token": False,
+    "best_only": True,
 }
 
 

@@ -197,9 +197,9 @@ class Layer:
         return int(window) if window else None
 
     def kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Attended:
-        """Attend by the kernel for this device and type, or step by step where scores are capped."""
+        """Attend by the kernel for this device and type, or step by step where fused kernels do not go."""
         softcap = self.options.get("softcap")
-        if softcap:
+        if softcap or q.shape[-1] != v.shape[-1]:
             return plain(q, k, v, self.scale, mask, causal, softcap)
         key = (q.device, q.dtype, q.shape[-1])
         if key not in _Now.kernels:
