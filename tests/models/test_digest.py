@@ -39,6 +39,12 @@ def test_a_loaded_model_carries_it(model, checkpoint):
     assert model("llama").digest == model_digest(checkpoint("llama"), "float32", "causal/1")
 
 
+def test_the_tokenizer_as_loaded_counts_apart_from_its_files(model):
+    said = [model(name).identity["tokenizer_as_loaded"] for name in ("llama", "gpt2", "llama2")]
+    # Byte-level with and without BOS splits texts alike; what is put before a text is no part of that.
+    assert said[0] == said[1] != said[2]
+
+
 def test_weights_and_tokenizer_have_digests_of_their_own(folder):
     weights, tokenizer = weights_digest(folder), tokenizer_digest(folder)
     assert digests(folder, "float32", "x")[1:] == digests(folder, "bfloat16", "y")[1:] == (weights, tokenizer)

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
+from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
@@ -79,6 +80,8 @@ def load(source: ModelSource) -> Model:
     found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code)
     identity = {
         **found._asdict(),
+        # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
+        "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
         "dtype": source.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},
