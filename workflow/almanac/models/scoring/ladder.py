@@ -110,9 +110,7 @@ class Masked:
 
     def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
         """Score; see `Rung`."""
-        for index, row in enumerate(pseudo.distributions(self.model, places)):
-            on_row(index, row)
-        return pseudo.score(self.model, sequences)
+        return pseudo.score(self.model, sequences, places, on_row)
 
 
 class EncoderDecoder:
