@@ -26,9 +26,11 @@ class Shape:
     Attributes:
         layers: the number of blocks.
         width: of the residual stream.
-        heads: query heads; half as many key heads in the decoder.
+        heads: query heads.
         vocabulary: logits a position.
         length: the most tokens that it reads.
+        inner: width inside the decoder's blocks.
+        key_heads: of the decoder; by default half as many as query heads.
     """
 
     layers: int = 8
@@ -36,10 +38,17 @@ class Shape:
     heads: int = 8
     vocabulary: int = 16_384
     length: int = 2_048
+    inner: int = 1_408
+    key_heads: int | None = None
+
+    @property
+    def keys(self) -> int:
+        """The width of a decoder's keys."""
+        return self.width // self.heads * (self.key_heads or self.heads // 2)
 
 
 FULL = Shape()
-TINY = Shape(layers=2, width=64, heads=4, vocabulary=2_048, length=1_024)
+TINY = Shape(layers=2, width=64, heads=4, vocabulary=2_048, length=1_024, inner=176)
 
 
 def causal(folder: Path, texts: Sequence[str], shape: Shape = FULL) -> Path:
@@ -53,19 +62,23 @@ def causal(folder: Path, texts: Sequence[str], shape: Shape = FULL) -> Path:
     Returns:
         The folder.
     """
-    config = LlamaConfig(
+    return _save(folder, LlamaForCausalLM(llama(shape)), byte_level(texts, shape.vocabulary))
+
+
+def llama(shape: Shape) -> LlamaConfig:
+    """Return the config of a decoder of the Llama family."""
+    return LlamaConfig(
         vocab_size=shape.vocabulary,
         hidden_size=shape.width,
-        intermediate_size=shape.width * 11 // 4,
+        intermediate_size=shape.inner,
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
-        num_key_value_heads=shape.heads // 2,
+        num_key_value_heads=shape.key_heads or shape.heads // 2,
         max_position_embeddings=shape.length,
         pad_token_id=0,
         bos_token_id=1,
         eos_token_id=2,
     )
-    return _save(folder, LlamaForCausalLM(config), byte_level(texts, shape.vocabulary))
 
 
 def masked(folder: Path, texts: Sequence[str], shape: Shape = FULL) -> Path:
@@ -92,12 +105,13 @@ def _save(folder: Path, network: Any, tokenizer: PreTrainedTokenizerFast) -> Pat
 @torch.no_grad()
 def sharpen(network: Any, seed: int = 1) -> None:
     """Draw the matrices of a network again, wider than its own initialisation does."""
-    draws = torch.Generator().manual_seed(seed)
+    draws = torch.Generator(network.device).manual_seed(seed)
     for name, parameter in network.named_parameters():
         if parameter.ndim == 2:
             embedding = "emb" in name or "head" in name
-            spread = EMBEDDING_SPREAD if embedding else SPREAD / parameter.shape[-1] ** 0.5
-            parameter.copy_(torch.randn(parameter.shape, generator=draws) * spread)
+            parameter.normal_(
+                0.0, EMBEDDING_SPREAD if embedding else SPREAD / parameter.shape[-1] ** 0.5, generator=draws
+            )
 
 
 def byte_level(texts: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:

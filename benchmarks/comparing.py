@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.checkpoints import Shape
+from benchmarks.checkpoints import FULL, Shape
 from benchmarks.measuring import Spent, spend
 from benchmarks.workloads import Item
 
@@ -19,14 +19,12 @@ class Contender:
 
     Attributes:
         name: as it is printed.
-        work: takes items and returns values for each.
-        network: the model that it runs.
+        make: sets it up on a network, outside the clock, and returns what takes items and gives values for each.
         items: how many it is given; fewer than ours where it is slow.
     """
 
     name: str
-    work: Callable[[Sequence[Item]], Values]
-    network: Any
+    make: Callable[[Any], Callable[[Sequence[Item]], Values]]
     items: int
 
 
@@ -105,12 +103,15 @@ def _characters(item: Item) -> int:
     return len(item.text) + sum(map(len, item.answers)) + len(item.template) + len(item.subject)
 
 
-def measure(workload: str, contender: Contender, items: Sequence[Item], shape: Shape) -> tuple[Line, Values, Spent]:
+def measure(
+    workload: str, contender: Contender, network: Any, items: Sequence[Item], shape: Shape
+) -> tuple[Line, Values, Spent]:
     """Let one contender do items.
 
     Args:
         workload: its name.
         contender: who.
+        network: the model that it runs.
         items: what; those of average length where it is given fewer.
         shape: of the model.
 
@@ -118,7 +119,8 @@ def measure(workload: str, contender: Contender, items: Sequence[Item], shape: S
         What it cost, the values by item, and what was spent in all.
     """
     chosen = items if contender.items >= len(items) else average(items, contender.items)
-    values, spent = spend(lambda: contender.work(chosen), contender.network, shape)
+    work = contender.make(network)
+    values, spent = spend(lambda: work(chosen), network, shape, 0.25 if shape is FULL else 0.01)
     count = len(chosen)
     line = Line(
         workload,

@@ -10,14 +10,13 @@ import torch
 
 from benchmarks.checkpoints import Shape
 
-ROWS = 4_096  # Tokens of a large batch.
-SQUARE = 2_048
+LARGEST = 8_192  # Rows of a batch, and side of a square, at most.
 GIGA = 1e9
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Achieved GFLOP a CPU second of plain matrix products: of the model's own shapes, and of large squares."""
+    """Achieved GFLOP a second (of the CPU, or of a card) of matrix products: the model's shapes, and large squares."""
 
     model: float
     square: float
@@ -55,12 +54,12 @@ class Spent:
 
 def matrices(shape: Shape) -> list[tuple[int, int, int]]:
     """Return the matrices of a decoder as (inputs, outputs, how many), the head last."""
-    width, inner = shape.width, shape.width * 11 // 4
+    width = shape.width
     return [
         (width, width, 2 * shape.layers),
-        (width, width // 2, 2 * shape.layers),
-        (width, inner, 2 * shape.layers),
-        (inner, width, shape.layers),
+        (width, shape.keys, 2 * shape.layers),
+        (width, shape.inner, 2 * shape.layers),
+        (shape.inner, width, shape.layers),
         (width, shape.vocabulary, 1),
     ]
 
@@ -77,12 +76,13 @@ def calibrate(shape: Shape, seconds: float = 0.25, device: str = "cpu", dtype: t
         device: where.
         dtype: in which type.
     """
+    rows, square = min(LARGEST, 8 * shape.width), min(LARGEST, 4 * shape.width)
     operations, needed = 0.0, 0.0
     for inputs, outputs, count in matrices(shape):
-        each = 2.0 * ROWS * inputs * outputs
+        each = 2.0 * rows * inputs * outputs
         operations += each * count
-        needed += each * count / _products(ROWS, inputs, outputs, seconds / 5, device, dtype)
-    return Rate(operations / needed / GIGA, _products(SQUARE, SQUARE, SQUARE, seconds, device, dtype) / GIGA)
+        needed += each * count / _products(rows, inputs, outputs, seconds / 5, device, dtype)
+    return Rate(operations / needed / GIGA, _products(square, square, square, seconds, device, dtype) / GIGA)
 
 
 def _products(rows: int, inputs: int, outputs: int, seconds: float, device: str, dtype: torch.dtype) -> float:
@@ -126,23 +126,24 @@ def counting(network: Any) -> Iterator[Counts]:
             hook.remove()
 
 
-def spend(work: Callable[[], Any], network: Any, shape: Shape) -> tuple[Any, Spent]:
+def spend(work: Callable[[], Any], network: Any, shape: Shape, seconds: float = 0.25) -> tuple[Any, Spent]:
     """Do a piece of work between two calibrations.
 
     Args:
         work: what to do.
         network: the model that it runs.
         shape: of that model.
+        seconds: of each calibration's parts.
 
     Returns:
         What the work returned, and what it cost.
     """
-    before = calibrate(shape)
+    before = calibrate(shape, seconds)
     with counting(network) as counts:
         wall, cpu = time.perf_counter(), time.process_time()
         result = work()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    after = calibrate(shape)
+    after = calibrate(shape, seconds)
     rate = Rate((before.model + after.model) / 2, (before.square + after.square) / 2)
     return result, Spent(cpu, wall, counts, rate)
 

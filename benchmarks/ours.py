@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac.models.answering import LocalAnswerer
+from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model, ModelSource, load
 from almanac.models.scoring.boundaries import TokenSequence, tokenise
 from almanac.models.scoring.ladder import Engine
@@ -72,6 +73,15 @@ class Ours:
         if requests[0].kind in ("choices", "fill") and engines != {self.name}:
             raise RuntimeError(f"requests were answered by {', '.join(sorted(engines))}, not {self.name}")
         return [read([found[request.request_id] for request in item.requests]) for item in items]
+
+    def reading(self, contexts: Mapping[str, str], read: Read) -> Callable[[Sequence[Item]], Any]:
+        """Return what answers items whose contexts are known."""
+        return lambda items: self.answer(items, contexts, read)
+
+    @property
+    def masked(self) -> bool:
+        """Whether the model is a masked one."""
+        return isinstance(self.answerer.model, MaskedModel)
 
     @property
     def name(self) -> str:

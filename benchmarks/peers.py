@@ -175,12 +175,12 @@ def _settings(item: Item, words: Any) -> tuple[GenerationConfig, int]:
     return config, number
 
 
-def quiet(work: Callable[[], Any]) -> Any:
-    """Do a piece of work without other programs' warnings."""
+def quietly(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function without other programs' warnings."""
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return work()
+        return work(*arguments)
