@@ -1,3 +1,4 @@
+import contextlib
 import copy
 import math
 
@@ -88,6 +89,21 @@ def test_the_head_reads_each_masked_input_once_and_nothing_else(encoder):
     assert read == [(1, 1, 32)]  # Three choices and two whole distributions, of one input.
     assert [value for [[value]] in values] == [float(rows[0][word]) for word in words]
     assert torch.equal(rows[0], rows[1])
+
+
+@pytest.mark.parametrize("name", ["bert", "albert", "modernbert"])
+def test_behind_the_last_attention_only_the_mask_is_computed(encoder, name):
+    """Three linear maps stand there, the first of which takes what was attended to; ALBERT's run once a layer."""
+    one = encoder(name)
+    shapes = []
+    maps = [module for module in one.network.base_model.modules() if isinstance(module, nn.Linear)]
+    with contextlib.ExitStack() as hooks:
+        for module in maps:
+            hooks.enter_context(module.register_forward_hook(lambda _m, _given, output: shapes.append(output.shape[1])))
+        pseudo.score(one, sequences_of(one)[:1])
+    before, behind = shapes[:-3], shapes[-3:]
+    assert behind == [1, 1, 1]
+    assert min(before) > 1
 
 
 def test_rows_of_one_length_go_together_and_nothing_is_padded(encoder, monkeypatch):

@@ -1,12 +1,14 @@
 """A masked language model: a token is predicted from those on both sides of it."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from almanac.models.local import LocalModel
 from almanac.models.tokens import PROBE
@@ -58,7 +60,7 @@ class MaskedModel(LocalModel):
         return logits[torch.arange(len(ids), device=ids.device), positions]
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits at one position a row, of rows without padding; the head reads no other position.
+        """Return the logits at one position a row, of rows without padding, without what only other positions need.
 
         Args:
             ids: ``(rows, tokens)``, with masks in place.
@@ -67,40 +69,68 @@ class MaskedModel(LocalModel):
         Returns:
             ``(rows, vocabulary)``.
         """
-        if not self.gathers:
+        if self._narrowed is None:
             return self.plain_logits(ids, torch.ones_like(ids), positions)
-        return self._gathered(ids, positions)
+        return self._narrow_logits(ids, positions, self._narrowed)
 
-    def _gathered(self, ids: Tensor, positions: Tensor) -> Tensor:
-        with self.network.base_model.register_forward_hook(_keep(positions)):
+    @property
+    def gathers(self) -> bool:
+        """Whether the head is computed at the wanted positions only."""
+        return self._narrowed is not None
+
+    def _narrow_logits(self, ids: Tensor, positions: Tensor, maps: Sequence[tuple[nn.Module, int]]) -> Tensor:
+        """Return logits as `logits` does, the head and some linear maps before it being shown one position a row.
+
+        Behind the last attention all is done position by position. What a map gives for one position is added, by
+        broadcasting, to the residual of them all: right at that position, which is all that the head is shown.
+
+        Args:
+            ids: as in `logits`.
+            positions: as in `logits`.
+            maps: the maps, and how often the encoder runs each (ALBERT: once a layer); the last time counts.
+        """
+        rows = torch.arange(len(ids), device=ids.device)
+        left = Counter(dict(maps))
+
+        def show(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+            left[module] -= 1
+            states = given[0]  # (rows, tokens, hidden), or (rows, 1, hidden) behind another map
+            wide = states.shape[1] > 1
+            return (states[rows, positions][:, None], *given[1:]) if wide and left[module] == 0 else None
+
+        def keep(module: nn.Module, given: Any, output: Any) -> Any:
+            output.last_hidden_state = output.last_hidden_state[rows, positions][:, None]
+            return output
+
+        with contextlib.ExitStack() as hooks:
+            hooks.enter_context(self.network.base_model.register_forward_hook(keep))
+            for one, _ in maps:
+                hooks.enter_context(one.register_forward_pre_hook(show))
             logits: Tensor = self.network(input_ids=ids).logits  # (rows, 1, vocabulary)
         return logits[:, 0]
 
     @functools.cached_property
     @torch.inference_mode()
-    def gathers(self) -> bool:
-        """Whether the network's head gives the same logits when it is shown the wanted positions only.
+    def _narrowed(self) -> tuple[tuple[nn.Module, int], ...] | None:
+        """The last linear maps of the encoder that may be shown one position; none where even the head may not.
 
-        It is found by trying: some heads look at the whole row, and some networks do not hand it what they return.
+        It is found by trying: behind the last attention there are two maps to four, some heads look at the whole row,
+        and some networks do not hand them what they return.
         """
         row, _ = self.wrap([*self.tokens.ids(PROBE), self.mask_id, *self.tokens.ids(f"{PROBE} {PROBE}")])
         ids = torch.tensor([row, row[::-1]], device=self.device)
         positions = torch.tensor([row.index(self.mask_id), 0], device=self.device)
-        plain = self.plain_logits(ids, torch.ones_like(ids), positions).float()
-        try:
-            found = self._gathered(ids, positions).float()
-        except Exception:  # Architectures fail in their own ways; the full head answers for all of them.
-            return False
+        ran: list[nn.Module] = []
+        with contextlib.ExitStack() as hooks:
+            for one in self.network.base_model.modules():
+                if isinstance(one, nn.Linear):
+                    hooks.enter_context(one.register_forward_hook(lambda module, given, output: ran.append(module)))
+            plain = self.plain_logits(ids, torch.ones_like(ids), positions).float()
         near = (NEAR if self.exact else NEAR_LOW) * float(plain.abs().max())
-        return found.shape == plain.shape and bool((found - plain).abs().max() <= near)
-
-
-def _keep(positions: Tensor) -> Callable[[Any, Any, Any], Any]:
-    """Return a hook that leaves one position a row of an encoder's last hidden state: ``(rows, 1, hidden)``."""
-
-    def hook(module: Any, arguments: Any, output: Any) -> Any:
-        states = output.last_hidden_state
-        output.last_hidden_state = states[torch.arange(len(positions), device=states.device), positions][:, None]
-        return output
-
-    return hook
+        for count in (4, 3, 2, 0):
+            maps = tuple((one, ran.count(one)) for one in dict.fromkeys(ran[len(ran) - count :]))
+            with contextlib.suppress(Exception):  # Architectures fail in their own ways.
+                found = self._narrow_logits(ids, positions, maps).float()
+                if found.shape == plain.shape and bool((found - plain).abs().max() <= near):
+                    return maps
+        return None
