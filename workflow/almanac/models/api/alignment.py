@@ -54,24 +54,35 @@ def align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
         return None
     starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where what is shown starts.
     shown = [index for index, token in enumerate(own) if not _hidden(token)]
+    most = [0] * len(own)  # The greatest end of each; a later token never ends before an earlier one.
+    follows, opened = len(text), False
+    for index in range(len(own) - 1, -1, -1):
+        if _hidden(own[index]):
+            after = next((own[at] for at in shown if at > index), "")
+            opened = opened or _open(own[index])
+            most[index] = min([follows + (_completed(after) if opened else 0), len(text), *most[index + 1 : index + 2]])
+        else:
+            most[index] = starts[index] + len(own[index])
+            follows, opened = starts[index], False
     begins, ends = [], []
     before = Range(0, 0)
     for index, token in enumerate(own):
-        after = next((at for at in shown if at > index), None)
-        if not _hidden(token):
-            most = starts[index] + len(token)
-        elif after is None:
-            most = len(text)
-        else:
-            most = starts[after] + _completed(own[after])
         loose = _hidden(token) or (index > 0 and _hidden(own[index - 1]))
-        latest = (
-            max(before.most, starts[index] + (0 if _hidden(token) else _completed(token))) if loose else before.most
-        )
+        latest = max(before.most, starts[index] + _completed(token)) if loose else before.most
         begins.append(Range(max(0, before.least - loose), latest))
-        before = Range(min(least[index], len(text)), min(max(least[index], most), len(text)))
+        before = Range(min(least[index], len(text)), max(least[index], most[index]))
         ends.append(before)
     return Alignment(special, tuple(begins), tuple(ends))
+
+
+def _hidden(token: str) -> bool:
+    """Return whether a token does not show the characters that it stands for."""
+    return not token or any(mark in token for mark in BROKEN)
+
+
+def _open(token: str) -> bool:
+    """Return whether a token may end inside a character, which the next one that is shown then shows."""
+    return not token or token.endswith("�") or token.startswith("bytes:")
 
 
 def _completed(token: str) -> int:
@@ -100,11 +111,6 @@ def _count(places: Sequence[Range], holds: Callable[[int], bool]) -> int | None:
     if any(holds(place.least) != holds(place.most) for place in places):
         return None
     return sum(holds(place.most) for place in places)
-
-
-def _hidden(token: str) -> bool:
-    """Return whether a token does not show the characters that it stands for."""
-    return not token or any(mark in token for mark in BROKEN)
 
 
 def _ends(tokens: Sequence[str], text: str) -> list[int] | None:
