@@ -15,6 +15,7 @@ from almanac.models.registry import Model
 from almanac.models.scoring import best, blanks, encdec, generation, ladder, selftest
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.attention import UnusableError
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
 from almanac.rows import Request, Response
@@ -122,7 +123,12 @@ class LocalAnswerer:
         assert not isinstance(self.model, MaskedModel)
         if isinstance(self.model, CausalModel):
             lot.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
-            texts = generation.generate(self.model, prompts, self.machine)
+            try:
+                texts = generation.generate(self.model, prompts, self.machine)
+            except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
+                print(f"{lot.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
+                lot.engine = generation.ENGINE
+                texts = generation.generate(self.model, prompts)
         else:
             lot.engine = encdec.ENGINE
             texts = encdec.generate(self.model, prompts)
