@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from almanac.errors import AlmanacError
 from almanac.models.masked import MaskedModel
 from almanac.models.tokens import PROBE
 
@@ -24,6 +25,18 @@ class PermutationModel(MaskedModel):
 
     WRAPPER: ClassVar = "permutation/pll_l2r/1"
     gathers = True  # The query stream has the wanted position only.
+
+    def __post_init__(self) -> None:
+        """Check the type of the weights.
+
+        Raises:
+            AlmanacError: it is narrower than float32, in which transformers' query stream cannot be computed.
+        """
+        if not self.exact:
+            raise AlmanacError(
+                f"model {self.network.name_or_path}: XLNet's dtype is {str(self.network.dtype).removeprefix('torch.')}; "
+                "its second stream is computed in float32 only; set dtype to float32"
+            )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
         """Return the logits at one position a row, as `MaskedModel.plain_logits`."""
