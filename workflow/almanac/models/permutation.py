@@ -32,10 +32,12 @@ class PermutationModel(MaskedModel):
         Raises:
             AlmanacError: it is narrower than float32, in which transformers' query stream cannot be computed.
         """
-        if not self.exact:
+        # The network's own dtype is that of its first parameter, which stays float32.
+        types = {parameter.dtype for parameter in self.network.parameters()}
+        if not types <= {torch.float32, torch.float64}:
             raise AlmanacError(
-                f"model {self.network.name_or_path}: XLNet's dtype is {str(self.network.dtype).removeprefix('torch.')}; "
-                "its second stream is computed in float32 only; set dtype to float32"
+                f"model {self.network.name_or_path}: XLNet's second stream is computed in float32 only, and the weights "
+                f"are {', '.join(sorted(str(one).removeprefix('torch.') for one in types))}; set dtype to float32"
             )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
