@@ -36,8 +36,8 @@ class PermutationModel(MaskedModel):
         types = {parameter.dtype for parameter in self.network.parameters()}
         if not types <= {torch.float32, torch.float64}:
             raise AlmanacError(
-                f"model {self.network.name_or_path}: XLNet's second stream is computed in float32 only, and the weights "
-                f"are {', '.join(sorted(str(one).removeprefix('torch.') for one in types))}; set dtype to float32"
+                f"model {self.network.name_or_path}: XLNet's second stream is computed in float32 only, and its "
+                f"weights are {', '.join(sorted(str(one).removeprefix('torch.') for one in types))}; set dtype to float32"
             )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
