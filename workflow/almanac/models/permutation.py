@@ -33,11 +33,11 @@ class PermutationModel(MaskedModel):
             AlmanacError: it is narrower than float32, in which transformers' query stream cannot be computed.
         """
         # The network's own dtype is that of its first parameter, which stays float32.
-        types = {parameter.dtype for parameter in self.network.parameters()}
-        if not types <= {torch.float32, torch.float64}:
+        types = {str(parameter.dtype).removeprefix("torch.") for parameter in self.network.parameters()}
+        if not types <= {"float32", "float64"}:
             raise AlmanacError(
                 f"model {self.network.name_or_path}: XLNet's second stream is computed in float32 only, and its "
-                f"weights are {', '.join(sorted(str(one).removeprefix('torch.') for one in types))}; set dtype to float32"
+                f"weights are {', '.join(sorted(types))}; set dtype to float32"
             )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Masked models fast: each distinct masked input once, rows of one length together, the head at the mask alone.
 
 Nothing of one masked input can serve another, since attention goes both ways; what is saved is the same input asked
-twice (the choices of one blank share their first), padding, and the head's work at all other positions.
+twice (the choices of one blank share their first), padding, and what is done at other positions behind the last
+attention, the head above all (`MaskedModel.logits`).
 """
 
 from collections.abc import Callable, Sequence
