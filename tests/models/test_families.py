@@ -198,6 +198,19 @@ def test_it_is_right(family):
     assert found[:5] + found[7:] == written[:5] + written[7:], f"rewrite docs/families.md with {Path(__file__).name}"
 
 
+def test_tokens_are_those_that_the_tokenizer_gives_for_the_whole(family):
+    kind, model = family[0].kind, family[2]
+    asked = [one for one in (*FEW, *MANY) if one.kind == "choices" and (one.text or kind != "seq2seq")]
+    found = (encdec.tokenise if kind == "seq2seq" else tokenise)(asked, CONTEXTS, model)
+    for request, tokenised in zip(asked, found, strict=True):
+        text = CONTEXTS.get(request.context_id, "") + request.text
+        for choice, sequence in zip(request.choices, tokenised.sequences, strict=True):
+            whole = tuple(model.tokens.tokenizer(text if kind == "seq2seq" else text + choice)["input_ids"])
+            if kind == "causal":
+                whole = whole[: len(whole) - len(model.tokens.suffix)]
+            assert whole == (sequence.head if kind == "seq2seq" else sequence.ids)
+
+
 def test_every_family_stands_in_the_table():
     assert list(committed()) == list(FAMILIES)
     assert all(f"| `{architecture}` |" in TABLE.read_text() for architecture in REFUSED)
