@@ -97,8 +97,8 @@ def unigram(
 ) -> PreTrainedTokenizerFast:
     """Unigram over metaspaces, as T5, XLNet and ALBERT have it.
 
-    ``ends`` are the special tokens around a text; words up to ``whole`` letters are pieces (the trainer finds few: in so
-    short a text hardly a part of one word stands in another).
+    ``ends`` are the special tokens around a text; words up to ``whole`` letters are pieces (the trainer finds few: in
+    so short a text hardly a part of one word stands in another).
     """
     model = Tokenizer(models.Unigram())
     model.normalizer = normalizers.Sequence([normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])])

@@ -20,7 +20,7 @@ from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
 from almanac.rows import Request, Response
 
-CHECKED = 8  # Sequences of a lot that are scored both ways.
+CHECKED = 4  # Sequences of a lot that are scored both ways.
 
 
 class LocalAnswerer:
@@ -173,8 +173,11 @@ class LocalAnswerer:
             lot.give_scores(one)
 
     def _may_be_followed(self, request: Request) -> bool:
-        """Return whether choices may be left: a masked model reads a choice whole or not at all."""
-        return request.kind == "choices" and bool(request.best_only) and not isinstance(self.model, MaskedModel)
+        """Return whether choices may be left.
+
+        A masked model reads a choice whole or not at all, and an encoder-decoder would read the text in every round.
+        """
+        return request.kind == "choices" and bool(request.best_only) and isinstance(self.model, CausalModel)
 
     def _check_sample(self, way: Rung, asked: Sequence[Asked]) -> None:
         plain = self.way("reference")

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import kept_budget, run_batches
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
@@ -50,7 +50,7 @@ def generate(
         def work(batch: list[tuple[int, int]]) -> list[str]:
             return _continue(model, [begin(prompts[index], number) for index, number in batch])
 
-        limit = budget or 4 * token_budget(model.device, model.vocabulary)
+        limit = budget or kept_budget(model.device, model.vocabulary)
         answers = run_batches(group, lambda job: len(prompts[job[0]].ids) + prompts[job[0]].new, work, limit)
         texts.update(zip(group, answers, strict=True))
     return [

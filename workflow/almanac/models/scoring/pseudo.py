@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from almanac.models.masked import MaskedModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import rows_at_once, run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.reference import by_part, log_softmax, masked_inputs
 
 ENGINE = "pseudo/1"
-ROWS = 512  # Rows of float32 log-probabilities that are held at once.
 
 Place = tuple[tuple[int, ...], int]
 
@@ -90,9 +89,10 @@ def _read(model: MaskedModel, batch: Sequence[_Input], on_row: Callable[[int, Te
     ids = torch.tensor([one.ids for one in batch], dtype=torch.long, device=model.device)
     positions = torch.tensor([one.position for one in batch], dtype=torch.long, device=model.device)
     logits = model.logits(ids, positions)  # (rows, vocabulary)
-    for start in range(0, len(batch), ROWS):
-        some = batch[start : start + ROWS]
-        logprobs = log_softmax(logits[start : start + ROWS])
+    step = rows_at_once(model.device)
+    for start in range(0, len(batch), step):
+        some = batch[start : start + step]
+        logprobs = log_softmax(logits[start : start + step])
         pairs = [(row, token) for row, one in enumerate(some) for token in one.values]
         index = torch.tensor(pairs, dtype=torch.long, device=model.device).reshape(-1, 2).T
         for (row, token), value in zip(pairs, logprobs[index[0], index[1]].tolist(), strict=True):
