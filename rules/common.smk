@@ -14,8 +14,9 @@ sys.path.insert(0, str(ROOT / "workflow"))
 from almanac.config import DatasetOptions, WorldOptions, check
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions
 from almanac.options import to_flags
-from almanac.resources import needs
+from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.versions import VERSIONS
 
@@ -106,11 +107,22 @@ def training_needs(resource):
     return of
 
 
+def takes_gpu(model):
+    """How many GPUs a job of a model takes: one where its entry names one, or where its size is worth one."""
+    if model.device == "auto":
+        return needs(model.size, 0).gpu if EDITION.gpus else 0
+    return int(model.device != "cpu")
+
+
 def scoring_needs(resource):
     """A function that gives one resource of a scoring job."""
 
     def of(wildcards, attempt):
         model = model_of(wildcards)
+        if resource == "gpu":
+            return takes_gpu(model) if model.api is None else 0
+        if model.api is not None and resource == "runtime":
+            return MOST_MINUTES  # a server goes at its own pace
         tokens = EDITION.shard_tokens(wildcards.dataset)
         return getattr(
             needs(model.size, tokens, model.dtype, attempt=attempt), resource
@@ -186,6 +198,8 @@ def model_folder(wildcards):
 def model_files(wildcards):
     """What a job waits for and reruns upon: the weights, the tokenizer and the settings, or the record of a pull."""
     model = model_of(wildcards)
+    if model.api is not None:
+        return []
     if model.hub is not None:
         return f"{model_folder(wildcards)}/pull.json"
     if model.planted is not None:
@@ -195,23 +209,30 @@ def model_files(wildcards):
         raise WorkflowError(
             f"model {model.name}: there is no folder {folder}; correct its `path`"
         )
-    return [
-        str(path) for pattern in CHECKPOINT for path in sorted(folder.glob(pattern))
-    ]
+    patterns = (*CHECKPOINT, "*.py") if model.trust_remote_code else CHECKPOINT
+    return [str(path) for pattern in patterns for path in sorted(folder.glob(pattern))]
 
 
 def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
-    # A model too small to ask for a GPU does not take one beside the scheduler's back either.
-    device = (
-        "cpu"
-        if model.device == "auto" and not needs(model.size, 0).gpu
-        else model.device
-    )
+    if model.api is not None:
+        return kinds + to_flags(model, ServerOptions)
+    # A model that asks the scheduler for no GPU does not take one behind its back either.
+    device = model.device if takes_gpu(model) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
-    return f"{where} {kinds}--dtype {model.dtype} --device {device}"
+    return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def trust_flags(wildcards):
+    """The flags that let a checkpoint's own code be fetched and run."""
+    model = model_of(wildcards)
+    return (
+        f"--trust-remote-code --revision {model.revision}"
+        if model.trust_remote_code
+        else ""
+    )
 
 
 def measured(kind):

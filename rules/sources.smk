@@ -86,6 +86,10 @@ rule pull_model:
         version=VERSIONS["pull"],
         hub=lambda wildcards: model_of(wildcards).hub,
         revision=lambda wildcards: model_of(wildcards).revision,
+        code=lambda wildcards: (
+            "--trust-remote-code" if model_of(wildcards).trust_remote_code else ""
+        ),
         out=subpath(output[0], parent=True),
     shell:
-        "python -m almanac pull model --hub {params.hub} --revision {params.revision} --output {params.out} 2> {log}"
+        "python -m almanac pull model --hub {params.hub} --revision {params.revision} {params.code}"
+        " --output {params.out} 2> {log}"

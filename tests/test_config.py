@@ -91,6 +91,7 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
         ("suites.ic_lke.real.sample", 0, "greater than or equal to 1"),
         ("models.0.planted.hidden", 66, "hidden must be a multiple of heads"),
         ("models.0.dtype", "int3", "'float32', 'bfloat16' or 'float16'"),
+        ("models.1.device", "tpu", "should match pattern '^(auto|cpu|mps|cuda"),
         ("validation.auc", 1.5, "less than or equal to 1"),
     ],
 )
@@ -120,11 +121,13 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
     [
         ("datasets.real", {"train": 40}, "needs either a source or a world"),
         ("datasets.real.world", "one", "needs either a source or a world, and not both"),
-        ("models.1", {"name": "mine"}, "needs exactly one of planted, path and hub"),
-        ("models.1.hub", "owner/name", "needs exactly one of planted, path and hub"),
+        ("models.1", {"name": "mine"}, "needs exactly one of planted, path, hub and api"),
+        ("models.1.hub", "owner/name", "needs exactly one of planted, path, hub and api"),
         ("models.2", {"name": "far", "hub": "owner/name"}, "needs `revision`: the commit's 40 hexadecimal digits"),
         ("models.2.revision", "main", "needs `revision`"),
         ("models.2.revision", "0123456789" * 4 + "\n", "needs `revision`"),
+        ("models.1.trust_remote_code", True, "trust_remote_code needs `revision`: the commit whose code you have read"),
+        ("models.0.trust_remote_code", True, "only a checkpoint of a `path` or a `hub` has code of its own"),
         ("suites.ic_lke.real.shots", 41, "ic_lke.real: 41 shots need as many train facts; datasets.real.train is 40"),
         ("models.1.name", "far", "a name may occur once"),
         ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one

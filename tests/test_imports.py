@@ -8,7 +8,7 @@ import pytest
 import almanac
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "tables", "options"}
+BASE = {"errors", "rows", "columns", "tables", "options"}
 
 
 def modules() -> dict[str, Path]:
@@ -95,7 +95,8 @@ OUTER = ("cli", "__main__", "verbs", "report", "edition", "config", "resources",
 CONTRACT = {
     "errors": ("errors",),
     "rows": ("rows",),
-    "tables": ("tables", "rows", "errors"),
+    "columns": ("columns", "errors"),
+    "tables": ("tables", "columns", "errors"),
     "options": ("options", "errors"),
     "sources": ("sources", *BASE),
     "dataset": ("dataset", "sources", *BASE),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from almanac import rows, tables
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Context, Entity, Exposure, Item, Refused, Response
+from almanac.rows import Choices, Context, Entity, Exposure, Refused, Response
 
 ROWS = [kind for _, kind in inspect.getmembers(rows, dataclasses.is_dataclass)]
 SIMPLE = {
@@ -54,13 +54,6 @@ def test_every_table_comes_back_as_it_was_written(kind, tmp_path):
         assert sorted(tables.read_jsonl(tmp_path / "table.jsonl", kind), key=repr) == sorted(written, key=repr)
 
     comes_back()
-
-
-def test_every_row_class_has_a_key_made_of_its_columns():
-    assert len(ROWS) > 15
-    for kind in ROWS:
-        assert kind.KEY
-        assert set(kind.KEY) <= set(tables.columns(kind))
 
 
 def test_infinite_log_probabilities_survive_in_parquet(tmp_path):
@@ -238,13 +231,6 @@ def test_every_place_is_equally_likely():
     assert sum((count - 500) ** 2 / 500 for count in counts) < 16.3  # chi square, 3 degrees of freedom, p = .001
 
 
-def test_a_schema_knows_what_may_be_missing():
-    found = {field.name: (str(field.type), field.nullable) for field in tables.schema(Item)}
-    assert found["template_id"] == ("string", True)
-    assert found["fact_id"] == ("string", False)
-    assert tables.columns(Exposure) == ["fact_id", "dose"]
-
-
 def batch(**columns) -> pa.Table:
     whole = {
         "entity_id": pa.array(["Q1", "Q2"], pa.large_string()),
@@ -278,3 +264,77 @@ def test_a_batch_that_does_not_fit_is_named_and_nothing_is_written(tmp_path, col
         tables.write_batches(tmp_path / "e.parquet", Entity, [batch(), batch(**columns)])
     assert message in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def exposures(first, last):
+    return [Exposure(f"fact {number:06}", number) for number in range(first, last)]
+
+
+def test_a_long_table_is_written_in_row_groups_of_one_size(tmp_path):
+    path = tmp_path / "long.parquet"
+    tables.write(path, Exposure, exposures(0, 10_000))
+    found = pq.ParquetFile(path).metadata
+    assert [found.row_group(index).num_rows for index in range(found.num_row_groups)] == [4096, 4096, 1808]
+    assert tables.count(path, Exposure) == 10_000
+
+
+@pytest.mark.parametrize("start", [0, 1, 255, 256, 4095, 4096, 5000, 9999, 10_000, 20_000])
+def test_a_streamed_table_goes_on_after_any_row(tmp_path, start):
+    path = tmp_path / "long.parquet"
+    tables.write(path, Exposure, exposures(0, 10_000))
+    assert list(tables.read_rows(path, Exposure, start)) == tables.read(path, Exposure)[start:]
+    assert max((batch.num_rows for batch in tables.stream(path, Exposure, start=start)), default=0) <= tables.BATCH
+
+
+def test_a_stream_gives_the_columns_that_are_wanted(tmp_path):
+    path = tmp_path / "long.parquet"
+    tables.write(path, Exposure, exposures(0, 300))
+    assert [batch.schema.names for batch in tables.stream(path, Exposure, ["dose"])] == [["dose"], ["dose"]]
+
+
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
+def test_a_streamed_table_is_the_table(kind, tmp_path):
+    @EXAMPLES
+    @given(rows_of(kind))
+    def comes_back(written):
+        tables.write(tmp_path / "table.parquet", kind, written)
+        assert list(tables.read_rows(tmp_path / "table.parquet", kind)) == written
+
+    comes_back()
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [4096, 1], [100] * 60, [5000, 3192, 10]])
+def test_joined_parts_are_the_bytes_of_the_whole(tmp_path, sizes):
+    parts, first = [], 0
+    for index, size in enumerate(sizes):
+        parts.append(tmp_path / f"{index}.parquet")
+        tables.write(parts[-1], Exposure, exposures(first, first + size))
+        first += size
+    about = {"almanac.model": "abc", "almanac.device": "naïve"}
+    tables.write(tmp_path / "whole.parquet", Exposure, exposures(0, first), about)
+    tables.join(tmp_path / "joined.parquet", Exposure, parts, about)
+    assert (tmp_path / "joined.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert tables.read_metadata(tmp_path / "joined.parquet") == about
+
+
+def test_a_part_that_is_missing_or_damaged_leaves_no_joined_file(tmp_path):
+    tables.write(tmp_path / "0.parquet", Exposure, exposures(0, 5))
+    with pytest.raises(AlmanacError, match=r"1\.parquet: there is no such file"):
+        tables.join(tmp_path / "joined.parquet", Exposure, [tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    (tmp_path / "1.parquet").write_bytes(b"PAR1")
+    with pytest.raises(AlmanacError, match=r"1\.parquet: is no readable Parquet file"):
+        tables.join(tmp_path / "joined.parquet", Exposure, [tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.parquet", "1.parquet"]
+
+
+def test_a_file_without_metadata_says_nothing_of_itself(tmp_path):
+    tables.write(tmp_path / "plain.parquet", Exposure, [])
+    assert tables.read_metadata(tmp_path / "plain.parquet") == {}
+
+
+def test_a_table_in_one_row_group_is_streamed_too(tmp_path):
+    """Another program's file may hold all its rows in one group: its batches are as small."""
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"fact_id": [str(number) for number in range(9000)], "dose": list(range(9000))}), path)
+    assert pq.ParquetFile(path).num_row_groups == 1
+    assert {batch.num_rows for batch in tables.stream(path, Exposure)} <= {tables.BATCH, 9000 % tables.BATCH}

@@ -1,14 +1,14 @@
 """Tiny random checkpoints of five architectures, with tokenizers of four kinds trained on a small text."""
 
-import json
 import os
 from pathlib import Path
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
+import tiny_encoders
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tiny_tokenizers import TOKENIZERS, byte_level, metaspace, unigram, wordpiece
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -20,104 +20,14 @@ from transformers import (
     LlamaForCausalLM,
     ModernBertConfig,
     ModernBertForMaskedLM,
-    PreTrainedTokenizerFast,
 )
 
 from almanac.models.registry import ModelSource, load
 
 torch.set_num_threads(1)
-TEXT = [
-    "Ada Lovelace was born in London in 1815. Paris is the capital of France, and Rome is the capital of Italy.",
-    "The river flows through 12 towns; naïve café 東京 Zoë said: 'hello' 1990 times. 3M makes tape.",
-    "Bordira makes the red clock. The clock of Bordira is red and the tape of Paris is blue.",
-]
-SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
 LENGTH = 96
 
 
-def byte_level(bos: bool = True, mask: bool = False) -> PreTrainedTokenizerFast:
-    model = Tokenizer(models.BPE())
-    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    model.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
-    )
-    model.train_from_iterator(TEXT * 3, trainer)
-    options = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    if mask:
-        model.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True, normalized=False)])
-        options["mask_token"] = "<mask>"
-    if bos:
-        ends = "<s> $A </s>" if mask else "<s> $A"
-        model.post_processor = processors.TemplateProcessing(single=ends, special_tokens=[("<s>", 1), ("</s>", 2)])
-        options["bos_token"] = "<s>"
-    else:
-        model.post_processor = processors.ByteLevel(trim_offsets=True)
-    return PreTrainedTokenizerFast(tokenizer_object=model, **options)
-
-
-def metaspace() -> PreTrainedTokenizerFast:
-    """BPE as Llama-2 ships it: a prepended ▁, no pre-tokenizer, bytes for what is unknown."""
-    model = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
-    model.normalizer = normalizers.Replace(" ", "▁")
-    model.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
-    bytes_ = [f"<0x{value:02X}>" for value in range(256)]
-    trainer = trainers.BpeTrainer(vocab_size=480, special_tokens=SPECIAL + bytes_, show_progress=False)
-    model.train_from_iterator(TEXT * 3, trainer)
-    # The trainer made the bytes special tokens, which are left out of a decoded text; here they are plain tokens.
-    plain = json.loads(model.to_str())
-    plain["added_tokens"] = [token for token in plain["added_tokens"] if token["content"] in SPECIAL]
-    model = Tokenizer.from_str(json.dumps(plain))
-    model.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    model.pre_tokenizer = None
-    model.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-    model.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=model, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
-
-
-def unigram() -> PreTrainedTokenizerFast:
-    model = Tokenizer(models.Unigram())
-    model.normalizer = normalizers.NFKC()
-    model.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    model.decoder = decoders.Metaspace()
-    alphabet = sorted({letter for text in TEXT for letter in text})
-    trainer = trainers.UnigramTrainer(
-        vocab_size=200, special_tokens=SPECIAL, unk_token="<unk>", initial_alphabet=alphabet, show_progress=False
-    )
-    model.train_from_iterator(TEXT * 3, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=model, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
-
-
-def wordpiece() -> PreTrainedTokenizerFast:
-    model = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    model.normalizer = normalizers.BertNormalizer(lowercase=True)
-    model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    model.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"]
-    model.train_from_iterator(
-        TEXT * 3, trainers.WordPieceTrainer(vocab_size=260, special_tokens=special, show_progress=False)
-    )
-    model.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=model,
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        unk_token="[UNK]",
-    )
-
-
-TOKENIZERS = {"byte_level": byte_level, "metaspace": metaspace, "unigram": unigram, "wordpiece": wordpiece}
 IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 
@@ -224,6 +134,20 @@ def model(checkpoint):
     def get(name: str):
         if name not in loaded:
             loaded[name] = load(ModelSource(str(checkpoint(name)), device="cpu"))
+        return loaded[name]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory):
+    """Return a function that makes and loads a tiny masked model or encoder-decoder by name, once."""
+    loaded = {}
+
+    def get(name: str):
+        if name not in loaded:
+            folder = tiny_encoders.make(name, tmp_path_factory.mktemp(name))
+            loaded[name] = load(ModelSource(str(folder), device="cpu"))
         return loaded[name]
 
     return get

@@ -1,14 +1,19 @@
+import copy
 import dataclasses
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from almanac.errors import AlmanacError
-from almanac.models import answering
-from almanac.models.answering import answer, answer_checked
-from almanac.models.scoring import prefix_cache, reference
+from almanac.models import asked as lots_of_requests
+from almanac.models.answering import LocalAnswerer, answer
+from almanac.models.scoring import prefix_cache, reference, selftest
+from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.scoring.forest import reading
+from almanac.models.scoring.ladder import ENGINES
 from almanac.rows import Request
 
 CONTEXT = "Ada Lovelace London Paris France Rome Italy Bordira clock tape river towns London"
@@ -29,11 +34,16 @@ def requests_of(count=12):
     return asked
 
 
+def scored_by(responses):
+    """Return the ways by which log-probabilities were computed."""
+    return {response.engine for response in responses if response.logprobs is not None}
+
+
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "modernbert"])
 def test_there_is_one_response_for_every_request_in_order(model, name):
     asked = requests_of()
     counted = []
-    responses = answer(model(name), asked, CONTEXTS, on_progress=counted.append)
+    responses = LocalAnswerer(model(name)).answer(asked, CONTEXTS, counted.append)
     assert [response.request_id for response in responses] == [request.request_id for request in asked]
     assert sum(counted) == len(asked)
     by_id = {response.request_id: response for response in responses}
@@ -63,18 +73,29 @@ def test_without_bos_the_first_token_is_skipped(model):
         assert without.logprobs[0] == 0
 
 
-def test_both_engines_agree_and_the_difference_is_measured(model):
+@pytest.mark.parametrize("name", ["llama", "llama2", "gpt2", "neox"])
+def test_all_engines_agree_and_the_difference_is_recorded(model, name):
     asked = requests_of(30)
-    fast = answer_checked(model("llama"), asked, CONTEXTS, sample=8)
-    plain = answer_checked(model("llama"), asked, CONTEXTS, engine="reference")
-    assert (fast.engine, fast.checked) == ("prefix_cache/1", 8)
-    assert 0 <= fast.largest_difference <= 1e-4
-    assert (plain.engine, plain.checked, plain.largest_difference) == ("reference/1", 0, None)
-    assert fast.responses[0].engine == "prefix_cache/1"
-    assert {response.engine for response in plain.responses} == {"reference/1"}
-    for a, b in zip(fast.responses, plain.responses, strict=True):
-        assert (a.status, a.texts, a.token_counts) == (b.status, b.texts, b.token_counts)
-        assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-4)
+    plain = answer(model(name), asked, CONTEXTS, engine="reference")
+    assert scored_by(plain) == {"reference/1"}
+    for engine in ENGINES[:-1]:
+        answerer = LocalAnswerer(model(name), engine)
+        record = answerer.record()
+        assert record["engine"] == f"{engine}/1"
+        assert record["model"] == model(name).digest
+        assert re.fullmatch(r"\d\.\de[+-]\d\d nats at most on \d+ sequences", record["self_test"])
+        responses = answerer.answer(asked, CONTEXTS)
+        assert responses[0].engine == f"{engine}/1"
+        for a, b in zip(responses, plain, strict=True):
+            assert (a.status, a.texts, a.token_counts, a.tokens, a.ranks) == (
+                b.status,
+                b.texts,
+                b.token_counts,
+                b.tokens,
+                b.ranks,
+            )
+            assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-4)
+            assert (a.token_logprobs or ()) == pytest.approx(b.token_logprobs or (), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["llama", "bert"])
@@ -94,21 +115,65 @@ def test_what_else_is_asked_does_not_matter(model):
         assert (alone.logprobs or ()) == pytest.approx(expected.logprobs or (), abs=1e-5)
 
 
-def test_a_cache_that_is_wrong_is_noticed_and_replaced(model, monkeypatch, capsys):
-    right = prefix_cache.score
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
+def test_where_only_the_best_choice_is_asked_it_and_its_share_are_the_same(model, name):
+    words = CONTEXT.split()
+    choices = tuple(dict.fromkeys(f" {first} {second}" for first in words for second in words[:5]))
+    asked = [dataclasses.replace(one, choices=choices) for one in requests_of(24) if one.kind == "choices"]
+    network = copy.deepcopy(model(name).network)
+    with torch.no_grad():
+        network.get_output_embeddings().weight.mul_(4)  # So that some choices are as unlikely as with real models.
+    sure = dataclasses.replace(model(name), network=network)
+    whole = answer(sure, asked, CONTEXTS)
+    best = answer(sure, [dataclasses.replace(one, best_only=True) for one in asked], CONTEXTS)
+    for a, b in zip(best, whole, strict=True):
+        values, right = np.array(a.logprobs), np.array(b.logprobs)
+        left = np.array(a.bounds or [False] * len(choices))
+        assert values.argmax() == right.argmax()
+        assert (a.status, a.token_counts, a.engine) == (b.status, b.token_counts, b.engine)
+        assert not left[values.argmax()]
+        assert (values >= right - 1e-4).all()
+        assert np.abs(values - right)[~left].max() <= 1e-4
+        shares = [np.exp(one.max() - np.logaddexp.reduce(one)) for one in (values, right)]
+        assert shares[0] == pytest.approx(shares[1], rel=2e-4)
+    # A masked model reads a choice whole or not at all.
+    assert any(any(one.bounds or ()) for one in best) == (name != "bert")
+    assert all(one.bounds is None for one in whole)
 
-    def wrong(model, sequences, budget=None):
-        return [[[value + 2e-4 for value in part] for part in parts] for parts in right(model, sequences, budget)]
 
-    monkeypatch.setattr(prefix_cache, "score", wrong)
-    asked = requests_of()
-    found = answer_checked(model("llama"), asked, CONTEXTS, sample=3)
-    assert found.engine == "reference/1"
-    assert found.largest_difference > 1e-4
-    assert "scored again by the reference" in capsys.readouterr().err
-    plain = answer(model("llama"), asked, CONTEXTS, engine="reference")
-    for a, b in zip(found.responses, plain, strict=True):
-        assert a.engine == "reference/1"
+def shifted(right, by, longer=0):
+    """Return scoring that is wrong by a little: for every text, or for those longer than the probes alone."""
+
+    def wrong(machine, model, sequences, *arguments, **options):
+        values = right(machine, model, sequences, *arguments, **options)
+        return [
+            [[value + (by if one.length > longer else 0) for value in part] for part in parts]
+            for one, parts in zip(sequences, values, strict=True)
+        ]
+
+    return wrong
+
+
+def test_a_way_that_is_wrong_on_the_probes_is_passed_over_at_load(model, monkeypatch, capsys):
+    monkeypatch.setattr(reading, "score", shifted(reading.score, 2e-4))
+    answerer = LocalAnswerer(model("llama"))
+    assert answerer.record()["engine"] == "prefix_cache/1"
+    said = capsys.readouterr().err
+    assert re.search(r"passed over forest: differs from the reference by 0\.0\d+ nats", said)
+    assert "passed over stock_mask" in said
+    assert scored_by(answerer.answer(requests_of(), CONTEXTS)) == {"prefix_cache/1"}
+
+
+def test_a_way_that_is_wrong_only_on_what_is_asked_is_noticed_there(model, monkeypatch, capsys):
+    monkeypatch.setattr(reading, "score", shifted(reading.score, 2e-4, longer=75))
+    asked = [Request("long", "choices", None, " 3M naïve café" * 21, choices=CHOICES), *requests_of()]
+    answerer = LocalAnswerer(model("llama"))
+    assert answerer.record()["engine"] == "forest/1"
+    assert 75 < len(model("llama").tokens.ids(asked[0].text)) < 90
+    responses = answerer.answer(asked, CONTEXTS)
+    assert responses[0].engine == "prefix_cache/1"
+    assert "forest/1 is of no use" in capsys.readouterr().err
+    for a, b in zip(responses, answer(model("llama"), asked, CONTEXTS, engine="reference"), strict=True):
         assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-5)
 
 
@@ -118,10 +183,11 @@ def test_a_model_whose_cache_is_of_no_use_goes_by_the_reference(model, monkeypat
         raise error
 
     monkeypatch.setattr(prefix_cache, "score", refuse)
-    found = answer_checked(model("llama"), requests_of(), CONTEXTS)
-    assert capsys.readouterr().err.count(f"of no use here ({error})") == 1
-    assert found.engine == "reference/1"
-    assert {response.status for response in found.responses} == {"ok"}
+    answerer = LocalAnswerer(model("llama"), "prefix_cache")
+    assert f"passed over prefix_cache: {type(error).__name__}: {error}" in capsys.readouterr().err
+    responses = answerer.answer(requests_of(), CONTEXTS)
+    assert scored_by(responses) == {"reference/1"}
+    assert {response.status for response in responses} == {"ok"}
 
 
 def test_what_is_too_long_is_said_with_both_lengths_and_not_truncated(model):
@@ -172,14 +238,14 @@ def test_an_unknown_kind_is_unsupported(model):
 
 
 def test_one_request_that_fails_does_not_take_others_with_it(model, monkeypatch):
-    right = answering.tokenise
+    right = lots_of_requests.tokenise
 
     def fragile(requests, contexts, model):
         if any(request.request_id == "choices-3" for request in requests):
             raise RuntimeError("it broke")
         return right(requests, contexts, model)
 
-    monkeypatch.setattr(answering, "tokenise", fragile)
+    monkeypatch.setattr(lots_of_requests, "tokenise", fragile)
     responses = {response.request_id: response for response in answer(model("llama"), requests_of(), CONTEXTS)}
     assert (responses["choices-3"].status, responses["choices-3"].reason) == ("failed", "RuntimeError: it broke")
     assert {response.status for name, response in responses.items() if name != "choices-3"} == {"ok"}
@@ -189,7 +255,7 @@ def test_one_request_that_fails_does_not_take_others_with_it(model, monkeypatch)
 def test_what_is_no_finite_number_is_no_answer(model, value):
     one = dataclasses.replace(model("llama"), network=_spoilt(model("llama").network, value))
     asked = requests_of(6)
-    for engine in ("prefix_cache", "reference"):
+    for engine in ENGINES:
         for response in answer(one, asked, CONTEXTS, engine=engine):
             assert response.status == "failed"
             assert "finite" in response.reason
@@ -197,8 +263,6 @@ def test_what_is_no_finite_number_is_no_answer(model, value):
 
 
 def _spoilt(network, value):
-    import copy
-
     spoilt = copy.deepcopy(network)
     with torch.no_grad():
         spoilt.lm_head.weight[:] = value
@@ -211,21 +275,27 @@ def test_a_missing_context_and_a_repeated_request_are_named(model):
         answer(model("llama"), [request], {})
     with pytest.raises(AlmanacError, match="request choices-0 occurs twice"):
         answer(model("llama"), [request, request], CONTEXTS)
-    with pytest.raises(AlmanacError, match="engine 'fast' is unknown; allowed are prefix_cache and reference"):
+    with pytest.raises(
+        AlmanacError, match="engine 'fast' is unknown; allowed are forest, stock_mask, prefix_cache, reference"
+    ):
         answer(model("llama"), [request], CONTEXTS, engine="fast")
 
 
 def test_no_requests_are_answered_by_no_responses(model):
-    assert answer_checked(model("llama"), [], {}) == answering.Answered([], "reference/1", None, 0)
+    assert answer(model("llama"), [], {}) == []
 
 
 def test_the_sample_is_spread_over_the_lengths_whatever_the_order():
-    asked = [Request(str(index), "choices", None, "x" * index, choices=("y",)) for index in range(40)]
-    chosen = answering._spread(asked, {}, 4)
-    assert [len(request.text) // 10 for request in chosen] == [0, 1, 2, 3]
-    assert answering._spread(asked[::-1], {}, 4) == chosen
-    assert answering._spread(asked[:3], {}, 8) == asked[:3]
-    assert answering._spread(asked, {}, 0) == []
+    sequences = [TokenSequence(tuple(range(length)), ((length - 1, length),)) for length in range(2, 42)]
+    names = [str(sequence.length) for sequence in sequences]
+    chosen = selftest.sample(sequences, names, 5)
+    assert chosen[-1] == 39
+    assert [(sequences[index].length - 2) // 10 for index in chosen] == [0, 1, 2, 3, 3]
+    backwards = selftest.sample(sequences[::-1], names[::-1], 5)
+    assert [39 - index for index in backwards] == chosen
+    assert sorted(selftest.sample(sequences[:3], names[:3], 8)) == [0, 1, 2]
+    assert selftest.sample(sequences, names, 1) == [39]
+    assert selftest.sample(sequences, names, 0) == []
 
 
 def test_memory_that_runs_out_costs_time_and_no_answer(model, monkeypatch):

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from almanac.models.digest import model_digest
+from almanac.models.digest import digests, model_digest, tokenizer_digest, weights_digest
 
 
 @pytest.fixture
@@ -37,3 +37,35 @@ def test_place_and_other_files_do_not(folder, checkpoint):
 
 def test_a_loaded_model_carries_it(model, checkpoint):
     assert model("llama").digest == model_digest(checkpoint("llama"), "float32", "causal/1")
+
+
+def test_the_tokenizer_as_loaded_counts_apart_from_its_files(model):
+    said = [model(name).identity["tokenizer_as_loaded"] for name in ("llama", "gpt2", "llama2")]
+    # Byte-level with and without BOS splits texts alike; what is put before a text is no part of that.
+    assert said[0] == said[1] != said[2]
+
+
+def test_weights_and_tokenizer_have_digests_of_their_own(folder):
+    weights, tokenizer = weights_digest(folder), tokenizer_digest(folder)
+    assert digests(folder, "float32", "x")[1:] == digests(folder, "bfloat16", "y")[1:] == (weights, tokenizer)
+    (folder / "tokenizer_config.json").write_text((folder / "tokenizer_config.json").read_text() + "\n")
+    assert weights_digest(folder) == weights
+    assert tokenizer_digest(folder) != tokenizer
+    changed = tokenizer_digest(folder)
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes() + b" ")
+    assert weights_digest(folder) != weights
+    assert tokenizer_digest(folder) == changed
+
+
+def test_code_counts_where_it_is_run(folder):
+    before = model_digest(folder, "float32", "x"), model_digest(folder, "float32", "x", code=True)
+    (folder / "layers").mkdir()
+    (folder / "layers" / "attention.py").write_text("import torch\n")
+    assert model_digest(folder, "float32", "x") == before[0]
+    assert model_digest(folder, "float32", "x", code=True) != before[1]
+
+
+def test_a_loaded_model_knows_what_it_is_made_of(model, checkpoint):
+    said = model("llama").identity
+    assert (said["weights"], said["tokenizer"]) == digests(checkpoint("llama"), "float32", "causal/1")[1:]
+    assert (said["model"], said["dtype"], said["device"]) == (model("llama").digest, "float32", "cpu")

@@ -25,6 +25,7 @@ CHANGES = {
     "top_k": 5,
     "exclude": ("France",),
     "per_token": False,
+    "best_only": True,
 }
 
 
@@ -75,7 +76,7 @@ def test_shards_partition_the_requests_by_context(asked_for, buckets):
     assert sorted(row.request_id for row in together) == sorted(asked.requests)
     of_context = {}
     for index, shard in enumerate(shards):
-        assert shard == sorted(shard, key=lambda row: (row.context_id or "", row.request_id))
+        assert shard == sorted(shard, key=lambda row: (row.kind, row.context_id or "", row.text, row.request_id))
         for row in shard:
             if row.context_id is not None:
                 assert of_context.setdefault(row.context_id, index) == index

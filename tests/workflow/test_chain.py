@@ -184,6 +184,28 @@ def test_a_model_that_is_not_there_is_named(done):
     assert "/nowhere/model" in refused.stdout + refused.stderr
 
 
+def test_a_models_settings_reach_its_commands(fresh, tmp_path):
+    """Trusted code with its commit, precision, and a device: a GPU is asked for where one is named or worth it."""
+    project, commit = fresh(), "0123456789" * 4
+    (tmp_path / "own").mkdir()
+    trust = f"revision: '{commit}', trust_remote_code: true"
+    models = [
+        f"{{name: own, path: {tmp_path / 'own'}, dtype: bfloat16, {trust}, parameters: 1000}}",
+        f"{{name: far, hub: owner/name, {trust}, parameters: 7000000000}}",
+        f"{{name: named, path: {tmp_path / 'own'}, device: 'cuda:1', parameters: 1000}}",
+    ]
+    plan = project.snakemake("--dry-run", "--printshellcmds", "--config", f"models=[{', '.join(models)}]")
+    text = plan.stdout + plan.stderr
+    assert plan.returncode == 0, text
+    trusted = f"--trust-remote-code --revision {commit}"
+    assert f"pull model --hub owner/name --revision {commit} --trust-remote-code" in text
+    jobs = [line for line in text.splitlines() if "almanac answer" in line]
+    assert [line for line in jobs if f"--dtype bfloat16 --device cpu {trusted}" in line]
+    assert [line for line in jobs if "models/far" in line and f"--dtype float32 --device auto {trusted}" in line]
+    assert [line for line in jobs if "--device cuda:1" in line and "--trust" not in line]
+    assert {"gpu=1", "gpu=0"} <= set(text.replace(",", " ").split())
+
+
 def test_the_catalogues_shim_has_the_same_plan(done):
     words = ["snakemake", "--cores", "1", "--dry-run", "--nolock", "--configfile", "tests/data/tiny.yaml"]
     plain = done.run(*words, "--forceall")

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import stored_parameters
@@ -59,20 +60,32 @@ class PlantingConfig(Options):
     tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
 
 
-class ModelConfig(Options):
-    """A model: planted by a recipe, a directory, or a repository of a hub."""
+class ModelConfig(ServerOptions):
+    """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
 
     name: Name = Field(description="the name in every table and folder")
     planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
-    revision: str | None = Field(default=None, description="the commit of the hub's repository, 40 hexadecimal digits")
-    family: Literal["auto", "causal", "masked"] = Field(default="auto", description="how the model is scored")
+    revision: str | None = Field(
+        default=None, description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it"
+    )
+    trust_remote_code: bool = Field(
+        default=False,
+        description="run the code that comes with the checkpoint; needs revision: the commit that you have read",
+    )
+    family: Literal["auto", "causal", "masked", "seq2seq"] = Field(
+        default="auto", description="how the model is scored"
+    )
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
-    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, …")
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
+        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+    )
     datasets: tuple[Name, ...] | None = Field(
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
@@ -80,13 +93,18 @@ class ModelConfig(Options):
 
     @property
     def size(self) -> int:
-        """The number of parameters: as given, about as planted, or as stored in a directory."""
-        if self.parameters is not None:
-            return self.parameters
+        """The number of parameters: as given, about as planted, or as stored in a directory; 1 for a server's model."""
+        if self.parameters is not None or self.api is not None:
+            return self.parameters or 1
         if self.planted is not None:
             hidden, shape = self.planted.hidden, self.planted
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    @field_validator("api")
+    @classmethod
+    def _without_secrets(cls, api: str | None) -> str | None:
+        return api and checked_url(api)
 
     @field_validator("path")
     @classmethod
@@ -95,10 +113,19 @@ class ModelConfig(Options):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        if sum(origin is not None for origin in (self.planted, self.path, self.hub)) != 1:
-            raise ValueError("needs exactly one of planted, path and hub")
+        if sum(origin is not None for origin in (self.planted, self.path, self.hub, self.api)) != 1:
+            raise ValueError("needs exactly one of planted, path, hub and api")
+        spare = [key for key, field in ServerOptions.model_fields.items() if getattr(self, key) != field.default]
+        if self.api is None and spare:
+            raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
         if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
+        if self.trust_remote_code and not (self.path or self.hub):
+            raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
+        if self.trust_remote_code and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError(
+                "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
+            )
         return self
 
 
@@ -135,7 +162,9 @@ class EditionConfig(Options):
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
-    engine: Literal["prefix_cache", "reference"] = Field(default="prefix_cache", description="how requests are scored")
+    engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
+        default="forest", description="how requests are scored"
+    )
 
     @model_validator(mode="after")
     def _names_are_there(self) -> Self:

@@ -266,6 +266,8 @@ class Request:
     The text a model reads is the context's text followed by ``text``, exactly as written. By kind:
 
     - ``choices``: each of ``choices`` is appended to the text → a log-probability (nats) and token count a choice.
+      With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.
+      With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.
     - ``spans``: ``span_starts``/``span_ends`` are character offsets into ``text`` → a log-probability and token count
       a span. With ``pieces`` instead, each piece is tokenised alone, their ids are concatenated, each piece is a span.
     - ``generate``: continue the text for ``max_new_tokens``, ``samples`` times at ``temperature`` (0 is greedy).
@@ -290,6 +292,7 @@ class Request:
     top_k: int | None = None
     exclude: tuple[str, ...] | None = None
     per_token: bool | None = None
+    best_only: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +302,8 @@ class Response:
     ``logprobs`` (nats) and ``token_counts`` run parallel to the request's choices, spans or pieces; ``texts`` are the
     samples of ``generate``; ``tokens`` and ``probabilities`` are the top k of ``fill``, ``ranks`` (0 is first) the
     ranks of its choices (none for a choice of several tokens). ``token_logprobs`` holds the per-token values of all
-    spans or choices, end to end, where asked.
+    spans or choices, end to end, where asked. Where only the best choice was asked, ``bounds`` says which of the
+    ``logprobs`` are upper bounds: choices that cannot be the best, nor change its share by a ten-thousandth of it.
     """
 
     KEY: ClassVar = ("request_id",)
@@ -313,6 +317,7 @@ class Response:
     tokens: tuple[str, ...] | None = None
     probabilities: tuple[float, ...] | None = None
     ranks: tuple[int | None, ...] | None = None
+    bounds: tuple[bool, ...] | None = None
     model_digest: str = ""
     engine: str = ""
 

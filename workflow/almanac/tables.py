@@ -1,121 +1,31 @@
 """Reading and writing the tables of `rows.py`: Parquet between steps, canonical JSON Lines in what is frozen.
 
-The schema of a table comes from its dataclass. Writing checks it (types, missing values, duplicate keys), reading
-checks that a file is what it says; both name the file, the row and the column. A file appears whole or not at all.
+The schema of a table comes from its dataclass (`columns.py`). Writing checks it (types, missing values, duplicate
+keys), reading checks that a file is what it says; both name the file, the row and the column. A file appears whole or
+not at all. A long table is read and joined a few rows at a time.
 """
 
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import json
 import os
 import tempfile
-import types
-import typing
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from almanac.columns import check_column, check_key, conform, schema
 from almanac.errors import AlmanacError
 
 Row = TypeVar("Row")
 
-ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-
-
-def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
-    """Return the Arrow type of an annotation and whether it may be missing."""
-    if isinstance(annotation, types.UnionType):
-        inner = [part for part in typing.get_args(annotation) if part is not type(None)]
-        return _arrow_type(inner[0])[0], True
-    if typing.get_origin(annotation) is tuple:
-        element, nullable = _arrow_type(typing.get_args(annotation)[0])
-        return pa.list_(pa.field("element", element, nullable=nullable)), False
-    if typing.get_origin(annotation) is Literal:
-        return ARROW[type(typing.get_args(annotation)[0])], False
-    return ARROW[annotation], False
-
-
-def schema(row: type) -> pa.Schema:
-    """Return the Arrow schema of a row class, its fields in their order."""
-    return _schema(row)
-
-
-@functools.cache
-def _schema(row: Hashable) -> pa.Schema:
-    fields = []
-    for name, annotation in typing.get_type_hints(row).items():
-        if name == "KEY":
-            continue
-        kind, nullable = _arrow_type(annotation)
-        fields.append(pa.field(name, kind, nullable=nullable))
-    return pa.schema(fields)
-
-
-def columns(row: type) -> list[str]:
-    """Return the column names of a row class."""
-    return list(schema(row).names)
-
-
-def _check_column(path: Path, row: type, field: pa.Field, values: list[Any]) -> pa.Array:
-    if not field.nullable:
-        for index, value in enumerate(values):
-            if value is None:
-                raise AlmanacError(f"{path}: row {index + 1}, column {field.name!r}: a value is required, found none")
-    if pa.types.is_list(field.type):
-        _check_lists(path, field, values)
-    elif pa.types.is_integer(field.type):
-        _check_whole(path, field, values, range(1, len(values) + 1))
-    try:
-        return pa.array(values, type=field.type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        for index, value in enumerate(values):
-            try:
-                pa.array([value], type=field.type)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                raise AlmanacError(
-                    f"{path}: row {index + 1}, column {field.name!r}: {value!r} is no {field.type} ({error})"
-                ) from error
-        raise
-
-
-def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
-    """Refuse what Arrow takes for a list or notices too late: a text (as its letters) and a missing element."""
-    for index, value in enumerate(values):
-        where = f"{path}: row {index + 1}, column {field.name!r}"
-        if value is not None and not isinstance(value, list | tuple):
-            raise AlmanacError(f"{where}: {value!r} is no list")
-        if value is not None and not field.type.value_field.nullable and None in value:
-            raise AlmanacError(f"{where}: element {value.index(None) + 1}: a value is required, found none")
-        if value is not None and pa.types.is_integer(field.type.value_type):
-            _check_whole(path, field, value, [index + 1] * len(value))
-
-
-def _check_whole(path: Path, field: pa.Field, values: Sequence[Any], numbers: Sequence[int]) -> None:
-    """Refuse fractions in a column of whole numbers, which Arrow would cut."""
-    for number, value in zip(numbers, values, strict=True):
-        if isinstance(value, float) and not value.is_integer():
-            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: {value!r} is no whole number")
-
-
-def _check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
-    key: tuple[str, ...] = getattr(row, "KEY", ())
-    if not key:
-        return
-    seen: dict[tuple[Any, ...], int] = {}
-    for index, one in enumerate(rows):
-        identity = tuple(getattr(one, column) for column in key)
-        if identity in seen:
-            where = ", ".join(f"{column}={value!r}" for column, value in zip(key, identity, strict=True))
-            raise AlmanacError(
-                f"{path}: rows {seen[identity] + 1} and {index + 1} have the same key ({where}); a key may occur once"
-            )
-        seen[identity] = index
+GROUP = 4096  # Rows of a Parquet row group: what must be held to write one, and the same file on every run.
+BATCH = 256  # Rows that are read at once where a table is streamed.
 
 
 def check_writable(path: Path) -> None:
@@ -155,13 +65,14 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write(path: Path | str, row: type[Row], rows: Iterable[Row]) -> int:
+def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mapping[str, str] | None = None) -> int:
     """Write rows as Parquet after checking them against their schema.
 
     Args:
         path: the file; its folder is made.
         row: the row class, for an empty table too.
         rows: instances of it.
+        metadata: what the file says of itself beside its rows; see `read_metadata`.
 
     Returns:
         The number of rows written.
@@ -171,11 +82,11 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row]) -> int:
     """
     path = Path(path)
     listed = list(rows)
-    arrays = [_check_column(path, row, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
-    _check_key(path, row, listed)
-    table = pa.Table.from_arrays(arrays, schema=schema(row))
+    arrays = [check_column(path, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
+    check_key(path, row, listed)
+    table = pa.Table.from_arrays(arrays, schema=schema(row).with_metadata(metadata))
     with atomic(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", row_group_size=GROUP)
     return len(listed)
 
 
@@ -199,33 +110,69 @@ def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch 
     wanted, count = schema(row), 0
     with atomic(path) as temporary, pq.ParquetWriter(temporary, wanted, compression="zstd") as writer:
         for batch in batches:
-            writer.write_batch(_conform(path, wanted, batch, count), row_group_size=1 << 20)
+            writer.write_batch(conform(path, wanted, batch, count), row_group_size=1 << 20)
             count += batch.num_rows
     return count
 
 
-def _conform(path: Path, wanted: pa.Schema, batch: pa.RecordBatch | pa.Table, before: int) -> pa.RecordBatch:
-    """Return a batch in the wanted columns and types; ``before`` rows stand before it in the file."""
-    if sorted(batch.schema.names) != sorted(wanted.names):
-        raise AlmanacError(f"{path}: a batch has the columns {batch.schema.names}; needed are {wanted.names}")
-    arrays = []
-    for field in wanted:
-        column = batch.column(field.name)
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if not field.nullable and whole.null_count:
-            number = before + whole.is_null().index(True).as_py() + 1
-            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: a value is required, found none")
-        try:
-            fitting = whole.cast(field.type)
-        except pa.ArrowException as error:
-            raise AlmanacError(
-                f"{path}: rows from {before + 1}, column {field.name!r}: {whole.type} does not become {field.type} "
-                f"({error})"
-            ) from error
-        if pa.types.is_list(field.type) and not field.type.value_field.nullable and fitting.flatten().null_count:
-            raise AlmanacError(f"{path}: rows from {before + 1}, column {field.name!r}: an element is missing")
-        arrays.append(fitting)
-    return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+def join(path: Path | str, row: type, parts: Iterable[Path], metadata: Mapping[str, str] | None = None) -> None:
+    """Write the rows of several tables as one, a row group at a time; the bytes are those that `write` would give.
+
+    Args:
+        path: the file.
+        row: the row class of all of them.
+        parts: the tables, in order; no key occurs in two of them.
+        metadata: what the file says of itself; that of the parts is left out.
+
+    Raises:
+        AlmanacError: a part is missing or damaged.
+    """
+    whole = schema(row).with_metadata(metadata)
+    with atomic(Path(path)) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as writer:
+        for group in _groups((batch for part in parts for batch in stream(part, row)), schema(row)):
+            writer.write_table(group, row_group_size=GROUP)
+
+
+def _groups(batches: Iterable[pa.RecordBatch], columns: pa.Schema) -> Iterator[pa.Table]:
+    """Yield tables of `GROUP` rows, the last of what is left; without rows an empty one."""
+    held: list[pa.RecordBatch] = []
+    count = groups = 0
+    for batch in batches:
+        rest = batch
+        while rest.num_rows:
+            piece = rest.slice(0, GROUP - count)
+            rest = rest.slice(piece.num_rows)
+            held.append(piece)
+            count += piece.num_rows
+            if count == GROUP:
+                yield pa.Table.from_batches(held, columns).combine_chunks()
+                held, count, groups = [], 0, groups + 1
+    if held or not groups:
+        yield pa.Table.from_batches(held, columns).combine_chunks()
+
+
+@contextmanager
+def _opened(path: Path, row: type | None = None) -> Iterator[pq.ParquetFile]:
+    """Yield an open Parquet file whose columns are those of a row class."""
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; make it first with the step before")
+    try:
+        # Column chunks are read in pieces, so that a row group of any size costs no more memory than a small one.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
+            if row is not None:
+                _check_names(path, row, file.schema_arrow.names)
+            yield file
+    except (OSError, pa.ArrowException) as error:
+        raise AlmanacError(f"{path}: is no readable Parquet file ({error}); delete it and run again") from error
+
+
+def _check_names(path: Path, row: type, found: Sequence[str]) -> None:
+    wanted = schema(row).names
+    if found != wanted:
+        missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+        raise AlmanacError(
+            f"{path}: is no table of {row.__name__}: missing columns {missing}, unknown columns {extra}; make it again"
+        )
 
 
 def read_arrow(path: Path | str, row: type) -> pa.Table:
@@ -234,29 +181,72 @@ def read_arrow(path: Path | str, row: type) -> pa.Table:
     Raises:
         AlmanacError: the file is missing, no Parquet, or has other columns than the row class.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise AlmanacError(f"{path}: there is no such file; make it first with the step before")
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise AlmanacError(f"{path}: is no readable Parquet file ({error}); delete it and run again") from error
-    if table.schema.names != schema(row).names:
-        missing = sorted(set(schema(row).names) - set(table.schema.names))
-        extra = sorted(set(table.schema.names) - set(schema(row).names))
-        raise AlmanacError(
-            f"{path}: is no table of {row.__name__}: missing columns {missing}, unknown columns {extra}; make it again"
-        )
-    return table
+    with _opened(Path(path), row) as file:
+        return file.read()
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def stream(path: Path | str, row: type, names: Sequence[str] | None = None, start: int = 0) -> Iterator[pa.RecordBatch]:
+    """Yield a Parquet table of a row class in batches of at most `BATCH` rows, without holding more.
+
+    Args:
+        path: the file.
+        row: its row class.
+        names: the columns that are wanted; all if none.
+        start: the number of rows that are left out.
+
+    Raises:
+        AlmanacError: as `read_arrow`.
+    """
+    with _opened(Path(path), row) as file:
+        groups, skip = list(range(file.num_row_groups)), start
+        while groups and skip >= file.metadata.row_group(groups[0]).num_rows:
+            skip -= file.metadata.row_group(groups.pop(0)).num_rows
+        for batch in file.iter_batches(BATCH, row_groups=groups, columns=names, use_threads=False):
+            rest = batch.slice(skip)
+            skip = max(0, skip - batch.num_rows)
+            if rest.num_rows:
+                yield rest
+
+
+def read_rows(path: Path | str, row: type[Row], start: int = 0) -> Iterator[Row]:
+    """Yield a table's rows one after the other, without holding more than `BATCH`; see `stream`."""
+    for batch in stream(path, row, start=start):
+        yield from _rows(row, batch)
 
 
 def read(path: Path | str, row: type[Row]) -> list[Row]:
     """Read a Parquet table as rows of its class, lists as tuples."""
-    return [row(**{name: _tuples(value) for name, value in one.items()}) for one in read_arrow(path, row).to_pylist()]
+    return [one for batch in read_arrow(path, row).to_batches(BATCH) for one in _rows(row, batch)]
+
+
+def count(path: Path | str, row: type) -> int:
+    """Return the number of rows of a table, which its footer says."""
+    with _opened(Path(path), row) as file:
+        return int(file.metadata.num_rows)
+
+
+def read_metadata(path: Path | str) -> dict[str, str]:
+    """Return what a Parquet file says of itself beside its rows (`write`'s and `join`'s ``metadata``)."""
+    with _opened(Path(path)) as file:
+        found = file.metadata.metadata or {}
+    return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW:")}
+
+
+def _rows(row: type[Row], batch: pa.RecordBatch) -> Iterator[Row]:
+    """Return the rows of a batch: its columns are the fields of the class, in their order."""
+    return (row(*values) for values in zip(*map(_values, batch.columns), strict=True))
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Return the values of a column, lists as tuples."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    values: list[Any] = column.to_pylist()
+    return [None if value is None else tuple(value) for value in values] if pa.types.is_list(column.type) else values
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def canonical(value: Any) -> str:

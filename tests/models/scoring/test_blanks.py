@@ -2,6 +2,8 @@ import math
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from almanac.models.answering import answer
 from almanac.models.scoring import blanks
@@ -149,5 +151,46 @@ def test_one_blank_is_needed(model, text):
 
 def test_a_word_inside_a_word_is_tokenised_on_its_own(model):
     tokens = model("modernbert").tokens
-    assert blanks.word_ids("Lon", "don", " is", tokens) == tokens.ids("don")
-    assert blanks.word_ids("in ", "London", " is", tokens) == tokens.ids(" London")
+    assert blanks.words_ids("Lon", ["don", "g"], " is", tokens) == [tokens.ids("don"), tokens.ids("g")]
+    assert blanks.words_ids("in ", ["London"], " is", tokens) == [tokens.ids(" London")]
+
+
+@pytest.mark.parametrize("name", ["albert", "xlnet"])
+@pytest.mark.parametrize("right", [".", " and Rome.", ""])
+def test_what_follows_a_blank_is_what_follows_the_word(encoder, name, right):
+    """The tokenizers of these put a space before every text: none may come between a blank and a full stop."""
+    one = encoder(name)
+    request = fill(f"Paris is [MASK]{right}", choices=("red",))
+    blank = blanks.read_blank(request, request.text, one)
+    [sequence] = blank.choices
+    [(start, stop)] = sequence.parts
+    assert sequence.ids == one.wrap(one.tokens.ids(f"Paris is red{right}"))[0]
+    assert sequence.ids[start:stop] == tuple(one.tokens.ids("red"))
+    assert blank.ids == (*sequence.ids[:start], one.mask_id, *sequence.ids[stop:])
+
+
+def test_encoder_decoders_fill_no_blanks(encoder):
+    one = encoder("t5")
+    blank = blanks.read_blank(fill("Paris is [MASK]."), "Paris is [MASK].", one)
+    assert blank.unsupported
+    assert ask(one, "Paris is [MASK].").status == "unsupported"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-4, 0), st.booleans()), min_size=1, max_size=40), st.integers(0, 50))
+def test_the_top_is_that_of_a_full_sort_and_ties_go_by_id(model, given_, k):
+    tokens = model("bert").tokens
+    values = torch.tensor([float(value) for value, _ in given_])
+    mask = torch.tensor([allowed for _, allowed in given_])
+    order = sorted((-value, token) for token, (value, allowed) in enumerate(given_) if allowed)[:k]
+    words, probabilities = blanks.top(values, mask, k, tokens)
+    assert words == [tokens.words[token] for _, token in order]
+    assert probabilities == pytest.approx([math.exp(-value) for value, _ in order])
+
+
+def test_ranks_count_what_is_likelier_and_allowed():
+    logprobs = torch.log(torch.tensor([0.4, 0.1, 0.2, 0.2, 0.1]))
+    mask = torch.tensor([True, True, False, True, True])
+    choices = [(0,), (1,), (2,), (3,), (1, 2)]
+    values = [float(logprobs[ids[0]]) for ids in choices]
+    assert blanks.ranks(logprobs, mask, choices, values) == [0, 2, 1, 1, None]

@@ -5,14 +5,40 @@ import pytest
 import torch
 
 from almanac.models.scoring import generation, reference
-from almanac.models.scoring.generation import Prompt, generate, sample_seed
+from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.samples import Prompt, Sample, draw, extend, sample_seed
 
+WAYS = {"shared_prefix": TreeMachine, "own_cache": lambda model: None}
 CAUSAL = ("llama", "llama2", "gpt2", "neox")
-TEXTS = ("Paris is", "The clock of Bordira", "Ada Lovelace was born in", "3M", "Paris is the", "Rome is")
+LONG = "Ada Lovelace was born in London in 1815. Paris is the capital of France, and"
+TEXTS = (
+    LONG,
+    LONG + " Rome",
+    LONG + " Rome is",
+    LONG + " Bordira makes the red clock",
+    LONG + " 3M",
+    "Paris is",
+    "The clock of Bordira",
+    "Ada Lovelace was born in",
+    "3M",
+    "Paris is the",
+    "Rome is",
+)
 
 
 def prompt(model, text, new=12, stop=(), temperature=0.0, seeds=(0,)):
     return Prompt(model.wrap(model.tokens.ids(text))[0], new, stop, temperature, seeds)
+
+
+@pytest.fixture(params=WAYS)
+def generate(request):
+    """Return generation by one of the two ways."""
+
+    def run(model, prompts, budget=None):
+        return generation.generate(model, prompts, WAYS[request.param](model), budget)
+
+    return run
 
 
 def of_transformers(model, text, new=12):
@@ -26,27 +52,27 @@ def of_transformers(model, text, new=12):
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_greedy_equals_that_of_transformers(model, name):
+def test_greedy_equals_that_of_transformers(generate, model, name):
     one = model(name)
     found = generate(one, [prompt(one, text) for text in TEXTS])
     assert found == [[of_transformers(one, text)] for text in TEXTS]
 
 
 @pytest.mark.parametrize("budget", [1, 40])
-def test_batches_do_not_matter(model, budget):
+def test_batches_do_not_matter(generate, model, budget):
     one = model("llama")
     prompts = [prompt(one, text, temperature=1.0, seeds=(1, 2)) for text in TEXTS]
     assert generate(one, prompts, budget) == generate(one, prompts)
 
 
-def test_a_model_without_a_plain_cache_gives_the_same_text(model, monkeypatch):
+def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monkeypatch):
     one = model("llama")
     expected = generate(one, [prompt(one, text) for text in TEXTS])
     monkeypatch.setattr(generation, "PLAIN_LAYERS", ())
     assert generate(one, [prompt(one, text) for text in TEXTS]) == expected
 
 
-def test_the_text_ends_before_a_stop_string(model):
+def test_the_text_ends_before_a_stop_string(generate, model):
     one = model("llama")
     [[whole]] = generate(one, [prompt(one, "Paris is")])
     stop = whole[5:7]
@@ -54,7 +80,7 @@ def test_the_text_ends_before_a_stop_string(model):
     assert cut == whole[: whole.index(stop)]
 
 
-def test_the_end_token_ends_the_text(model, monkeypatch):
+def test_the_end_token_ends_the_text(generate, model, monkeypatch):
     one = model("llama")
     text = "Paris is"
     ids = one.tokens.ids(generate(one, [prompt(one, text)])[0][0])
@@ -69,7 +95,7 @@ def test_the_end_token_is_that_of_the_checkpoint(model):
     assert model("llama").end_ids == {2}
 
 
-def test_a_sample_does_not_depend_on_its_neighbours(model):
+def test_a_sample_does_not_depend_on_its_neighbours(generate, model):
     one = model("llama")
     seeds = tuple(sample_seed(7, index) for index in range(5))
     many = generate(one, [prompt(one, text, temperature=1.0, seeds=seeds) for text in TEXTS])
@@ -78,17 +104,37 @@ def test_a_sample_does_not_depend_on_its_neighbours(model):
     assert len(set(many[2])) > 1
 
 
-def test_greedy_samples_are_one_text(model):
+def test_greedy_samples_are_one_text(generate, model):
     one = model("llama")
     [texts] = generate(one, [prompt(one, "Paris is", seeds=(1, 2, 3))])
     assert len(texts) == 3 and len(set(texts)) == 1
+
+
+def test_what_prompts_share_is_read_once_and_the_last_token_is_never_shared():
+    long = tuple(range(50))
+    ids = [(*long, 7, 8), (*long, 7, 9), (*long, 7), long, (*long, 7, *range(100), 1), (*long, 7, *range(100), 2), (3,)]
+    prompts = [Prompt(one, 4, (), 0.0, (0,)) for one in ids]
+    root = decoding.grouped(prompts)
+    assert (root.length, root.loose) == (0, [6])
+    [first] = root.groups
+    assert first.length == 49
+    assert sorted(first.loose) == [0, 1, 2, 3]
+    [second] = first.groups
+    assert (second.above, second.length, sorted(second.loose)) == (49, 151, [4, 5])
+
+
+def test_many_samples_of_a_prompt_share_its_reading():
+    one = Prompt(tuple(range(200)), 4, (), 1.0, tuple(range(100)))
+    [group] = decoding.grouped([one]).groups
+    assert (group.length, group.loose) == (199, [0])
+    assert decoding.grouped([Prompt(tuple(range(200)), 4, (), 0.0, tuple(range(100)))]).loose == [0]
 
 
 def test_samples_follow_the_softmax_at_their_temperature():
     logits = torch.log(torch.tensor([0.5, 0.3, 0.2, 0.0]))
     for temperature in (0.5, 1.0, 2.0):
         draws = torch.Generator().manual_seed(0)
-        counts = collections.Counter(generation._draw(logits, temperature, draws) for _ in range(4000))
+        counts = collections.Counter(draw(logits, temperature, draws) for _ in range(4000))
         weights = [value ** (1 / temperature) for value in (0.5, 0.3, 0.2)]
         assert counts[3] == 0
         for token, weight in enumerate(weights):
@@ -98,6 +144,6 @@ def test_samples_follow_the_softmax_at_their_temperature():
 
 
 def test_logits_that_are_no_numbers_are_an_error(model):
-    sample = generation.Sample(prompt(model("llama"), "Paris"), None)
+    sample = Sample(prompt(model("llama"), "Paris"), None)
     with pytest.raises(ArithmeticError, match="not finite"):
-        generation._extend(model("llama"), sample, torch.full((5,), math.nan))
+        extend(model("llama"), sample, torch.full((5,), math.nan))

@@ -225,6 +225,12 @@ def test_no_cloze_is_asked_unless_wanted():
     assert {item.experiment for item in asked_of(templates=[PATTERN]).items} == {"in_context"}
 
 
+def test_only_the_best_choice_is_asked_where_that_is_wanted():
+    whole, best = (by_item(asked_of(best_only=wanted)) for wanted in (False, True))
+    assert {request.best_only for _, _, request, _ in whole.values()} == {None}
+    assert {request.best_only for _, _, request, _ in best.values()} == {True}
+
+
 def test_a_sample_is_part_of_the_whole():
     whole, part = asked_of(), asked_of(sample=2)
     assert {item.relation_id for item in part.items} == {"capital", "language"}

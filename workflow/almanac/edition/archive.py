@@ -87,7 +87,7 @@ def _without_places(layout: Layout) -> dict[str, Any]:
     if settings["contact"] is not None:
         settings["contact"] = WITHHELD
     for holder in (settings, *settings["sources"].values(), *settings["models"]):
-        for key in ("facts", "path"):
+        for key in ("facts", "path", "api_tokenizer"):
             if isinstance(holder.get(key), str):
                 holder[key] = Path(holder[key]).name
     return settings

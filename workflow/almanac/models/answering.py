@@ -1,124 +1,210 @@
-"""Answering requests: one response for every request, whatever happens, and a check of the faster way."""
+"""Answering requests with a local model: one response for every request, whatever happens, and a check of the way."""
 
-import itertools
-import math
+import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from almanac import tables
+from torch import Tensor
+
 from almanac.errors import AlmanacError
+from almanac.models.asked import Asked, Lot, lots
 from almanac.models.causal import CausalModel
+from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring import blanks, generation, prefix_cache, reference
-from almanac.models.scoring.boundaries import Tokenised, full_text, tokenise
-from almanac.rows import KINDS, Request, Response
+from almanac.models.scoring import best, blanks, encdec, generation, ladder, selftest
+from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.attention import UnusableError
+from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
+from almanac.rows import Request, Response
 
-Engine = Literal["prefix_cache", "reference"]
-CHUNK = 128
-TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
-TOLERANCE_LOW = 1e-2  # Nats a token in lower precision, where equal computations differ by rounding alone.
-
-
-@dataclass(frozen=True)
-class Answered:
-    """What came of a run.
-
-    Attributes:
-        responses: one a request, in their order.
-        engine: what the choices were scored with in the end: ``prefix_cache/1`` or ``reference/1``.
-        largest_difference: between the two on the sample, in nats of a summed log-probability; none if unchecked.
-        checked: the number of requests of the sample.
-    """
-
-    responses: list[Response]
-    engine: str
-    largest_difference: float | None
-    checked: int
+CHECKED = 4  # Sequences of a lot that are scored both ways.
 
 
-@dataclass
-class _Run:
-    model: Model
-    contexts: Mapping[str, str]
-    report: Callable[[int], None]
-    found: dict[str, Response] = field(default_factory=dict)
-    no_cache: bool = False  # Set once the prefix cache cannot be used with this model.
-
-    def give(self, request: Request, status: str, reason: str | None, **values: Any) -> None:
-        engine = values.pop("engine", reference.ENGINE)
-        self.found[request.request_id] = Response(
-            request.request_id, status, reason, **values, model_digest=self.model.digest, engine=engine
-        )
-
-    def too_long(self, request: Request, tokens: int) -> bool:
-        limit = self.model.max_length
-        if limit is None or tokens <= limit:
-            return False
-        self.give(request, "too_long", f"{tokens} tokens; the model reads at most {limit}")
-        return True
-
-
-def answer(
-    model: Model,
-    requests: Sequence[Request],
-    contexts: Mapping[str, str],
-    engine: Engine = "prefix_cache",
-    sample: int = 8,
-    on_progress: Callable[[int], None] | None = None,
-) -> list[Response]:
-    """Answer requests; see `answer_checked`, which returns what was measured too."""
-    return answer_checked(model, requests, contexts, engine, sample, on_progress).responses
-
-
-def answer_checked(
-    model: Model,
-    requests: Sequence[Request],
-    contexts: Mapping[str, str],
-    engine: Engine = "prefix_cache",
-    sample: int = 8,
-    on_progress: Callable[[int], None] | None = None,
-) -> Answered:
-    """Answer requests and check the faster way on a sample of them.
+class LocalAnswerer:
+    """A local model that answers requests, by the best way that agrees with the plain forward pass on it.
 
     Statuses: ``ok``; ``too_long`` (more tokens than the model reads; nothing is truncated); ``unsupported`` (the family
-    does not answer the kind); ``failed`` (the request is malformed, or an exception's text). If on the sample a summed
-    log-probability of the prefix cache differs from the reference's by more than 1e-4 nats (1e-2 nats a token for
-    weights below float32), all that it answered is scored again by the reference, and stderr says so.
+    does not answer the kind); ``failed`` (the request is malformed, or an exception's text). On a sample of every lot
+    the log-probabilities are computed plainly too; where a sum differs by more than 1e-4 nats (in lower precision:
+    a quarter of a nat a token) the lot is scored again by the next way down, and stderr says so.
 
     Args:
         model: the model.
-        requests: what is asked; their ids are unique.
-        contexts: the texts of the contexts, by id.
-        engine: how choices of causal models are scored; all else goes by the reference.
-        sample: how many requests are scored both ways, spread over the lengths and drawn by the requests' ids.
-        on_progress: called with the number of requests that were answered since the last call.
-
-    Returns:
-        The responses, in the order of the requests, and what the check measured.
+        engine: the best way that may be used; see `scoring/ladder.py`.
+        checked: how many sequences of a lot are scored both ways.
 
     Raises:
-        AlmanacError: an unknown engine, a request's context is not there, or an id occurs twice.
+        AlmanacError: the engine is unknown.
     """
-    _check(requests, contexts, engine)
-    run = _Run(model, contexts, on_progress or (lambda count: None))
-    known = [request for request in requests if request.kind in model.KINDS]
-    for request in requests:
-        if request.kind not in model.KINDS:
-            reason = f"the model answers {', '.join(sorted(model.KINDS))}; the request is of the kind {request.kind!r}"
-            run.give(request, "unsupported", reason)
-    run.report(len(requests) - len(known))
-    for chunk in _chunks(known, contexts):
-        _attempt(run, chunk, engine)
-        run.report(len(chunk))
-    used, difference, checked = _check_sample(run, known, sample)
-    return Answered([run.found[request.request_id] for request in requests], used, difference, checked)
+
+    def __init__(self, model: Model, engine: Engine = "forest", checked: int = CHECKED) -> None:
+        if engine not in ENGINES:
+            raise AlmanacError(f"engine {engine!r} is unknown; allowed are {', '.join(ENGINES)}")
+        self.model, self.checked = model, checked
+        self.tested = selftest.choose(model, engine) if isinstance(model, CausalModel) else None
+        for reason in self.tested.passed_over if self.tested else ():
+            print(f"passed over {reason}", file=sys.stderr)
+        self.engine: Engine = self.tested.engine if self.tested else engine
+
+    @property
+    def digest(self) -> str:
+        """The digest of the model as it is run."""
+        return self.model.digest
+
+    def record(self) -> dict[str, str]:
+        """Return what a response file says of the model and of how it was run; see `Answerer`."""
+        said = {**self.model.identity, "model": self.digest, "engine": self.way(self.engine).NAME}
+        if self.tested is not None and self.tested.difference is not None:
+            said["self_test"] = f"{self.tested.difference:.1e} nats at most on {self.tested.sequences} sequences"
+        return said
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019 (an answerer lives as long as its model)
+    def way(self, engine: Engine) -> Rung:
+        """Return one way to score the model."""
+        return ladder.rung(engine, self.model)
+
+    @functools.cached_property
+    def machine(self) -> TreeMachine | None:
+        """What continues texts with what they share read once; none where the model cannot be run so."""
+        if isinstance(self.model, CausalModel) and self.tested is not None and self.tested.decodes:
+            return TreeMachine(self.model)
+        return None
+
+    def answer(
+        self,
+        requests: Sequence[Request],
+        contexts: Mapping[str, str],
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Response]:
+        """Answer one window of requests; see `Answerer`.
+
+        Raises:
+            AlmanacError: a request's context is not there, or an id occurs twice.
+        """
+        _check(requests, contexts)
+        found: dict[str, Response] = {}
+        for some in lots(requests):
+            found.update(self._answer_lot(some, contexts))
+            if on_progress is not None:
+                on_progress(len(some))
+        return [found[request.request_id] for request in requests]
+
+    def _answer_lot(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:
+        lot = Lot(self.model, contexts, self.way("reference").NAME)
+        kind = requests[0].kind
+        if kind not in self.model.KINDS:
+            for request in requests:
+                reason = f"the model answers {', '.join(sorted(self.model.KINDS))}; the request is of the kind {kind!r}"
+                lot.give(request, "unsupported", reason)
+        elif kind == "generate":
+            self._attempt(lot, requests, lambda some: self._generate(lot, some))
+        else:
+            self._score(lot, requests)
+        return lot.found
+
+    def _attempt(self, lot: Lot, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
+        """Do work on all; where that fails on each half, so that one request's failure is its own."""
+        try:
+            work(asked)
+        except Exception as error:
+            if len(asked) > 1:
+                self._attempt(lot, asked[: len(asked) // 2], work)
+                self._attempt(lot, asked[len(asked) // 2 :], work)
+            else:
+                request = asked[0].request if isinstance(asked[0], Asked) else asked[0]
+                lot.give(request, "failed", f"{type(error).__name__}: {error}")
+
+    def _generate(self, lot: Lot, requests: Sequence[Request]) -> None:
+        asked = lot.read_prompts(requests)
+        prompts = [prompt for _, prompt in asked]
+        assert not isinstance(self.model, MaskedModel)
+        if isinstance(self.model, CausalModel):
+            lot.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
+            try:
+                texts = generation.generate(self.model, prompts, self.machine)
+            except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
+                print(f"{lot.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
+                lot.engine = generation.ENGINE
+                texts = generation.generate(self.model, prompts)
+        else:
+            lot.engine = encdec.ENGINE
+            texts = encdec.generate(self.model, prompts)
+        for (request, _), found in zip(asked, texts, strict=True):
+            lot.give(request, "ok", None, texts=tuple(found))
+
+    def _score(self, lot: Lot, requests: Sequence[Request]) -> None:
+        asked: list[Asked] = []
+        self._attempt(lot, requests, lambda some: asked.extend(lot.read(some)))
+        for engine in ladder.down(self.engine, self.model):
+            way = self.way(engine)
+            lot.engine = way.NAME
+            if engine == "reference":
+                self._attempt(lot, asked, lambda some: self._score_by(lot, way, some))  # noqa: B023 (called at once)
+                return
+            try:
+                self._score_by(lot, way, asked)
+                return
+            except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
+                print(f"{way.NAME} is of no use for {len(asked)} requests ({error})", file=sys.stderr)
+
+    def _score_by(self, lot: Lot, way: Rung, asked: Sequence[Asked]) -> None:
+        """Score by one way, check a sample, and give responses.
+
+        Raises:
+            DisagreementError: the sample differs from the plain way.
+        """
+        followed = [one for one in asked if self._may_be_followed(one.request)]
+        whole = [one for one in asked if not self._may_be_followed(one.request)]
+        places = [one for one in whole if one.place is not None]
+
+        def on_row(index: int, row: Tensor) -> None:
+            places[index].blank = blanks.fill(places[index].request, row, places[index].sequences, self.model)
+
+        sequences = [sequence for one in whole for sequence in one.sequences]
+        values = iter(way.score(sequences, [one.place for one in places if one.place is not None], on_row))
+        for one in whole:
+            one.values = [next(values) for _ in one.sequences]
+        _follow(way, followed)
+        self._check_sample(way, asked)
+        for one in asked:
+            lot.give_scores(one)
+
+    def _may_be_followed(self, request: Request) -> bool:
+        """Return whether choices may be left.
+
+        A masked model reads a choice whole or not at all, and an encoder-decoder would read the text in every round.
+        """
+        return request.kind == "choices" and bool(request.best_only) and isinstance(self.model, CausalModel)
+
+    def _check_sample(self, way: Rung, asked: Sequence[Asked]) -> None:
+        plain = self.way("reference")
+        if way is plain or not self.checked:
+            return
+        names, sequences, values = _known(asked)
+        chosen = selftest.sample(sequences, names, self.checked)
+        right = plain.score([sequences[index] for index in chosen], (), _no_row)
+        difference = selftest.compare([values[index] for index in chosen], right, self.model.exact)
+        if not difference.agrees:
+            raise DisagreementError(
+                f"it differs from the reference by {difference.largest:.2g} nats on a sample of {len(chosen)}"
+            )
 
 
-def _check(requests: Sequence[Request], contexts: Mapping[str, str], engine: str) -> None:
-    if engine not in ("prefix_cache", "reference"):
-        raise AlmanacError(f"engine {engine!r} is unknown; allowed are prefix_cache and reference")
+def answer(
+    model: Model, requests: Sequence[Request], contexts: Mapping[str, str], engine: Engine = "forest"
+) -> list[Response]:
+    """Answer requests with a model that is loaded for them alone; see `LocalAnswerer`."""
+    return LocalAnswerer(model, engine).answer(requests, contexts)
+
+
+class DisagreementError(Exception):
+    """A way to score does not give what the plain way gives."""
+
+
+def _check(requests: Sequence[Request], contexts: Mapping[str, str]) -> None:
     seen = set()
     for request in requests:
         if request.context_id is not None and request.context_id not in contexts:
@@ -131,183 +217,25 @@ def _check(requests: Sequence[Request], contexts: Mapping[str, str], engine: str
         seen.add(request.request_id)
 
 
-def _chunks(requests: Sequence[Request], contexts: Mapping[str, str]) -> Iterator[list[Request]]:
-    """Yield requests of one kind in small lots: choices by context, the rest by length, whatever their order was."""
-    for kind in KINDS:
-
-        def place(request: Request) -> tuple[str, int, str]:
-            shared = (request.context_id or "") if request.kind == "choices" else ""
-            return shared, len(full_text(request, contexts)), request.request_id
-
-        members = sorted((request for request in requests if request.kind == kind), key=place)
-        for start in range(0, len(members), CHUNK):
-            yield members[start : start + CHUNK]
+def _no_row(index: int, row: Tensor) -> None:
+    """Take no row: used where no distribution is asked for."""
 
 
-def _attempt(run: _Run, chunk: Sequence[Request], engine: str) -> None:
-    """Answer a lot; where that fails answer each by itself, so that one request's failure is its own."""
-    work = {"generate": _generate, "fill": _fill}.get(chunk[0].kind)
-    try:
-        if work is not None:
-            work(run, chunk)
-        else:
-            _score(run, chunk, engine)
-    except Exception as error:
-        if len(chunk) > 1:
-            for request in chunk:
-                _attempt(run, [request], engine)
-        else:
-            run.give(chunk[0], "failed", f"{type(error).__name__}: {error}")
+def _follow(way: Rung, asked: Sequence[Asked]) -> None:
+    """Follow the choices of requests of which only the best choice is wanted."""
+    groups = [one.sequences for one in asked]
+    for one, followed in zip(asked, best.follow(lambda some: way.score(some, (), _no_row), groups), strict=True):
+        one.values = [[values] for values in followed.values]
+        one.exact = followed.exact
 
 
-def _score(run: _Run, chunk: Sequence[Request], engine: str) -> None:
-    """Score choices and spans: what shares enough tokens by the prefix cache, the rest by the reference."""
-    waiting: list[tuple[Request, Tokenised]] = []
-    groups: dict[str, list[tuple[Request, Tokenised]]] = {}
-    for request, tokenised in zip(chunk, tokenise(chunk, run.contexts, run.model), strict=True):
-        if tokenised.problem is not None:
-            run.give(request, "failed", tokenised.problem)
-        elif not run.too_long(request, tokenised.length):
-            cached = engine == "prefix_cache" and request.kind == "choices" and isinstance(run.model, CausalModel)
-            key = f"context {request.context_id}" if request.context_id is not None else f"request {request.request_id}"
-            (groups.setdefault(key, []) if cached else waiting).append((request, tokenised))
-    for group in groups.values():
-        if not _score_cached(run, group):
-            waiting.extend(group)
-    if waiting:
-        values = reference.score(run.model, [one for _, tokenised in waiting for one in tokenised.sequences])
-        _give_scores(run, waiting, values, reference.ENGINE)
-
-
-def _score_cached(run: _Run, group: Sequence[tuple[Request, Tokenised]]) -> bool:
-    """Score a group by the prefix cache; return whether it could and was worth it."""
-    sequences = [one for _, tokenised in group for one in tokenised.sequences]
-    if run.no_cache or not isinstance(run.model, CausalModel) or not prefix_cache.is_worth_it(sequences):
-        return False
-    try:
-        values = prefix_cache.score(run.model, sequences)
-    except Exception as error:  # Architectures fail in their own ways; the reference answers for all of them.
-        run.no_cache = True
-        print(f"the prefix cache is of no use here ({error}); the reference scores what is left", file=sys.stderr)
-        return False
-    _give_scores(run, group, values, prefix_cache.ENGINE)
-    return True
-
-
-def _give_scores(
-    run: _Run, group: Sequence[tuple[Request, Tokenised]], values: Sequence[Sequence[Sequence[float]]], engine: str
-) -> None:
-    remaining = iter(values)
-    for request, tokenised in group:
-        parts = [part for _ in tokenised.sequences for part in next(remaining)]
-        sums = tuple(math.fsum(part) for part in parts)
-        if (reason := _not_finite(sums)) is not None:
-            run.give(request, "failed", reason, engine=engine)
-            continue
-        each = tuple(value for part in parts for value in part) if request.per_token else None
-        counts = tuple(len(part) for part in parts)
-        run.give(request, "ok", None, logprobs=sums, token_counts=counts, token_logprobs=each, engine=engine)
-
-
-def _not_finite(sums: Sequence[float]) -> str | None:
-    for index, value in enumerate(sums):
-        if not math.isfinite(value):
-            return f"log-probability {index + 1} of {len(sums)} is {value}, which is no finite number of nats"
-    return None
-
-
-def _generate(run: _Run, chunk: Sequence[Request]) -> None:
-    prompts: list[generation.Prompt] = []
-    asked: list[Request] = []
-    for request in chunk:
-        assert isinstance(run.model, CausalModel)
-        ids, _ = run.model.wrap(run.model.tokens.ids(full_text(request, run.contexts)))
-        new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
-        if new is None or new < 1 or temperature < 0 or samples < 1:
-            run.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
-        elif temperature > 0 and request.seed is None:
-            run.give(request, "failed", "sampling at a temperature above 0 needs a seed")
-        elif not ids:
-            run.give(request, "failed", "no token stands before the text to generate; give a text")
-        elif not run.too_long(request, len(ids) + new):
-            seeds = tuple(generation.sample_seed(request.seed or 0, index) for index in range(samples))
-            prompts.append(generation.Prompt(ids, new, request.stop or (), temperature, seeds))
-            asked.append(request)
-    if asked:
-        assert isinstance(run.model, CausalModel)
-        for request, texts in zip(asked, generation.generate(run.model, prompts), strict=True):
-            run.give(request, "ok", None, texts=tuple(texts))
-
-
-def _fill(run: _Run, chunk: Sequence[Request]) -> None:
-    asked: list[tuple[Request, blanks.Blank]] = []
-    for request in chunk:
-        blank = blanks.read_blank(request, full_text(request, run.contexts), run.model)
-        longest = max([len(blank.ids), *(len(sequence.ids) for sequence in blank.choices)])
-        if blank.problem is not None:
-            run.give(request, "unsupported" if blank.unsupported else "failed", blank.problem)
-        elif not run.too_long(request, longest):
-            asked.append((request, blank))
-    if not asked:
-        return
-    logprobs = reference.distributions(run.model, [(blank.ids, blank.position) for _, blank in asked])
-    scores = iter(reference.score(run.model, [one for _, blank in asked for one in blank.choices]))
-    for (request, blank), row in zip(asked, logprobs, strict=True):
-        parts = [next(scores)[0] for _ in blank.choices]
-        sums = tuple(math.fsum(part) for part in parts)
-        if (reason := _not_finite([float(row.max()), *sums])) is not None:
-            run.give(request, "failed", reason)
-            continue
-        mask = blanks.allowed(request, run.model)
-        words, probabilities = blanks.top(row, mask, request.top_k or 0, run.model.tokens)
-        ids = [one.ids[slice(*one.parts[0])] for one in blank.choices]
-        given: dict[str, Any] = {}
-        if request.choices is not None:
-            given = {
-                "logprobs": sums,
-                "token_counts": tuple(len(part) for part in parts),
-                "token_logprobs": tuple(value for part in parts for value in part) if request.per_token else None,
-                "ranks": tuple(blanks.ranks(row, mask, ids, sums)),
-            }
-        run.give(request, "ok", None, tokens=tuple(words), probabilities=tuple(probabilities), **given)
-
-
-def _check_sample(run: _Run, requests: Sequence[Request], sample: int) -> tuple[str, float | None, int]:
-    """Score a sample of what the prefix cache answered by the reference; where it disagrees, score everything so.
-
-    Returns:
-        The engine of the choices in the end, the largest difference (nats), and the size of the sample.
-    """
-    cached = [request for request in requests if run.found[request.request_id].engine == prefix_cache.ENGINE]
-    chosen = _spread(cached, run.contexts, sample)
-    if not cached:
-        return reference.ENGINE, None, 0
-    again = replace(run, found={})
-    for request in chosen:
-        _attempt(again, [request], "reference")
-    largest, disagree = 0.0, False
-    for request in chosen:
-        fast, plain = run.found[request.request_id], again.found[request.request_id]
-        if fast.status != plain.status:
-            largest, disagree = math.inf, True
-        for a, b, tokens in zip(fast.logprobs or (), plain.logprobs or (), plain.token_counts or (), strict=False):
-            largest = max(largest, abs(a - b))
-            disagree = disagree or abs(a - b) > (TOLERANCE if run.model.exact else TOLERANCE_LOW * tokens)
-    if not disagree:
-        return prefix_cache.ENGINE, largest if chosen else None, len(chosen)
-    print(
-        f"the prefix cache differs from the reference by {largest:.2g} nats on a sample of {len(chosen)} requests; "
-        f"all {len(cached)} requests that it answered are scored again by the reference",
-        file=sys.stderr,
-    )
-    for start in range(0, len(cached), CHUNK):
-        _attempt(run, cached[start : start + CHUNK], "reference")
-    return reference.ENGINE, largest, len(chosen)
-
-
-def _spread(requests: Sequence[Request], contexts: Mapping[str, str], sample: int) -> list[Request]:
-    """Return a sample spread over the lengths: of each of equal parts by length, the request that its id draws."""
-    ordered = sorted(requests, key=lambda request: (len(full_text(request, contexts)), request.request_id))
-    bounds = [len(ordered) * part // max(1, sample) for part in range(sample + 1)]
-    parts = [ordered[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    return [min(part, key=lambda request: tables.seed_of("check", request.request_id)) for part in parts]
+def _known(asked: Sequence[Asked]) -> tuple[list[str], list[TokenSequence], Values]:
+    """Return the sequences that were scored to their ends: their requests' ids, they themselves, their values."""
+    names, sequences, values = [], [], []
+    for one in asked:
+        for index, sequence in enumerate(one.sequences):
+            if one.exact is None or one.exact[index]:
+                names.append(one.request.request_id)
+                sequences.append(sequence)
+                values.append(one.values[index])
+    return names, sequences, values

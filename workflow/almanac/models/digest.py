@@ -1,6 +1,8 @@
-"""The digest of a model: one sha256 over everything that its answers depend on."""
+"""The digest of a model: one sha256 over everything that its answers depend on, and those of its parts."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from almanac import tables
 
@@ -15,23 +17,57 @@ TOKENIZER = (
     "*.model",
 )
 SETTINGS = ("config.json", "generation_config.json")
+CODE = ("**/*.py",)
 
 
-def model_files(folder: Path) -> list[Path]:
-    """Return the files of a checkpoint that its answers depend on, by name."""
-    return sorted({path for pattern in WEIGHTS + TOKENIZER + SETTINGS for path in folder.glob(pattern)})
+class Digests(NamedTuple):
+    """The sha256 of a model as it is run, of its weights, and of its tokenizer."""
+
+    model: str
+    weights: str
+    tokenizer: str
 
 
-def model_digest(folder: Path, dtype: str, wrapper: str) -> str:
-    """Return the digest of a checkpoint as it is run.
+def digests(folder: Path, dtype: str, wrapper: str, code: bool = False) -> Digests:
+    """Return the digests of a checkpoint as it is run.
 
     Args:
         folder: the checkpoint's folder.
         dtype: the type that the weights are run in.
         wrapper: the name and version of the class that runs it.
+        code: whether the code that lies in the folder is run.
 
     Returns:
-        sha256 in hexadecimal digits over the names and contents of weights, tokenizer and config, dtype and wrapper.
+        sha256 in hexadecimal digits: of the weights' and of the tokenizer's files, by names and contents, and of the
+        model: both, its settings, its code where that is run, dtype and wrapper.
     """
-    files = {path.name: tables.sha256(path) for path in model_files(folder)}
-    return tables.identity({"files": files, "dtype": dtype, "wrapper": wrapper})
+    weights, tokenizer = _digest(folder, WEIGHTS), _digest(folder, TOKENIZER)
+    parts = {
+        "weights": weights,
+        "tokenizer": tokenizer,
+        "settings": _digest(folder, SETTINGS),
+        "code": _digest(folder, CODE) if code else None,
+        "dtype": dtype,
+        "wrapper": wrapper,
+    }
+    return Digests(tables.identity(parts), weights, tokenizer)
+
+
+def model_digest(folder: Path, dtype: str, wrapper: str, code: bool = False) -> str:
+    """Return the digest of a checkpoint as it is run; see `digests`."""
+    return digests(folder, dtype, wrapper, code).model
+
+
+def weights_digest(folder: Path) -> str:
+    """Return the sha256 of a checkpoint's weights, by names and contents of their files."""
+    return _digest(folder, WEIGHTS)
+
+
+def tokenizer_digest(folder: Path) -> str:
+    """Return the sha256 of a checkpoint's tokenizer, by names and contents of its files."""
+    return _digest(folder, TOKENIZER)
+
+
+def _digest(folder: Path, patterns: Sequence[str]) -> str:
+    paths = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    return tables.identity({path.relative_to(folder).as_posix(): tables.sha256(path) for path in paths})

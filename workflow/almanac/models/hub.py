@@ -11,17 +11,19 @@ from almanac.errors import AlmanacError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
 COMMIT = re.compile(r"[0-9a-f]{40}")
-# Weights without pickles, the tokenizer, the settings; no code of the repository's own.
+# Weights without pickles, the tokenizer, the settings; code of the repository's own only where it is asked for.
 WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
+CODE = ("*.py",)
 
 
-def download(name: str, revision: str, folder: Path) -> list[Path]:
+def download(name: str, revision: str, folder: Path, code: bool = False) -> list[Path]:
     """Bring a checkpoint's files into a folder; what is there already is not fetched again.
 
     Args:
         name: the repository, ``owner/name``.
         revision: the commit, 40 hexadecimal digits.
         folder: where the files go.
+        code: whether the code that comes with the checkpoint is brought too; nothing runs it here.
 
     Returns:
         The files, sorted.
@@ -32,7 +34,7 @@ def download(name: str, revision: str, folder: Path) -> list[Path]:
     if not NAME.fullmatch(name) or not COMMIT.fullmatch(revision):
         raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
     try:
-        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=list(WANTED))
+        snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=[*WANTED, *(CODE if code else ())])
     except (HfHubHTTPError, OSError, ValueError) as error:
         offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
         remedy = "unset HF_HUB_OFFLINE" if offline else "check name, commit, access rights (HF_TOKEN) and the network"

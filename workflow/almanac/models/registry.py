@@ -1,23 +1,37 @@
 """Loading a checkpoint from a folder, as a model that answers requests; nothing here touches the network."""
 
-import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
+from almanac import tables
 from almanac.errors import AlmanacError
+from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
-from almanac.models.digest import model_digest
+from almanac.models.digest import digests
 from almanac.models.masked import MaskedModel
+from almanac.models.permutation import PermutationModel
+from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
 
-Model = CausalModel | MaskedModel
+Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-FAMILIES = {"causal": ("ForCausalLM", "LMHeadModel"), "masked": ("ForMaskedLM",)}
+# How the names of architectures end; the first that fits. XLNet's head and an old name of T5's end like a causal one's.
+FAMILIES = {
+    "masked": ("ForMaskedLM", "XLNetLMHeadModel"),
+    "seq2seq": ("ForConditionalGeneration", "T5WithLMHeadModel", "MarianMTModel"),
+    "causal": ("ForCausalLM", "LMHeadModel"),
+}
+AUTO: dict[str, tuple[Any, Any]] = {
+    "causal": (CausalModel, AutoModelForCausalLM),
+    "masked": (MaskedModel, AutoModelForMaskedLM),
+    "seq2seq": (Seq2SeqModel, AutoModelForSeq2SeqLM),
+}
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
 
@@ -27,38 +41,53 @@ class ModelSource:
 
     Attributes:
         path: a folder with config.json, safetensors and a tokenizer.
-        family: ``causal``, ``masked``, or ``auto`` to go by the config's architecture.
+        family: ``causal``, ``masked``, ``seq2seq``, or ``auto`` to go by the config's architecture.
         dtype: the type that the weights are run in.
-        device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for the first accelerator there is.
+        device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
+        trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
+        revision: the commit that the checkpoint was pulled at, 40 hexadecimal digits.
     """
 
     path: str
-    family: Literal["auto", "causal", "masked"] = "auto"
+    family: Literal["auto", "causal", "masked", "seq2seq"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str = "auto"
+    trust_remote_code: bool = False
+    revision: str | None = None
 
 
 def load(source: ModelSource) -> Model:
-    """Load a model. A folder never touches the network; code that comes with a checkpoint is never run.
+    """Load a model. A folder never touches the network; code that comes with it is run only where that is trusted.
 
     Raises:
         AlmanacError: the folder or name is wrong, files are missing, the architecture is unknown, weights are missing,
-            or a setting is none of those allowed.
+            a setting is none of those allowed, or the checkpoint needs code of its own that is not trusted.
     """
     _check(source)
     folder = _folder(source)
-    config = _config(folder)
+    own_code.check(folder, source.trust_remote_code, source.revision)
+    config = _config(source, folder)
     family = _family(source, folder, config)
-    tokens = Tokens(_tokenizer(folder))
-    wrapper = CausalModel if family == "causal" else MaskedModel
-    if wrapper is MaskedModel and tokens.mask_id is None:
+    tokens = Tokens(_tokenizer(source, folder))
+    wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
+    if family == "masked" and tokens.mask_id is None:
         raise AlmanacError(
             f"{folder}: a masked model needs a mask token and its tokenizer has none; "
             "set mask_token in tokenizer_config.json"
         )
     network = _network(source, folder, config, family)
-    digest = model_digest(folder, source.dtype, wrapper.WRAPPER)
-    return wrapper(network=network, tokens=tokens, digest=digest, max_length=max_length(config, tokens.tokenizer))
+    own_code.check_ran(network, folder)
+    found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code)
+    identity = {
+        **found._asdict(),
+        # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
+        "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
+        "dtype": source.dtype,
+        "device": devices.describe(network.device),
+        **{package: version(package) for package in ("torch", "transformers")},
+    }
+    limit = max_length(config, tokens.tokenizer)
+    return wrapper(network=network, tokens=tokens, digest=found.model, max_length=limit, identity=identity)
 
 
 def _check(source: ModelSource) -> None:
@@ -68,14 +97,10 @@ def _check(source: ModelSource) -> None:
             raise AlmanacError(
                 f"model {source.path}: {key} is {getattr(source, key)!r}; allowed are {', '.join(values)}"
             )
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", source.device):
-        raise AlmanacError(
-            f"model {source.path}: device is {source.device!r}; allowed are auto, cpu, cuda, cuda:N, mps"
-        )
-    if source.device.startswith("cuda") and not torch.cuda.is_available():
-        raise AlmanacError(
-            f"model {source.path}: device is {source.device!r} and there is no such accelerator; use auto or cpu"
-        )
+    try:
+        devices.check(source.device)
+    except AlmanacError as error:
+        raise AlmanacError(f"model {source.path}: {error}") from error
 
 
 def _folder(source: ModelSource) -> Path:
@@ -108,10 +133,12 @@ def _complete(folder: Path) -> Path:
     return folder
 
 
-def _config(folder: Path) -> Any:
+def _config(source: ModelSource, folder: Path) -> Any:
     try:
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        trust = source.trust_remote_code
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: config.json names no architecture that this version of transformers knows "
             f"({_first_line(error)}); use a checkpoint of a known architecture"
@@ -124,29 +151,37 @@ def _first_line(error: Exception) -> str:
 
 def _family(source: ModelSource, folder: Path, config: Any) -> str:
     """Return the family, by the config's architectures where the source leaves it open."""
-    if source.family != "auto":
-        return source.family
     names = list(config.architectures or [])
-    for family, endings in FAMILIES.items():
-        if any(name.endswith(endings) for name in names):
-            return family
-    raise AlmanacError(
-        f"model {folder}: the config's architectures are {names}; known are those that end in ForCausalLM, "
-        "LMHeadModel or ForMaskedLM; name the family (causal or masked) if the checkpoint holds such a head"
-    )
+    found = [family for family, endings in FAMILIES.items() if any(name.endswith(endings) for name in names)]
+    family = source.family if source.family != "auto" else next(iter(found), None)
+    if family is None:
+        endings = ", ".join(ending for one in FAMILIES.values() for ending in one)
+        raise AlmanacError(
+            f"model {folder}: the config's architectures are {names}; known are those that end in {endings}; "
+            f"name the family ({', '.join(FAMILIES)}) if the checkpoint holds such a head"
+        )
+    if config.is_encoder_decoder != (family == "seq2seq"):
+        kind = "an encoder-decoder" if config.is_encoder_decoder else "no encoder-decoder"
+        raise AlmanacError(
+            f"model {folder}: {config.model_type} is {kind} and cannot be run as a {family} model; name the family "
+            f"that it is ({', '.join(FAMILIES)})"
+        )
+    return family
 
 
-def _tokenizer(folder: Path) -> Any:
+def _tokenizer(source: ModelSource, folder: Path) -> Any:
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
+        trust = source.trust_remote_code
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust, use_fast=True)
     except Exception as error:  # a damaged file makes the libraries raise errors of a dozen kinds
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
         ) from error
 
 
 def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any:
-    auto: Any = AutoModelForCausalLM if family == "causal" else AutoModelForMaskedLM
+    auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         network, loaded = auto.from_pretrained(
@@ -155,10 +190,11 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             dtype=DTYPES[source.dtype],
             use_safetensors=True,
             local_files_only=True,
-            trust_remote_code=False,
+            trust_remote_code=source.trust_remote_code,
             output_loading_info=True,
         )
     except Exception as error:  # as above, and packages that a quantised checkpoint asks for
+        own_code.refuse(folder, error)
         raise AlmanacError(
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
             "give the family that its weights have, or another checkpoint"
@@ -168,10 +204,24 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: the weights lack {', '.join(sorted(loaded['missing_keys'])[:3])}, which a {family} model "
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
-    device = source.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return network.to(device).eval()
+    network = network.to(devices.resolve(source.device)).eval()
+    if family == "causal" and (config.model_type == "xlnet" or _sees_what_follows(network)):
+        raise AlmanacError(
+            f"model {folder}: {config.model_type} attends to the tokens after a position too, so that it cannot be "
+            "scored as a causal model; use the family masked"
+        )
+    return network
+
+
+@torch.inference_mode()
+def _sees_what_follows(network: Any) -> bool:
+    """Return whether the last token changes logits before it, as in encoders that are loaded with a causal head."""
+    ids = torch.arange(8).repeat(2, 1) % network.config.get_text_config().vocab_size
+    ids[1, -1] = 0
+    ids = ids.to(network.device)
+    one, other = network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[:, :-1].float()
+    rounding = 1e-4 if network.dtype == torch.float32 else 0.05
+    return bool((one - other).abs().max() > rounding * one.abs().max())
 
 
 def max_length(config: Any, tokenizer: Any) -> int | None:
@@ -181,6 +231,8 @@ def max_length(config: Any, tokenizer: Any) -> int | None:
     """
     text = config.get_text_config()
     limits = [int(value) for name in LENGTHS if isinstance(value := getattr(text, name, None), int) and value > 0][:1]
+    # T5 knows distances only; its config names the length that it was trained on.
+    limits = [] if hasattr(text, "relative_attention_num_buckets") and config.is_encoder_decoder else limits
     # RoBERTa and its kin count positions from the padding token's id: that many cannot be used.
     if "roberta" in text.model_type or text.model_type in {"camembert", "xmod", "mpnet", "esm"}:
         limits = [limit - int(text.pad_token_id or 0) - 1 for limit in limits]

@@ -84,6 +84,12 @@ class Tokens:
         return any(start <= 1 and end > 2 for _, (start, end) in pieces)
 
     @functools.cached_property
+    def adds_space(self) -> bool:
+        """Whether the tokenizer puts a space before every text by itself, as one of metaspaces does (▁)."""
+        first: str = self.tokenizer.convert_ids_to_tokens(self.ids(PROBE))[0]
+        return first.startswith(("▁", "Ġ"))
+
+    @functools.cached_property
     def words(self) -> list[str]:
         """The text of every token, by id, without the spaces around it."""
         return [

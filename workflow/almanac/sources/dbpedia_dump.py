@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from almanac import tables
+from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, Relation
 from almanac.sources.names import clean
@@ -140,9 +140,9 @@ def _facts(path: Path, kept: dict[str, str]) -> Iterator[pa.Table]:
         if not rows:
             continue
         relations, subjects, objects = (list(column) for column in zip(*rows, strict=True))
-        columns: dict[str, object] = {name: pa.nulls(len(rows), pa.string()) for name in tables.columns(Fact)}
-        columns["fact_id"] = ["|".join(row) for row in rows]
-        columns |= {"relation_id": relations, "subject_id": subjects, "object_id": objects}
-        columns["qualifiers"] = pa.array([[]] * len(rows), pa.list_(pa.string()))
-        columns["source"] = ["dbpedia"] * len(rows)
-        yield pa.table(columns)
+        found: dict[str, object] = {name: pa.nulls(len(rows), pa.string()) for name in columns(Fact)}
+        found["fact_id"] = ["|".join(row) for row in rows]
+        found |= {"relation_id": relations, "subject_id": subjects, "object_id": objects}
+        found["qualifiers"] = pa.array([[]] * len(rows), pa.list_(pa.string()))
+        found["source"] = ["dbpedia"] * len(rows)
+        yield pa.table(found)

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Relation
 from almanac.sources.drawing import Running, lowest
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.thirds import BUCKETS, Cuts, cuts, histogram_of, sizes
-from almanac.tables import columns, seed_of
+from almanac.tables import seed_of
 
 NOTHING = "\\N"
 BATCH = 1_000_000  # rows of a stream that are looked at together

@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
+from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, Relation
 from almanac.sources.files import read_folder
@@ -22,7 +23,6 @@ from almanac.sources.lama import Collected, probed
 from almanac.sources.options import TrexOptions
 from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
-from almanac.tables import columns
 
 SOURCE = "trex"
 PARTS = 32

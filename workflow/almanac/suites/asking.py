@@ -30,14 +30,19 @@ class Asked:
         return request_id
 
     def shards(self, buckets: int) -> list[list[Request]]:
-        """Divide the requests into buckets by context; within one, sorted by context, so that prefixes are met once.
+        """Divide the requests into buckets by context; a request without one goes by its own id. A bucket may be empty.
 
-        A request without a context goes by its own id. A bucket may be empty.
+        Within a bucket neighbours begin alike, since a file is answered window by window: sorted by kind, context and
+        text.
         """
         out: list[list[Request]] = [[] for _ in range(buckets)]
         for request in self.requests.values():
             out[int(request.context_id or request.request_id, 16) % buckets].append(request)
-        return [sorted(shard, key=lambda row: (row.context_id or "", row.request_id)) for shard in out]
+        return [sorted(shard, key=_place) for shard in out]
+
+
+def _place(request: Request) -> tuple[str, str, str, str]:
+    return request.kind, request.context_id or "", request.text, request.request_id
 
 
 def missing_responses(requests: Iterable[str], answered: Iterable[str]) -> list[str]:

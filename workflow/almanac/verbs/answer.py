@@ -1,18 +1,31 @@
-"""Run a model on requests: one response for every request, whatever happened. Always offline."""
+"""Run a model on requests: one response for every request, whatever happened. Offline, but for a server's model.
+
+Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
+"""
 
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from almanac import tables
-from almanac.models.answering import answer_checked
-from almanac.models.registry import Model, ModelSource, load
+from almanac.errors import AlmanacError
+from almanac.models import windows
+from almanac.models.answerer import Answerer
+from almanac.models.answering import LocalAnswerer
+from almanac.models.options import add_api_flags, api_options
+from almanac.models.parts import Parts
+from almanac.models.registry import ModelSource, load
+from almanac.models.reuse import Reusable
+from almanac.models.scoring.ladder import ENGINES
 from almanac.options import positive
 from almanac.progress import progress
-from almanac.rows import KINDS, Context, Request, Response
+from almanac.rows import KINDS, Request, Response
+from almanac.versions import VERSIONS
 
 EXAMPLES = """\
   python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
@@ -23,29 +36,55 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--model", required=True, metavar="FOLDER", help="a checkpoint")
-    parser.add_argument("--family", choices=["auto", "causal", "masked"], default="auto", help="[auto]")
+    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint; or give --api")
+    parser.add_argument("--family", choices=["auto", "causal", "masked", "seq2seq"], default="auto", help="[auto]")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
     parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 [auto]")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps [auto]")
     parser.add_argument("--threads", type=positive, default=None, help="threads on a CPU [PyTorch's own choice]")
-    parser.add_argument(
-        "--engine",
-        choices=["prefix_cache", "reference"],
-        default="prefix_cache",
-        help="reference: every text in full; prefix_cache: each context once, checked against the reference",
-    )
+    parser.add_argument("--trust-remote-code", action="store_true", help="run the code in FOLDER; needs --revision")
+    parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
+    parser.add_argument("--engine", choices=ENGINES, default="forest", help="the best way that may be used [forest]")
     parser.add_argument("--requests", type=Path, required=True, metavar="FILE", help="a shard made by `ask`")
     parser.add_argument("--contexts", type=Path, required=True, metavar="FILE", help="its contexts")
     parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the responses go")
+    add_api_flags(parser)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a job: what is asked, what may be copied (or none), and where the responses go."""
+
+    requests: Path
+    contexts: Path
+    output: Path
+    reuse: Path | None = None
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, answer what no reused response answers, write one row for every request."""
-    tables.check_writable(arguments.output)
-    requests = tables.read(arguments.requests, Request)
-    contexts = {row.context_id: row.text for row in tables.read(arguments.contexts, Context)}
+    files = Files(arguments.requests, arguments.contexts, arguments.output, arguments.reuse)
+    tables.check_writable(files.output)
+    survey = windows.survey(files.requests, files.contexts)
+    if files.reuse is not None:
+        tables.count(files.reuse, Response)  # a file that cannot be read is named before a model is loaded
+    answer_file(_answerer(arguments), files, survey, arguments.kinds or KINDS)
+    count = Counter(
+        status for batch in tables.stream(files.output, Response, ["status"]) for status in batch.column(0).to_pylist()
+    )
+    print(f"{survey.requests} requests: {dict(count)}", file=sys.stderr)
+    return 0
+
+
+def _answerer(arguments: argparse.Namespace) -> Answerer:
+    server = api_options(arguments)
+    if (server is None) == (arguments.model is None):
+        raise AlmanacError("command line: give either --model FOLDER or --api URL")
+    if server is not None:
+        from almanac.models.api import ApiAnswerer  # a local model needs no client
+
+        return ApiAnswerer(server)
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
     source = ModelSource(
@@ -53,39 +92,66 @@ def run(arguments: argparse.Namespace) -> int:
         family=arguments.family,
         dtype=arguments.dtype,
         device=arguments.device,
+        trust_remote_code=arguments.trust_remote_code,
+        revision=arguments.revision,
     )
-    model = load(source)
-    kinds = arguments.kinds or KINDS
-    known = _reusable(arguments.reuse, model.digest, arguments.engine) if arguments.reuse else {}
-    declined = {request.request_id: _declined(request, model) for request in requests if request.kind not in kinds}
-    new = [request for request in requests if request.request_id not in known and request.kind in kinds]
-    with progress(len(new), "requests") as done:
-        answered = answer_checked(model, new, contexts, arguments.engine, on_progress=done)
-    found = known | declined | {response.request_id: response for response in answered.responses}
-    tables.write(arguments.output, Response, [found[request.request_id] for request in requests])
-    count = Counter(found[request.request_id].status for request in requests)
-    print(
-        f"{len(requests)} requests: {dict(count)}, {len(requests) - len(new) - len(declined)} reused", file=sys.stderr
-    )
-    if answered.largest_difference is not None:
-        print(
-            f"engine {answered.engine}: on {answered.checked} requests the largest difference from the reference is "
-            f"{answered.largest_difference:.1e} nats",
-            file=sys.stderr,
-        )
-    return 0
+    return LocalAnswerer(load(source), arguments.engine)
 
 
-def _declined(request: Request, model: Model) -> Response:
-    reason = f"the model is declared not to answer requests of the kind {request.kind!r}"
-    return Response(request.request_id, "unsupported", reason, model_digest=model.digest)
+def answer_file(answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS) -> None:
+    """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
-
-def _reusable(path: Path, digest: str, engine: str) -> dict[str, Response]:
-    """Return the answers of exactly this model by this engine, by request; what failed is asked again."""
-    rows = tables.read(path, Response)
-    return {
-        row.request_id: row
-        for row in rows
-        if row.model_digest == digest and row.status in ("ok", "too_long") and row.engine.partition("/")[0] == engine
+    Args:
+        answerer: the model.
+        files: the files.
+        survey: of the requests.
+        kinds: the kinds of request that the model is declared to answer.
+    """
+    record = answerer.record() | {
+        "requests": tables.sha256(files.requests),
+        "contexts": tables.sha256(files.contexts),
+        "version": str(VERSIONS["answer"]),
     }
+    parts = Parts(files.output, _identity(record, files, kinds))
+    reusable = Reusable(files.reuse, answerer.digest, record["engine"]) if files.reuse is not None else None
+    copied = 0
+    with progress(survey.requests, "requests") as done:
+        if parts.rows:
+            print(f"{parts.rows} of {survey.requests} requests were answered before; going on", file=sys.stderr)
+            done(parts.rows)
+        for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
+            known = reusable.find(window) if reusable is not None else {}
+            copied += len(known)
+            parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done))
+    parts.join({f"almanac.{name}": value for name, value in record.items()})
+    if reusable is not None:
+        print(f"{copied} responses were copied from {files.reuse}", file=sys.stderr)
+
+
+def _identity(record: dict[str, str], files: Files, kinds: Sequence[str]) -> str:
+    """Return what the parts of a job depend on; what a self-test measured may differ a little from run to run."""
+    stable = {name: value for name, value in record.items() if name != "self_test"}
+    reuse = tables.sha256(files.reuse) if files.reuse is not None else None
+    return tables.identity([stable, sorted(kinds), reuse, windows.REQUESTS, windows.CHARACTERS])
+
+
+def _answer_window(
+    answerer: Answerer,
+    window: Sequence[Request],
+    contexts: dict[str, str],
+    kinds: Sequence[str],
+    known: dict[str, Response],
+    done: Callable[[int], None],
+) -> list[Response]:
+    """Return the responses of a window: copied, declined, or the model's."""
+    found = dict(known)
+    for request in window:
+        if request.kind not in kinds and request.request_id not in known:
+            reason = f"the model is declared not to answer requests of the kind {request.kind!r}"
+            found[request.request_id] = Response(
+                request.request_id, "unsupported", reason, model_digest=answerer.digest
+            )
+    done(len(found))
+    asked = [request for request in window if request.request_id not in found]
+    found |= {response.request_id: response for response in answerer.answer(asked, contexts, done)}
+    return [found[request.request_id] for request in window]

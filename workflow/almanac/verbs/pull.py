@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
     model.add_argument("--hub", required=True, metavar="OWNER/NAME", help="the repository")
     model.add_argument("--revision", required=True, metavar="COMMIT", help="40 hexadecimal digits")
+    model.add_argument("--trust-remote-code", action="store_true", help="bring its code too, for `answer` to run")
     for part in (files, model):
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
     for kind, options in KINDS.items():
@@ -66,8 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.source == "model":
         from almanac.models.hub import download  # pulling facts needs no model's packages
 
-        copies = download(arguments.hub, arguments.revision, arguments.output)
-        record(arguments.output, "model", arguments.hub, copies, {"revision": arguments.revision})
+        copies = download(arguments.hub, arguments.revision, arguments.output, code=arguments.trust_remote_code)
+        what = {"revision": arguments.revision, "code": arguments.trust_remote_code}
+        record(arguments.output, "model", arguments.hub, copies, what)
     else:
         options = from_flags(arguments, KINDS[arguments.source])
         if arguments.again is None:

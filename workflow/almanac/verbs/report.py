@@ -88,6 +88,8 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
         origin = f"planted in {participant.world}" if participant.world else f"{model.hub}@{model.revision}"
         if model.path is not None:
             origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
+        if model.api is not None:
+            origin = f"{model.api_model or 'the model'} at {model.api}"
         own = sorted(digests[participant.name])
         parameters = stored_parameters(Path(model.path or layout.root / "models" / participant.name))
         yield {

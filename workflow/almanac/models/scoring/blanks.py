@@ -10,7 +10,8 @@ from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
 from almanac.models.scoring.boundaries import TokenSequence, token_range
-from almanac.models.tokens import Tokens
+from almanac.models.seq2seq import Seq2SeqModel
+from almanac.models.tokens import PROBE, Tokens
 from almanac.rows import Request
 
 BLANK = "[MASK]"
@@ -48,10 +49,45 @@ def read_blank(request: Request, text: str, model: Model) -> Blank:
     """
     if text.count(BLANK) != 1:
         return Blank(problem=f"the text must hold one {BLANK}, found {text.count(BLANK)}")
+    if isinstance(model, Seq2SeqModel):
+        return Blank(problem="encoder-decoders fill no blanks", unsupported=True)
     left, right = text.split(BLANK)
     if isinstance(model, CausalModel):
         return _final_blank(request, left, right, model)
     return _masked_blank(request, left, right, model)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a distribution over a blank gives.
+
+    Attributes:
+        tokens: the likeliest allowed tokens' texts.
+        probabilities: theirs.
+        ranks: of each choice of one token among the allowed ones, 0 first; none for longer choices.
+        best: the largest log-probability of all, nats; no finite number where the model's logits are none.
+    """
+
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    ranks: tuple[int | None, ...]
+    best: float
+
+
+def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], model: Model) -> Filled:
+    """Read off a distribution what a request wants of it.
+
+    Args:
+        request: of the kind ``fill``.
+        logprobs: ``(vocabulary,)``, nats, at its blank.
+        choices: its choices as they stand in the blank.
+        model: the model.
+    """
+    mask = allowed(request, model)
+    ids = [one.ids[slice(*one.parts[0])] for one in choices]
+    words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
+    found = ranks(logprobs, mask, ids, [float(logprobs[own[0]]) for own in ids])
+    return Filled(tuple(words), tuple(probabilities), tuple(found), float(logprobs.max()))
 
 
 def _before_blank(left: str, tokens: Tokens) -> str:
@@ -81,14 +117,14 @@ def _final_blank(request: Request, left: str, right: str, model: CausalModel) ->
 
 def _masked_blank(request: Request, left: str, right: str, model: MaskedModel) -> Blank:
     tokens = model.tokens
-    bare = tokens.ids(_before_blank(left, tokens) + str(tokens.tokenizer.mask_token) + right)
+    bare = [*tokens.ids(_before_blank(left, tokens)), model.mask_id, *_after_blank(right, tokens)]
     if bare.count(model.mask_id) != 1:
         return Blank(problem=f"the text holds {bare.count(model.mask_id)} mask tokens of the model; one is allowed")
     ids, _ = model.wrap(bare)
     position = ids.index(model.mask_id)
     sequences = []
-    for choice in request.choices or ():
-        word = word_ids(left, choice, right, tokens)
+    choices = request.choices or ()
+    for choice, word in zip(choices, words_ids(left, choices, right, tokens), strict=True):
         if not word:
             return Blank(problem=f"choice {choice!r} has no token; lengthen it")
         whole = (*ids[:position], *word, *ids[position + 1 :])
@@ -96,21 +132,38 @@ def _masked_blank(request: Request, left: str, right: str, model: MaskedModel) -
     return Blank(ids, position, tuple(sequences))
 
 
-def word_ids(left: str, word: str, right: str, tokens: Tokens) -> list[int]:
-    """Return the ids of a word as it stands between two texts, with the space before it where that goes with it.
+def _after_blank(right: str, tokens: Tokens) -> list[int]:
+    """Return the ids of what follows a blank as they are behind a word.
 
-    Where its tokens reach over its ends into the texts, the word is tokenised on its own.
+    A tokenizer that puts a space before every text would put one before a full stop behind a mask, too.
     """
-    text = left + word + right
+    if not tokens.adds_space:
+        return tokens.ids(right)
+    text = PROBE + right
     [encoding] = tokens.encode([text])
+    start, stop = token_range(encoding.offsets, text, len(PROBE), len(text))
+    if start < stop and encoding.offsets[start][0] < len(PROBE):  # A token reaches from the probe into the text.
+        return tokens.ids(right)
+    return encoding.ids[start:stop]
+
+
+def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> list[list[int]]:
+    """Return the ids of words as each stands between two texts, with the space before it where that goes with it.
+
+    Where a word's tokens reach over its ends into the texts, it is tokenised on its own.
+    """
     begin = len(_before_blank(left, tokens))
-    start, stop = token_range(encoding.offsets, text, begin, len(left) + len(word))
-    if start < stop:
-        before = text[encoding.offsets[start][0] : begin]
-        after = text[len(left) + len(word) : encoding.offsets[stop - 1][1]]
-        if not before.strip() and not after.strip():
-            return encoding.ids[start:stop]
-    return tokens.ids(left[begin:] + word)
+    found = []
+    for word, encoding in zip(words, tokens.encode([left + word + right for word in words]), strict=True):
+        text, end = left + word + right, len(left) + len(word)
+        start, stop = token_range(encoding.offsets, text, begin, end)
+        inside = start < stop
+        if inside:
+            before = text[encoding.offsets[start][0] : begin]
+            after = text[end : encoding.offsets[stop - 1][1]]
+            inside = not before.strip() and not after.strip()
+        found.append(encoding.ids[start:stop] if inside else tokens.ids(left[begin:] + word))
+    return found
 
 
 def allowed(request: Request, model: Model) -> Tensor:
@@ -134,10 +187,14 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
         k: how many; fewer are returned where fewer are allowed.
         tokens: the tokenizer.
     """
-    ids = torch.nonzero(mask)[:, 0]
-    values, order = torch.sort(logprobs[ids], descending=True, stable=True)
-    best = ids[order[:k]].tolist()
-    return [tokens.words[token] for token in best], values[:k].double().exp().tolist()
+    values = torch.where(mask, logprobs, -torch.inf)
+    k = min(k, int(mask.sum()))
+    if k == 0:
+        return [], []
+    least = torch.topk(values, k).values[-1]
+    ids = torch.nonzero(values >= least)[:, 0]  # As many as are wanted, and what ties with the last of them.
+    best, order = torch.sort(values[ids], descending=True, stable=True)
+    return [tokens.words[token] for token in ids[order[:k]].tolist()], best[:k].double().exp().tolist()
 
 
 def ranks(
@@ -151,12 +208,5 @@ def ranks(
         choices: the ids of each choice.
         values: the log-probability of each choice, nats.
     """
-    found: list[int | None] = []
-    for ids, value in zip(choices, values, strict=True):
-        if len(ids) > 1:
-            found.append(None)
-            continue
-        others = mask.clone()
-        others[ids[0]] = False
-        found.append(int((logprobs[others] > value).sum()))
-    return found
+    others = logprobs[mask]
+    return [int((others > value).sum()) if len(ids) == 1 else None for ids, value in zip(choices, values, strict=True)]

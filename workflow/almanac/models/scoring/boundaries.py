@@ -9,16 +9,35 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tokenizers import Encoding
+
+from almanac.models.causal import CausalModel
 from almanac.models.registry import Model
+from almanac.models.scoring import seams
 from almanac.rows import Request
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """Token ids, special ones included, and the parts that are scored: ranges ``[start, stop)`` of positions."""
+    """Token ids, special ones included, and the parts that are scored: ranges ``[start, stop)`` of positions.
 
-    ids: tuple[int, ...]
+    Sequences that begin alike may hold one ``head`` together, so that long contexts are kept once; nothing of it is
+    scored. Positions count from the head's first token.
+    """
+
+    tail: tuple[int, ...]
     parts: tuple[tuple[int, int], ...]
+    head: tuple[int, ...] = ()
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """All tokens, those of the head first."""
+        return self.head + self.tail
+
+    @property
+    def length(self) -> int:
+        """The number of tokens."""
+        return len(self.head) + len(self.tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +50,7 @@ class Tokenised:
     @property
     def length(self) -> int:
         """The tokens of the longest sequence."""
-        return max((len(sequence.ids) for sequence in self.sequences), default=0)
+        return max((sequence.length for sequence in self.sequences), default=0)
 
 
 def full_text(request: Request, contexts: Mapping[str, str]) -> str:
@@ -65,9 +84,10 @@ def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Mo
         One entry a request: a sequence a choice, or one sequence with a part a span or piece.
     """
     found: list[Tokenised] = []
+    cuts: dict[str, seams.Seam | None] = {}
     for request in requests:
         if request.kind == "choices":
-            found.append(_choices(request, full_text(request, contexts), model))
+            found.append(_choices(request, full_text(request, contexts), model, _seam(request, contexts, model, cuts)))
         elif request.pieces is not None:
             found.append(_pieces(request, full_text(request, contexts), model))
         else:
@@ -82,13 +102,23 @@ def _placed(ids: Sequence[int], parts: Sequence[tuple[int, int]], model: Model) 
     return TokenSequence(whole, tuple(placed))
 
 
-def _choices(request: Request, text: str, model: Model) -> Tokenised:
+def _seam(
+    request: Request, contexts: Mapping[str, str], model: Model, cuts: dict[str, seams.Seam | None]
+) -> seams.Seam | None:
+    """Return the cut through a request's context; contexts are cut once."""
+    if request.context_id is None or not isinstance(model, CausalModel):
+        return None
+    if request.context_id not in cuts:
+        cuts[request.context_id] = seams.find(contexts[request.context_id], model)
+    return cuts[request.context_id]
+
+
+def _choices(request: Request, text: str, model: Model, seam: seams.Seam | None) -> Tokenised:
     choices = request.choices or ()
     if not choices:
         return Tokenised((), "the request has no choices; give at least one")
     sequences = []
-    for index, (choice, (ids, start)) in enumerate(zip(choices, _continued(text, choices, model), strict=True)):
-        sequence = _placed(ids, [(start, len(ids))], model)
+    for index, (choice, sequence) in enumerate(zip(choices, _continued(text, choices, model, seam), strict=True)):
         first, stop = sequence.parts[0]
         if first >= stop:
             return Tokenised(
@@ -98,15 +128,24 @@ def _choices(request: Request, text: str, model: Model) -> Tokenised:
     return Tokenised(tuple(sequences))
 
 
-def _continued(text: str, choices: Sequence[str], model: Model) -> Iterator[tuple[list[int], int]]:
-    """Yield, for each choice, the ids of text and choice together and the first of the choice's."""
-    boundary = len(text)
-    for encoding in model.tokens.encode([text + choice for choice in choices]):
-        offsets = encoding.offsets
-        first = len(offsets) if boundary else 0
-        while first and offsets[first - 1][1] > boundary:
-            first -= 1
-        yield encoding.ids, first
+def _continued(text: str, choices: Sequence[str], model: Model, seam: seams.Seam | None) -> Iterator[TokenSequence]:
+    """Yield text and choice, tokenised together, for each choice; the choice's tokens are scored."""
+    tails = seam.tails(text, choices, model) if seam is not None and isinstance(model, CausalModel) else None
+    if seam is None or tails is None:
+        for encoding in model.tokens.encode([text + choice for choice in choices]):
+            yield _placed(encoding.ids, [(_first_past(encoding, len(text)), len(encoding.ids))], model)
+        return
+    for encoding in tails:
+        first = len(seam.head) + _first_past(encoding, len(text) - seam.cut)
+        yield TokenSequence(tuple(encoding.ids), ((first, len(seam.head) + len(encoding.ids)),), seam.head)
+
+
+def _first_past(encoding: Encoding, boundary: int) -> int:
+    """Return the first token that ends past a character; the first of all for the first character."""
+    first = len(encoding.offsets) if boundary else 0
+    while first and encoding.offsets[first - 1][1] > boundary:
+        first -= 1
+    return first
 
 
 def _spans(request: Request, contexts: Mapping[str, str], model: Model) -> Tokenised:

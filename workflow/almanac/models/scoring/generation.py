@@ -1,53 +1,28 @@
-"""Continuing a text: greedy or sampled decoding, prompts of equal length together, so that nothing is padded."""
+"""Continuing a text: greedy or sampled decoding, with what prompts share read once where the model allows it.
+
+Other models continue prompts of equal length together under their own cache, so that nothing is padded.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
-from almanac import tables
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import kept_budget, run_batches
+from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
+from almanac.models.scoring.reference import turn
+from almanac.models.scoring.samples import Prompt, Sample, begin, extend
+
+ENGINE = "own_cache/1"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What to continue.
-
-    Attributes:
-        ids: the prompt, special tokens included.
-        new: the most tokens to add.
-        stop: texts before which an answer is cut.
-        temperature: 0 for greedy decoding.
-        seeds: one a sample.
-    """
-
-    ids: tuple[int, ...]
-    new: int
-    stop: tuple[str, ...]
-    temperature: float
-    seeds: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Sample:
-    """One text in the making."""
-
-    prompt: Prompt
-    draws: torch.Generator | None
-    ids: list[int] = field(default_factory=list)
-    text: str | None = None
-
-
-def sample_seed(seed: int, index: int) -> int:
-    """Return the seed of one sample: it depends on the request's seed and the sample's index alone."""
-    return tables.seed_of("sample", seed, index)
-
-
-def generate(model: CausalModel, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[str]]:
+def generate(
+    model: CausalModel, prompts: Sequence[Prompt], machine: TreeMachine | None = None, budget: int | None = None
+) -> list[list[str]]:
     """Continue prompts.
 
     A text ends before a stop string, at an EOS token, or when it is long enough. At a temperature above 0 each token is
@@ -56,12 +31,16 @@ def generate(model: CausalModel, prompts: Sequence[Prompt], budget: int | None =
     Args:
         model: the model.
         prompts: what to continue.
+        machine: runs the model with what prompts share read once; none for a model that it cannot run.
         budget: the most tokens of a batch, those to come included.
 
     Returns:
         The texts of each prompt, one a seed, without the prompt; greedy texts are equal.
     """
-    jobs = [(index, number) for index, prompt in enumerate(prompts) for number in range(_distinct(prompt))]
+    if machine is not None:
+        samples = decoding.generate(machine, prompts, budget)
+        return [prompt.texts([one.text or "" for one in own]) for prompt, own in zip(prompts, samples, strict=True)]
+    jobs = [(index, number) for index, prompt in enumerate(prompts) for number in range(prompt.distinct)]
     by_length: dict[int, list[tuple[int, int]]] = {}
     for job in jobs:
         by_length.setdefault(len(prompts[job[0]].ids), []).append(job)
@@ -69,40 +48,25 @@ def generate(model: CausalModel, prompts: Sequence[Prompt], budget: int | None =
     for group in by_length.values():
 
         def work(batch: list[tuple[int, int]]) -> list[str]:
-            return _continue(model, [_sample(prompts[index], number) for index, number in batch])
+            return _continue(model, [begin(prompts[index], number) for index, number in batch])
 
-        limit = budget or 4 * token_budget(model.device, model.vocabulary)
+        limit = budget or kept_budget(model.device, model.vocabulary)
         answers = run_batches(group, lambda job: len(prompts[job[0]].ids) + prompts[job[0]].new, work, limit)
         texts.update(zip(group, answers, strict=True))
     return [
-        [texts[index, number if prompt.temperature > 0 else 0] for number in range(len(prompt.seeds))]
+        prompt.texts([texts[index, number] for number in range(prompt.distinct)])
         for index, prompt in enumerate(prompts)
     ]
-
-
-def _distinct(prompt: Prompt) -> int:
-    return len(prompt.seeds) if prompt.temperature > 0 else min(1, len(prompt.seeds))
-
-
-def _sample(prompt: Prompt, number: int) -> Sample:
-    draws = None
-    if prompt.temperature > 0:
-        # On the CPU, so that every device draws the same numbers.
-        draws = torch.Generator().manual_seed(prompt.seeds[number])
-    return Sample(prompt, draws)
 
 
 @torch.inference_mode()
 def _continue(model: CausalModel, samples: list[Sample]) -> list[str]:
     """Decode samples whose prompts have one length, dropping rows that have ended."""
-    for sample in samples:
-        if sample.prompt.new < 1:
-            sample.text = ""
     alive = [sample for sample in samples if sample.text is None]
     cache, logits = _prefill(model, alive) if alive else (None, torch.empty(0))
     while alive:
         for sample, row in zip(alive, logits, strict=True):
-            _extend(model, sample, row)
+            extend(model, sample, row)
         going = [index for index, sample in enumerate(alive) if sample.text is None]
         if not going:
             break
@@ -126,6 +90,9 @@ def _prefill(model: CausalModel, samples: Sequence[Sample]) -> tuple[DynamicCach
     output = model.network(input_ids=torch.tensor(list(rows), device=model.device), use_cache=True, **options)
     chosen = torch.tensor([rows[sample.prompt.ids] for sample in samples])
     logits = output.logits[:, -1].float().cpu()[chosen]
+    bound, longest = turn(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
+    if bound is not None and len(samples[0].prompt.ids) <= bound < longest:
+        return None, logits  # Beyond the turn the prompt itself is read otherwise.
     cache = getattr(output, "past_key_values", None)
     if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         return None, logits
@@ -138,33 +105,3 @@ def _last_logits(model: CausalModel, rows: Sequence[tuple[int, ...]]) -> Tensor:
     output = model.network(input_ids=torch.tensor(rows, device=model.device), use_cache=False)
     logits: Tensor = output.logits[:, -1].float().cpu()
     return logits
-
-
-def _extend(model: CausalModel, sample: Sample, logits: Tensor) -> None:
-    """Add the next token to a sample, and its text once it has ended.
-
-    Raises:
-        ArithmeticError: the logits hold no largest finite number.
-    """
-    if not torch.isfinite(logits.max()):
-        raise ArithmeticError("the model's logits are not finite; run it in float32")
-    token = int(logits.argmax()) if sample.draws is None else _draw(logits, sample.prompt.temperature, sample.draws)
-    ended = token in model.end_ids
-    if not ended:
-        sample.ids.append(token)
-    elif not sample.ids:
-        sample.text = ""
-        return
-    ended = ended or len(sample.ids) >= sample.prompt.new
-    if ended or sample.prompt.stop:
-        text = model.tokens.decode(sample.ids)
-        cuts = [text.find(stop) for stop in sample.prompt.stop if stop and stop in text]
-        if ended or cuts:
-            sample.text = text[: min(cuts)] if cuts else text
-
-
-def _draw(logits: Tensor, temperature: float, draws: torch.Generator) -> int:
-    """Draw a token from the full softmax at a temperature, by inverting the cumulative distribution in float64."""
-    cumulative = torch.softmax(logits.double() / temperature, dim=-1).cumsum(0)
-    point = torch.rand((), generator=draws, dtype=torch.float64) * cumulative[-1]
-    return min(int(torch.searchsorted(cumulative, point, right=True)), len(cumulative) - 1)

@@ -15,7 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.reference import log_softmax
+from almanac.models.scoring.reference import log_softmax, padding, turn
 
 ENGINE = "prefix_cache/1"
 PLAIN_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
@@ -58,9 +58,12 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
         ``values[sequence][part][token]``: log-probabilities in nats.
 
     Raises:
-        NoCacheError: the model's cache cannot be expanded over rows.
+        NoCacheError: the model's cache cannot be expanded over rows, or it reads a text as long by other frequencies.
     """
     prefix = shared_prefix(sequences)
+    bound, longest = turn(model), max(one.length for one in sequences)
+    if bound is not None and longest > bound >= prefix:
+        raise NoCacheError(f"a text of {longest} tokens is read otherwise than its first {prefix} by themselves")
     cache = _prefix_cache(model, sequences[0].ids[:prefix])
     rows, row_of = _rows(sequences, prefix)
 
@@ -83,13 +86,21 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
 def _prefix_cache(model: CausalModel, ids: Sequence[int]) -> DynamicCache:
     options = {"logits_to_keep": 1} if model.keeps_logits else {}
     output = model.network(input_ids=torch.tensor([list(ids)], device=model.device), use_cache=True, **options)
-    cache = getattr(output, "past_key_values", None)
+    return plain_cache(model, getattr(output, "past_key_values", None))
+
+
+def plain_cache(model: CausalModel, cache: object) -> DynamicCache:
+    """Return a cache that a model has made.
+
+    Raises:
+        NoCacheError: it holds something else than keys and values.
+    """
     if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         raise NoCacheError(f"{type(model.network).__name__} keeps no plain cache of keys and values")
     return cache
 
 
-def _expanded(cache: DynamicCache, rows: int) -> DynamicCache:
+def expanded(cache: DynamicCache, rows: int) -> DynamicCache:
     """Return the cache of one row as that of many, sharing its memory: an update makes new tensors."""
     many = copy.copy(cache)
     many.layers = []
@@ -127,7 +138,7 @@ def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[Row], d
 def _read(model: CausalModel, cache: DynamicCache, prefix: int, batch: list[Row]) -> list[dict[tuple[int, int], float]]:
     """Read rows under the cache and return what each scores, by position and token."""
     width = max(len(row.ids) for row in batch)
-    ids = torch.full((len(batch), width), model.tokens.pad_id, dtype=torch.long)
+    ids = torch.full((len(batch), width), padding(model), dtype=torch.long)
     for index, row in enumerate(batch):
         ids[index, : len(row.ids)] = torch.tensor(row.ids, dtype=torch.long)
     columns = sorted({position for row in batch for position, _ in row.reads})
@@ -138,7 +149,7 @@ def _read(model: CausalModel, cache: DynamicCache, prefix: int, batch: list[Row]
         columns = list(range(width))
     # Padding stands to the right of all that is read off, so that the causal mask alone hides it.
     logits = model.network(
-        input_ids=ids.to(model.device), past_key_values=_expanded(cache, len(batch)), use_cache=True, **options
+        input_ids=ids.to(model.device), past_key_values=expanded(cache, len(batch)), use_cache=True, **options
     ).logits  # (rows, columns, vocabulary)
     column_of = {position: index for index, position in enumerate(columns)}
     places = sorted({(row, position) for row, one in enumerate(batch) for position, _ in one.reads})

@@ -1,10 +1,11 @@
 """The reference: plain forward passes over whole sequences. Every faster way is tested against it.
 
 A causal model reads each sequence from its first token to its last, one row a sequence, padded on the right; a masked
-model reads one row a masked input. Log-probabilities are a float32 log-softmax (nats), summed in float64.
+model reads one row a masked input, an encoder-decoder one text and one answer a row, unpadded, since some encoders
+(FNet's) mix padding in. Log-probabilities are a float32 log-softmax (nats), summed in float64.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -12,8 +13,9 @@ from torch import Tensor
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import Job, Result, run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.seq2seq import Seq2SeqModel
 
 ENGINE = "reference/1"
 
@@ -22,27 +24,60 @@ def score(model: Model, sequences: Sequence[TokenSequence], budget: int | None =
     """Score the parts of sequences.
 
     Args:
-        model: causal, or masked (then the score is the pseudo-log-likelihood ``pll_l2r``).
-        sequences: what to score.
+        model: causal, masked (then the score is the pseudo-log-likelihood ``pll_l2r``), or an encoder-decoder.
+        sequences: what to score; of an encoder-decoder, the head is the encoder's part.
         budget: the most tokens of a batch; by default what the device and the vocabulary allow.
 
     Returns:
         ``values[sequence][part][token]``: log-probabilities in nats.
     """
+    budget = budget or token_budget(model.device, model.vocabulary)
     if isinstance(model, MaskedModel):
         return _score_masked(model, sequences, budget)
-    return run_batches(
-        sequences,
-        lambda sequence: len(sequence.ids),
-        lambda batch: _score_causal(model, batch),
-        budget or token_budget(model.device, model.vocabulary),
-    )
+    if isinstance(model, Seq2SeqModel):
+        return [_score_answer(model, sequence) for sequence in sequences]
+    return _run(model, sequences, lambda sequence: sequence.length, lambda batch: _score_causal(model, batch), budget)
+
+
+def turn(model: Model) -> int | None:
+    """Return the number of tokens beyond which a model reads all of a text by other rotary frequencies, if any.
+
+    Transformers chooses by the longest text of a batch (``longrope``: Phi-3 with 128k, Phi-3.5), so that texts on both
+    sides must not be read together, nor a longer one after what was kept of a shorter one.
+    """
+    rope = getattr(model.network.config.get_text_config(), "rope_parameters", None) or {}
+    kinds = [rope, *(one for one in rope.values() if isinstance(one, dict))]
+    lengths = [int(one["original_max_position_embeddings"]) for one in kinds if one.get("rope_type") == "longrope"]
+    return min(lengths, default=None)
+
+
+def _run(
+    model: Model,
+    jobs: Sequence[Job],
+    length: Callable[[Job], int],
+    work: Callable[[list[Job]], list[Result]],
+    budget: int,
+    even: bool = False,
+) -> list[Result]:
+    """Run jobs in batches, those up to the model's turn apart from those beyond it; see `run_batches`."""
+    bound = turn(model)
+    beyond = [bound is not None and length(job) > bound for job in jobs]
+    found: dict[int, Result] = {}
+    for far in (False, True):
+        some = [index for index in range(len(jobs)) if beyond[index] == far]
+        found.update(zip(some, run_batches([jobs[index] for index in some], length, work, budget, even), strict=True))
+    return [found[index] for index in range(len(jobs))]
+
+
+def padding(model: Model) -> int:
+    """Return an id to pad with; a padding token that was added to the tokenizer alone has no embedding."""
+    return model.tokens.pad_id if model.tokens.pad_id < model.vocabulary else 0
 
 
 def padded(model: Model, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """Return rows of ids padded on the right, and their attention mask, both ``(rows, tokens)``."""
     width = max(len(row) for row in rows)
-    ids = torch.full((len(rows), width), model.tokens.pad_id, dtype=torch.long)
+    ids = torch.full((len(rows), width), padding(model), dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = torch.tensor(row, dtype=torch.long)
@@ -75,41 +110,42 @@ def _score_causal(model: CausalModel, batch: list[TokenSequence]) -> list[list[l
     return [[[next(values) for _ in range(start, stop)] for start, stop in sequence.parts] for sequence in batch]
 
 
-def _score_masked(
-    model: MaskedModel, sequences: Sequence[TokenSequence], budget: int | None
-) -> list[list[list[float]]]:
-    """Score by ``pll_l2r``. Equal masked inputs, such as those of choices of one token, are read once."""
-    inputs: dict[tuple[tuple[int, ...], int], dict[int, float]] = {}
-    for sequence in sequences:
-        for key, target in _masked_inputs(model, sequence):
-            inputs.setdefault(key, {})[target] = 0.0
-    keys = list(inputs)
-    wanted = [(ids, position, tuple(inputs[ids, position])) for ids, position in keys]
+def _score_masked(model: MaskedModel, sequences: Sequence[TokenSequence], budget: int) -> list[list[list[float]]]:
+    """Score by ``pll_l2r``, every masked input by itself."""
+    inputs = [one for sequence in sequences for one in masked_inputs(model, sequence)]
 
-    def work(batch: list[tuple[tuple[int, ...], int, tuple[int, ...]]]) -> list[list[float]]:
+    def work(batch: list[MaskedInput]) -> list[float]:
         values = _distributions(model, [(ids, position) for ids, position, _ in batch])
-        return [values[row, list(targets)].tolist() for row, (_, _, targets) in enumerate(batch)]
+        return [float(values[row, target]) for row, (_, _, target) in enumerate(batch)]
 
-    budget = budget or token_budget(model.device, model.vocabulary)
-    for (ids, position, targets), values in zip(
-        wanted, run_batches(wanted, lambda job: len(job[0]), work, budget), strict=True
-    ):
-        inputs[ids, position] = dict(zip(targets, values, strict=True))
-    scored = []
-    for sequence in sequences:
-        found = iter([inputs[key][target] for key, target in _masked_inputs(model, sequence)])
-        scored.append([[next(found) for _ in range(start, stop)] for start, stop in sequence.parts])
-    return scored
+    return by_part(iter(run_batches(inputs, lambda one: len(one[0]), work, budget, even=True)), sequences)
 
 
-def _masked_inputs(model: MaskedModel, sequence: TokenSequence) -> list[tuple[tuple[tuple[int, ...], int], int]]:
-    """Return, for each scored token, the masked input, the position and the token."""
+MaskedInput = tuple[tuple[int, ...], int, int]  # Ids with masks in place, the position that is read, its token.
+
+
+def masked_inputs(model: MaskedModel, sequence: TokenSequence) -> list[MaskedInput]:
+    """Return what is read for each scored token of a sequence by ``pll_l2r``."""
     ids = sequence.ids
     return [
-        (((*ids[:position], *[model.mask_id] * (stop - position), *ids[stop:]), position), ids[position])
+        ((*ids[:position], *[model.mask_id] * (stop - position), *ids[stop:]), position, ids[position])
         for start, stop in sequence.parts
         for position in range(start, stop)
     ]
+
+
+def by_part(values: Iterator[float], sequences: Sequence[TokenSequence]) -> list[list[list[float]]]:
+    """Put the values of all scored tokens, in order, into ``values[sequence][part][token]``."""
+    return [[[next(values) for _ in range(*part)] for part in sequence.parts] for sequence in sequences]
+
+
+@torch.inference_mode()
+def _score_answer(model: Seq2SeqModel, sequence: TokenSequence) -> list[list[float]]:
+    text, answer = (torch.tensor([ids], device=model.device) for ids in (sequence.head, sequence.tail))
+    logits = model.network(input_ids=text, decoder_input_ids=answer, use_cache=False).logits[0]
+    values = log_softmax(logits[:-1]).gather(1, answer[0, 1:, None])[:, 0].tolist()  # Of all tokens but the first.
+    shift = len(sequence.head) + 1
+    return [values[start - shift : stop - shift] for start, stop in sequence.parts]
 
 
 def distributions(
@@ -126,18 +162,23 @@ def distributions(
     Returns:
         For each place ``(vocabulary,)`` in nats, on the CPU.
     """
-    return run_batches(
+    return _run(
+        model,
         places,
         lambda place: len(place[0]),
         lambda batch: list(_distributions(model, batch).cpu()),
         budget or token_budget(model.device, model.vocabulary),
+        even=isinstance(model, MaskedModel),
     )
 
 
 @torch.inference_mode()
 def _distributions(model: Model, batch: Sequence[tuple[tuple[int, ...], int]]) -> Tensor:
+    if isinstance(model, Seq2SeqModel):
+        raise TypeError("an encoder-decoder has no distribution at a position of a text")
     ids, mask = padded(model, [row for row, _ in batch])
-    options = {"use_cache": False} if isinstance(model, CausalModel) else {}
-    logits = model.network(input_ids=ids, attention_mask=mask, **options).logits  # (rows, tokens, vocabulary)
     positions = torch.tensor([position - model.FIRST for _, position in batch], dtype=torch.long, device=ids.device)
+    if isinstance(model, MaskedModel):
+        return log_softmax(model.plain_logits(ids, mask, positions))
+    logits = model.network(input_ids=ids, attention_mask=mask, use_cache=False).logits  # (rows, tokens, vocabulary)
     return log_softmax(logits[torch.arange(len(batch), device=ids.device), positions])

@@ -30,8 +30,9 @@ def judge(
     """Judge every item: correct where the true choice alone has the highest log-probability (ties lose).
 
     Returns:
-        One outcome an item, in its order. ``score`` is the log of the true choice's share among the choices (nats),
-        ``confidence`` the share of the predicted choice, ``prediction`` its text.
+        One outcome an item, in its order. ``score`` is the log of the true choice's share among the choices (nats; an
+        upper bound where only the best choice was asked and it is not the true one), ``confidence`` the share of the
+        predicted choice, ``prediction`` its text.
 
     Raises:
         AlmanacError: a request has no response.

@@ -20,6 +20,9 @@ class IcLkeOptions(Options):
     cloze: Annotated[bool, Field(description="also ask one template a relation with a blank, for masked models")] = (
         False
     )
+    best_only: Annotated[
+        bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
+    ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
 

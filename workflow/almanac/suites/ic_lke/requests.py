@@ -132,6 +132,7 @@ def _ask_in_context(
             context_id=context_id,
             text=layout.question(questioner.subject(fact), bool(pairs)),
             choices=tuple(f"{layout.before_choice}{label}" for label in questioner.labels(fact)),
+            best_only=options.best_only or None,
         )
         questioner.add(fact, IN_CONTEXT, f"shots={options.shots}{DRAW}{draw}", request)
 

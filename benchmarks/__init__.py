@@ -1,0 +1,1 @@
+"""Measurements of speed: commands that are run by hand, never tests."""

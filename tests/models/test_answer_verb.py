@@ -1,0 +1,258 @@
+"""The verb `answer`: requests stream through, a killed run goes on to the same bytes, files say what made them."""
+
+import collections
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import almanac
+from almanac import tables
+from almanac.cli import main
+from almanac.models import windows
+from almanac.models.answering import LocalAnswerer
+from almanac.models.digest import tokenizer_digest, weights_digest
+from almanac.rows import Context, Request, Response
+from almanac.suites.asking import Asked
+from almanac.tables import identity
+from almanac.verbs import answer as verb
+
+CONTEXTS = [Context(identity(text), text) for text in ("Paris is the capital of France.", "The clock of Bordira is")]
+WINDOW = 5
+# A process of its own with windows of a few requests.
+SMALL_WINDOWS = f"""
+import sys
+sys.path.insert(0, sys.argv[1])
+from almanac.cli import main
+from almanac.models import windows
+windows.REQUESTS = {WINDOW}
+raise SystemExit(main(sys.argv[2:]))
+"""
+
+
+def requests_of(count):
+    """Requests of every kind, most of them choices, in the order in which `ask` writes them."""
+    asked = Asked()
+    for index in range(count):
+        context_id = None if index % 3 == 2 else CONTEXTS[index % 2].context_id
+        asked.request(Request("", "choices", context_id, f" Item {index} is", (" red", " 3M")))
+    asked.request(Request("", "spans", None, "Paris is red", span_starts=(0,), span_ends=(5,)))
+    asked.request(Request("", "generate", None, "Paris is", max_new_tokens=3))
+    asked.request(Request("", "fill", None, "Paris is [MASK]", top_k=2))
+    return asked.shards(1)[0]
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """Write requests and contexts; return a function that gives the command for an output."""
+    monkeypatch.setattr(windows, "REQUESTS", WINDOW)
+    tables.write(tmp_path / "requests-0.parquet", Request, requests_of(30))
+    tables.write(tmp_path / "contexts.parquet", Context, CONTEXTS)
+
+    def command(checkpoint, output, *more):
+        words = ["answer", "--model", checkpoint, "--requests", tmp_path / "requests-0.parquet", "--threads", 1]
+        words += ["--contexts", tmp_path / "contexts.parquet", "--output", tmp_path / output, "--device", "cpu", *more]
+        return [str(word) for word in words]
+
+    return command
+
+
+def test_every_request_has_its_response_in_its_place(job, checkpoint, model, tmp_path, capsys):
+    assert main(job(checkpoint("llama"), "out.parquet")) == 0
+    asked = tables.read(tmp_path / "requests-0.parquet", Request)
+    found = tables.read(tmp_path / "out.parquet", Response)
+    assert [one.request_id for one in found] == [one.request_id for one in asked]
+    answerer = LocalAnswerer(model("llama"))
+    texts = {one.context_id: one.text for one in CONTEXTS}
+    for one, whole in zip(found, answerer.answer(asked, texts), strict=True):
+        assert (one.status, one.texts, one.tokens, one.token_counts) == (
+            whole.status,
+            whole.texts,
+            whole.tokens,
+            whole.token_counts,
+        )
+        assert (one.logprobs or ()) == pytest.approx(whole.logprobs or (), abs=5e-5)
+    assert "33 requests: {'ok': 33}" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["contexts.parquet", "out.parquet", "requests-0.parquet"]
+
+
+def test_the_file_says_what_made_it(job, checkpoint, model, tmp_path):
+    folder = checkpoint("llama")
+    assert main(job(folder, "out.parquet", "--engine", "reference")) == 0
+    said = tables.read_metadata(tmp_path / "out.parquet")
+    assert said["almanac.model"] == model("llama").digest
+    assert said["almanac.weights"] == weights_digest(folder)
+    assert said["almanac.tokenizer"] == tokenizer_digest(folder)
+    assert said["almanac.requests"] == tables.sha256(tmp_path / "requests-0.parquet")
+    assert said["almanac.contexts"] == tables.sha256(tmp_path / "contexts.parquet")
+    assert (said["almanac.dtype"], said["almanac.device"]) == ("float32", "cpu")
+    assert said["almanac.engine"] == "reference/1"
+    assert {"almanac.torch", "almanac.transformers", "almanac.version"} <= set(said)
+    assert {row.model_digest for row in tables.read(tmp_path / "out.parquet", Response)} == {said["almanac.model"]}
+
+
+def test_the_self_test_is_part_of_what_is_said(job, checkpoint, tmp_path):
+    assert main(job(checkpoint("llama"), "out.parquet")) == 0
+    said = tables.read_metadata(tmp_path / "out.parquet")
+    assert said["almanac.engine"].startswith("forest/")
+    assert "nats" in said["almanac.self_test"]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_lower_precision_is_another_model_and_said(job, checkpoint, model, tmp_path, dtype):
+    assert main(job(checkpoint("llama"), "out.parquet", "--dtype", dtype)) == 0
+    said = tables.read_metadata(tmp_path / "out.parquet")
+    assert said["almanac.dtype"] == dtype
+    assert said["almanac.model"] != model("llama").digest
+    assert said["almanac.weights"] == weights_digest(checkpoint("llama"))
+    assert {row.status for row in tables.read(tmp_path / "out.parquet", Response)} == {"ok"}
+
+
+def test_a_killed_run_goes_on_to_the_bytes_of_an_unbroken_one(job, checkpoint, tmp_path, capsys):
+    command = job(checkpoint("llama"), "out.parquet")
+    script = [sys.executable, "-c", SMALL_WINDOWS, str(Path(almanac.__file__).parents[1]), *command]
+    parts = tmp_path / ".out.parquet.parts"
+    run = subprocess.Popen(script, stderr=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    while len(list(parts.glob("*/0*.parquet"))) < 3:
+        assert run.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert not (tmp_path / "out.parquet").exists()
+    kept = len(list(parts.glob("*/0*.parquet")))
+    assert main(command) == 0
+    assert f"{kept * WINDOW} of 33 requests were answered before; going on" in capsys.readouterr().err
+    assert not parts.exists()
+    assert main(job(checkpoint("llama"), "unbroken.parquet")) == 0
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "unbroken.parquet").read_bytes()
+
+
+class Recording:
+    """The real answerer, which counts what it is asked and what is held meanwhile."""
+
+    def __init__(self, answerer, stop_after=None):
+        self.answerer, self.stop_after = answerer, stop_after
+        self.asked, self.alive = [], []
+        self.digest, self.record = answerer.digest, answerer.record
+
+    def answer(self, requests, contexts, on_progress=None):
+        if self.stop_after is not None and len(self.asked) == self.stop_after:
+            raise InterruptedError
+        self.asked.append([one.request_id for one in requests])
+        if len(self.asked) % 8 == 1:  # Looking at every object takes longer than answering.
+            self.alive.append(held())
+        return self.answerer.answer(requests, contexts, on_progress)
+
+
+def answered(folder, answerer, output="out.parquet", reuse=None, kinds=("choices", "spans", "generate", "fill")):
+    files = verb.Files(folder / "requests-0.parquet", folder / "contexts.parquet", folder / output, reuse)
+    verb.answer_file(answerer, files, windows.survey(files.requests, files.contexts), kinds)
+    return files.output
+
+
+def held():
+    kinds = collections.Counter(type(one) for one in gc.get_objects())
+    return kinds[Request], kinds[Response]
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_what_is_held_does_not_grow_with_the_file(job, model, tmp_path, count, monkeypatch):
+    """The window and the one before it, at 10 requests and at 1,000: `benchmarks/memory.py` at a thousandth."""
+    monkeypatch.setattr(windows, "REQUESTS", 16)
+    tables.write(tmp_path / "requests-0.parquet", Request, requests_of(count))
+    recording = Recording(LocalAnswerer(model("llama"), "reference"))
+    gc.collect()
+    asked, given = held()
+    answered(tmp_path, recording)
+    assert sum(map(len, recording.asked)) == count + 3
+    assert max(one for one, _ in recording.alive) - asked <= 2 * windows.REQUESTS
+    assert max(one for _, one in recording.alive) - given <= 2 * windows.REQUESTS
+
+
+def test_a_run_that_stopped_asks_only_what_is_left(job, model, tmp_path):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    whole = answered(tmp_path, Recording(answerer), "whole.parquet")
+    first, second = Recording(answerer, stop_after=4), Recording(answerer)
+    with pytest.raises(InterruptedError):
+        answered(tmp_path, first)
+    assert answered(tmp_path, second).read_bytes() == whole.read_bytes()
+    ids = [one.request_id for one in tables.read(tmp_path / "requests-0.parquet", Request)]
+    assert [one for window in first.asked + second.asked for one in window] == ids
+
+
+@pytest.mark.parametrize("change", ["model", "requests", "contexts", "kinds", "engine"])
+def test_the_parts_of_another_job_are_not_gone_on_with(job, model, tmp_path, change):
+    first = Recording(LocalAnswerer(model("llama"), "reference"), stop_after=4)
+    with pytest.raises(InterruptedError):
+        answered(tmp_path, first)
+    if change == "requests":
+        tables.write(tmp_path / "requests-0.parquet", Request, requests_of(29))
+    if change == "contexts":
+        tables.write(tmp_path / "contexts.parquet", Context, [*CONTEXTS, Context("c", "more")])
+    other = model("gpt2" if change == "model" else "llama")
+    second = Recording(LocalAnswerer(other, "prefix_cache" if change == "engine" else "reference"))
+    answered(tmp_path, second, kinds=("choices",) if change == "kinds" else ("choices", "spans", "generate", "fill"))
+    asked = tables.read(tmp_path / "requests-0.parquet", Request)
+    wanted = [one.request_id for one in asked if change != "kinds" or one.kind == "choices"]
+    assert [one for window in second.asked for one in window] == wanted
+
+
+def test_exact_matches_are_copied_and_the_rest_is_asked(job, model, tmp_path, capsys):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    earlier = answered(tmp_path, answerer, "earlier.parquet")
+    everything = answered(tmp_path, recording := Recording(answerer), "copied.parquet", earlier)
+    assert [one for window in recording.asked for one in window] == []
+    assert everything.read_bytes() == earlier.read_bytes()
+    assert f"33 responses were copied from {earlier}" in capsys.readouterr().err
+    tables.write(tmp_path / "requests-0.parquet", Request, requests_of(40))
+    answered(tmp_path, more := Recording(answerer), "more.parquet", earlier)
+    assert len([one for window in more.asked for one in window]) == 10
+
+
+def test_a_kind_that_the_model_is_declared_not_to_answer_is_declined(job, model, tmp_path):
+    recording = Recording(LocalAnswerer(model("llama"), "reference"))
+    found = tables.read(answered(tmp_path, recording, kinds=("spans", "fill")), Response)
+    assert collections.Counter(one.status for one in found) == {"unsupported": 31, "ok": 2}
+    assert {one.reason for one in found if one.status == "unsupported"} == {
+        "the model is declared not to answer requests of the kind 'choices'",
+        "the model is declared not to answer requests of the kind 'generate'",
+    }
+
+
+def test_no_requests_give_an_empty_file_that_says_what_made_it(job, model, tmp_path):
+    tables.write(tmp_path / "requests-0.parquet", Request, [])
+    output = answered(tmp_path, LocalAnswerer(model("llama"), "reference"))
+    assert tables.read(output, Response) == []
+    assert tables.read_metadata(output)["almanac.model"] == model("llama").digest
+
+
+@pytest.mark.parametrize("wrong", ["requests", "contexts", "reuse", "output", "missing context"])
+def test_a_wrong_file_is_named_before_a_model_is_loaded(job, tmp_path, capsys, wrong):
+    (tmp_path / "file").write_text("no table")
+    path = {"missing context": tmp_path / "contexts.parquet"}.get(wrong, tmp_path / "file")
+    more = ["--output", str(path / "out")] if wrong == "output" else [f"--{wrong}", str(path)]
+    if wrong == "missing context":
+        tables.write(path, Context, CONTEXTS[:1])
+        more = []
+    assert main([*job("/nowhere/model", "out.parquet"), *more]) == 1
+    message = capsys.readouterr().err
+    assert str(path) in message
+    assert "/nowhere/model" not in message
+
+
+@pytest.mark.parametrize("more", [[], ["--model", "m", "--api", "http://localhost:1/v1"]])
+def test_either_a_checkpoint_or_a_server_is_given(job, tmp_path, capsys, more):
+    command = job("FOLDER", "out.parquet")
+    at = command.index("--model")
+    assert main([*command[:at], *command[at + 2 :], *more]) == 1
+    assert "give either --model FOLDER or --api URL" in capsys.readouterr().err
+
+
+def test_progress_counts_the_requests_of_the_file(job, checkpoint, capsys):
+    assert main(job(checkpoint("llama"), "out.parquet", "--engine", "reference")) == 0
+    assert "requests: 33 of 33" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+import tiny_encoders
+import torch
+from safetensors.torch import load_file, save_file
+
+from almanac.errors import AlmanacError
+from almanac.models.registry import ModelSource, load
+from almanac.models.scoring import encdec
+from almanac.models.seq2seq import Seq2SeqModel
+from almanac.models.tokens import Tokens
+from almanac.rows import Request
+
+
+def made(tmp_path, name, **changes):
+    """Make a checkpoint and change its configs; none removes a setting."""
+    folder = tiny_encoders.make(name, tmp_path / "model")
+    for file in ("config.json", "generation_config.json"):
+        settings = json.loads((folder / file).read_text()) | changes
+        (folder / file).write_text(json.dumps({key: value for key, value in settings.items() if value is not None}))
+    return folder
+
+
+def test_the_family_is_found_by_name(encoder):
+    assert all(isinstance(encoder(name), Seq2SeqModel) for name in ("t5", "flan", "bart"))
+
+
+def test_an_old_name_of_t5_ends_like_a_causal_model(tmp_path):
+    folder = made(tmp_path, "t5", architectures=["T5WithLMHeadModel"])
+    assert isinstance(load(ModelSource(str(folder), device="cpu")), Seq2SeqModel)
+
+
+@pytest.mark.parametrize("family", ["masked", "causal"])
+def test_an_encoder_decoder_is_no_other_family(tmp_path, family):
+    folder = tiny_encoders.make("bart", tmp_path / "model")
+    with pytest.raises(AlmanacError, match=f"bart is an encoder-decoder and cannot be run as a {family} model"):
+        load(ModelSource(str(folder), family=family, device="cpu"))
+
+
+def test_no_other_family_is_an_encoder_decoder(tmp_path):
+    folder = tiny_encoders.make("bert", tmp_path / "model")
+    with pytest.raises(AlmanacError, match="bert is no encoder-decoder and cannot be run as a seq2seq model"):
+        load(ModelSource(str(folder), family="seq2seq", device="cpu"))
+
+
+def test_an_answer_begins_as_the_checkpoint_says(encoder):
+    assert encoder("t5").start == (0,)
+    bart = encoder("bart")
+    assert bart.start == (2, *bart.tokens.prefix) == (2, 1)  # As it was trained: </s>, then the text with its <s>.
+
+
+def test_a_checkpoint_without_a_start_is_refused(tmp_path):
+    folder = made(tmp_path, "t5", decoder_start_token_id=None, bos_token_id=None)
+    with pytest.raises(AlmanacError, match="decoder_start_token_id; write it there"):
+        load(ModelSource(str(folder), device="cpu"))
+
+
+def test_the_encoder_reads_what_the_tokenizer_gives(encoder):
+    for name in ("t5", "bart"):
+        one = encoder(name)
+        text = "Paris is the capital of"
+        assert list(one.wrap(one.tokens.ids(text))[0]) == one.tokens.tokenizer(text)["input_ids"]
+
+
+def pieces(model, choice):
+    return model.tokens.tokenizer.convert_ids_to_tokens(model.answer_ids(choice))
+
+
+def test_the_leading_space_of_a_choice_is_the_tokenizers_own(encoder, tokenizer):
+    t5 = encoder("t5")
+    assert pieces(t5, " London") == pieces(t5, "London") == t5.tokens.tokenizer.tokenize("London")
+    assert pieces(t5, " London")[0].startswith("▁Lo")
+    # A tokenizer that puts ▁ before every text, a space or not: the space is not written twice.
+    llama = Seq2SeqModel(t5.network, Tokens(tokenizer("metaspace")), "", None)
+    assert llama.tokens.ids(" London") != llama.tokens.ids("London")
+    assert llama.answer_ids(" London") == llama.answer_ids("London") == llama.tokens.ids("London")
+    assert llama.answer_ids("  London") == llama.tokens.ids(" London")  # One space, not all.
+
+
+def test_other_tokenizers_get_a_choice_as_it_is_written(encoder):
+    bart = encoder("bart")
+    assert pieces(bart, " London")[0].startswith("Ġ")
+    assert not pieces(bart, "London")[0].startswith("Ġ")
+
+
+def test_t5_has_no_limit_but_its_tokenizers(tmp_path, encoder):
+    assert encoder("bart").max_length == tiny_encoders.LENGTH
+    folder = made(tmp_path, "t5", n_positions=512)  # As the published configs say.
+    assert load(ModelSource(str(folder), device="cpu")).max_length is None
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 40}))
+    assert load(ModelSource(str(folder), device="cpu")).max_length == 40
+
+
+def test_flan_keeps_a_head_of_its_own(tmp_path):
+    """T5 1.1 and Flan-T5 do not share the head's weights with the embeddings, nor scale what it reads."""
+    folder = made(tmp_path, "flan", tie_word_embeddings=False, scale_decoder_outputs=None)
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = torch.randn(weights["shared.weight"].shape)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    network = load(ModelSource(str(folder), device="cpu")).network
+    assert torch.equal(network.lm_head.weight, weights["lm_head.weight"])
+    assert torch.equal(network.shared.weight, weights["shared.weight"])
+    assert not network.config.scale_decoder_outputs
+
+
+def test_other_kinds_are_not_answered(encoder):
+    assert {"choices", "generate"} == encoder("t5").KINDS
+
+
+def test_a_request_may_spell_out_a_sentinel(encoder):
+    """What T5 was trained on: the text with <extra_id_0> for a span, and the span after the sentinel."""
+    t5 = encoder("t5")
+    request = Request("r", "choices", None, "Paris is <extra_id_0>.", choices=("<extra_id_0> red",))
+    [found] = encdec.tokenise([request], {}, t5)
+    sentinel = t5.tokens.tokenizer.convert_tokens_to_ids("<extra_id_0>")
+    [sequence] = found.sequences
+    assert sentinel in sequence.head
+    assert sequence.tail == (0, sentinel, *t5.tokens.ids("red"))

@@ -1,0 +1,87 @@
+"""The benchmark's workloads are what they say, and our side answers them; other programs are not needed here."""
+
+import json
+import math
+
+import pytest
+import torch
+from benchmarks import comparing, measuring, ours, scoring, workloads
+from benchmarks.bench import Bench
+from benchmarks.checkpoints import TINY
+
+from almanac.models.scoring.boundaries import tokenise
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    torch.set_num_threads(1)
+    return Bench(tmp_path_factory.mktemp("checkpoints"), TINY, facts=3, compared=False)
+
+
+def test_ic_lke_is_400_facts_of_100_choices_behind_one_context():
+    work = workloads.in_context(workloads.shipped(), 50, 400)
+    assert len(work.items) == 400 and len(work.contexts) == 1
+    assert all(len(set(item.answers)) == 100 for item in work.items)
+    [context] = work.contexts.values()
+    assert all(item.text.startswith(context + " ") for item in work.items)
+
+
+def test_statements_are_whole_sentences_with_60_answers():
+    work = workloads.statements(workloads.shipped(), 50)
+    for item in work.items:
+        [request] = item.requests
+        assert len(set(request.choices)) == 60
+        for sentence, answer in zip(request.choices, item.answers, strict=True):
+            filled = item.template.replace("[X]", item.subject).replace("[Y]", answer)
+            assert sentence.lower() == filled.lower() and sentence[:1] == sentence[:1].upper()
+
+
+def test_paraphrases_are_distinct_and_hold_their_examples():
+    work = workloads.paraphrases(workloads.shipped(), 60, examples=4, candidates=20)
+    assert len(work.requests) == 60
+    for item in work.items:
+        [request] = item.requests
+        assert work.contexts[request.context_id].count("\n") == 4
+        assert request.text.endswith(" [MASK]") and len(set(request.choices)) == 20
+
+
+def test_every_logit_has_a_token(bench):
+    assert len(bench.causal.tokens.tokenizer) == TINY.vocabulary == bench.causal.vocabulary
+    assert len(bench.masked.tokens.tokenizer) == TINY.vocabulary
+
+
+def test_the_least_number_of_tokens_is_that_of_the_distinct_beginnings(bench):
+    work = workloads.in_context(bench.tables, 5, 3, choices=20)
+    sequences = [
+        one for tokenised in tokenise(work.requests, work.contexts, bench.causal) for one in tokenised.sequences
+    ]
+    beginnings = {one.ids[:end] for one in sequences for end in range(1, len(one.ids))}
+    least, seen = ours.least_tokens(bench.causal, work.requests, work.contexts)
+    assert least == len(beginnings)
+    assert seen == sum(map(len, beginnings))
+
+
+def test_a_mismatch_between_near_best_answers_is_counted_apart():
+    found = comparing.agreement([[0.0, 1.0], [0.0, 1.0]], [[1.0, 1.0 - 1e-5], [1.0, 0.5]], best=True)
+    assert (found.same, found.near, found.items, found.largest) == (0, 1, 2, 1.0)
+
+
+def test_operations_are_those_of_the_matrices(bench):
+    counts = measuring.Counts(tokens=10, logits=3)
+    shapes = measuring.matrices(TINY)
+    body = sum(inputs * outputs * count for inputs, outputs, count in shapes[:-1])
+    expected = 2 * (10 * body + 3 * TINY.width * TINY.vocabulary)
+    assert math.isclose(measuring.operations(bench.causal.network, counts, 0) * 1e9, expected)
+
+
+@pytest.mark.parametrize("name", list(scoring.WORKLOADS))
+def test_our_side_of_each_workload(bench, name, capsys):
+    before = len(bench.lines)
+    scoring.run(bench, [name], [5])
+    assert len(bench.lines) > before
+    for line in bench.lines[before:]:
+        assert line.cpu > 0 and line.tokens > 0
+        if line.agreement.largest is not None:
+            assert line.agreement.largest < 1e-4
+            assert line.agreement.same + line.agreement.near == line.agreement.items
+    json.dumps([line.record() for line in bench.lines])

@@ -1,0 +1,27 @@
+"""A row class is its schema; the refusals of rows that do not fit are in test_tables.py, where files are written."""
+
+import dataclasses
+import inspect
+
+import pyarrow as pa
+
+from almanac import rows
+from almanac.columns import columns, schema
+from almanac.rows import Exposure, Item, Response
+
+ROWS = [kind for _, kind in inspect.getmembers(rows, dataclasses.is_dataclass)]
+
+
+def test_every_row_class_has_a_key_made_of_its_columns():
+    assert len(ROWS) > 15
+    for kind in ROWS:
+        assert kind.KEY
+        assert set(kind.KEY) <= set(columns(kind))
+
+
+def test_a_schema_knows_what_may_be_missing():
+    found = {field.name: (str(field.type), field.nullable) for field in schema(Item)}
+    assert found["template_id"] == ("string", True)
+    assert found["fact_id"] == ("string", False)
+    assert columns(Exposure) == ["fact_id", "dose"]
+    assert schema(Response).field("ranks").type == pa.list_(pa.field("element", pa.int64(), nullable=True))

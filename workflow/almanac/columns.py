@@ -1,0 +1,141 @@
+"""The columns of a table: the Arrow schema that a row class is, and the check of rows against it.
+
+What does not fit is refused by file, row and column.
+"""
+
+import functools
+import types
+import typing
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from almanac.errors import AlmanacError
+
+ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def _arrow_type(annotation: Any) -> tuple[pa.DataType, bool]:
+    """Return the Arrow type of an annotation and whether it may be missing."""
+    if isinstance(annotation, types.UnionType):
+        inner = [part for part in typing.get_args(annotation) if part is not type(None)]
+        return _arrow_type(inner[0])[0], True
+    if typing.get_origin(annotation) is tuple:
+        element, nullable = _arrow_type(typing.get_args(annotation)[0])
+        return pa.list_(pa.field("element", element, nullable=nullable)), False
+    if typing.get_origin(annotation) is Literal:
+        return ARROW[type(typing.get_args(annotation)[0])], False
+    return ARROW[annotation], False
+
+
+def schema(row: type) -> pa.Schema:
+    """Return the Arrow schema of a row class, its fields in their order."""
+    return _schema(row)
+
+
+@functools.cache
+def _schema(row: Hashable) -> pa.Schema:
+    fields = []
+    for name, annotation in typing.get_type_hints(row).items():
+        if name == "KEY":
+            continue
+        kind, nullable = _arrow_type(annotation)
+        fields.append(pa.field(name, kind, nullable=nullable))
+    return pa.schema(fields)
+
+
+def columns(row: type) -> list[str]:
+    """Return the column names of a row class."""
+    return list(schema(row).names)
+
+
+def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:
+    """Return the values of a column as Arrow holds them.
+
+    Raises:
+        AlmanacError: one is missing or of another type, naming the file, the row and the column.
+    """
+    if not field.nullable:
+        for index, value in enumerate(values):
+            if value is None:
+                raise AlmanacError(f"{path}: row {index + 1}, column {field.name!r}: a value is required, found none")
+    if pa.types.is_list(field.type):
+        _check_lists(path, field, values)
+    elif pa.types.is_integer(field.type):
+        _check_whole(path, field, values, range(1, len(values) + 1))
+    try:
+        return pa.array(values, type=field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        for index, value in enumerate(values):
+            try:
+                pa.array([value], type=field.type)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                raise AlmanacError(
+                    f"{path}: row {index + 1}, column {field.name!r}: {value!r} is no {field.type} ({error})"
+                ) from error
+        raise
+
+
+def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
+    """Refuse what Arrow takes for a list or notices too late: a text (as its letters) and a missing element."""
+    for index, value in enumerate(values):
+        where = f"{path}: row {index + 1}, column {field.name!r}"
+        if value is not None and not isinstance(value, list | tuple):
+            raise AlmanacError(f"{where}: {value!r} is no list")
+        if value is not None and not field.type.value_field.nullable and None in value:
+            raise AlmanacError(f"{where}: element {value.index(None) + 1}: a value is required, found none")
+        if value is not None and pa.types.is_integer(field.type.value_type):
+            _check_whole(path, field, value, [index + 1] * len(value))
+
+
+def _check_whole(path: Path, field: pa.Field, values: Sequence[Any], numbers: Sequence[int]) -> None:
+    """Refuse fractions in a column of whole numbers, which Arrow would cut."""
+    for number, value in zip(numbers, values, strict=True):
+        if isinstance(value, float) and not value.is_integer():
+            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: {value!r} is no whole number")
+
+
+def check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
+    """Check that no two rows have the same key.
+
+    Raises:
+        AlmanacError: two have, naming both.
+    """
+    key: tuple[str, ...] = getattr(row, "KEY", ())
+    if not key:
+        return
+    seen: dict[tuple[Any, ...], int] = {}
+    for index, one in enumerate(rows):
+        identity = tuple(getattr(one, column) for column in key)
+        if identity in seen:
+            where = ", ".join(f"{column}={value!r}" for column, value in zip(key, identity, strict=True))
+            raise AlmanacError(
+                f"{path}: rows {seen[identity] + 1} and {index + 1} have the same key ({where}); a key may occur once"
+            )
+        seen[identity] = index
+
+
+def conform(path: Path, wanted: pa.Schema, batch: pa.RecordBatch | pa.Table, before: int) -> pa.RecordBatch:
+    """Return a batch in the wanted columns and types; ``before`` rows stand before it in the file."""
+    if sorted(batch.schema.names) != sorted(wanted.names):
+        raise AlmanacError(f"{path}: a batch has the columns {batch.schema.names}; needed are {wanted.names}")
+    arrays = []
+    for field in wanted:
+        column = batch.column(field.name)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if not field.nullable and whole.null_count:
+            number = before + whole.is_null().index(True).as_py() + 1
+            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: a value is required, found none")
+        try:
+            fitting = whole.cast(field.type)
+        except pa.ArrowException as error:
+            raise AlmanacError(
+                f"{path}: rows from {before + 1}, column {field.name!r}: {whole.type} does not become {field.type} "
+                f"({error})"
+            ) from error
+        if pa.types.is_list(field.type) and not field.type.value_field.nullable and fitting.flatten().null_count:
+            raise AlmanacError(f"{path}: rows from {before + 1}, column {field.name!r}: an element is missing")
+        arrays.append(fitting)
+    return pa.RecordBatch.from_arrays(arrays, schema=wanted)

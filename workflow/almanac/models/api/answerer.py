@@ -1,0 +1,247 @@
+"""A model behind an OpenAI-compatible server: it scores by echoed log-probabilities and generates by chat."""
+
+import asyncio
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.models.api.client import Answer, CallError, Calls, Choice, Server
+from almanac.models.api.jobs import Job, jobs_of, values_of
+from almanac.models.api.selftest import PROBES, Tested, check_scoring
+from almanac.models.causal import CausalModel
+from almanac.models.digest import tokenizer_digest
+from almanac.models.options import ApiOptions
+from almanac.models.scoring.boundaries import full_text
+from almanac.models.scoring.samples import sample_seed
+from almanac.models.tokens import Tokens
+from almanac.rows import KINDS, Request, Response
+
+ENGINE = "api/1"
+STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
+SEEDS = 2**31  # What every server takes.
+# What decides what is asked belongs to the identity; how fast it is asked does not.
+IDENTITY = ("api_revision", "api_generate_with", "api_samples", "api_limit_key", "api_extra")
+Scores = list[list[float]]
+
+
+class ApiAnswerer:
+    """Answers requests by calls to a server; see `answerer.Answerer`.
+
+    Args:
+        options: the server, the model, and what is asked of it. Scoring needs a server that echoes a prompt's
+            log-probabilities; it is tested here, and refused where they are missing or in wrong places.
+
+    Raises:
+        AlmanacError: the server cannot be reached, refuses the key or the model, or fails the self-test.
+    """
+
+    def __init__(self, options: ApiOptions) -> None:
+        self._options = options
+        self._kinds = options.kinds or KINDS
+        self._extra = _extra(options.api_extra)
+        self._server = Server(options)
+        folder = Path(options.api_tokenizer).expanduser() if options.api_tokenizer is not None else None
+        self._tokenizer = _tokenizer(folder) if folder is not None else None
+        self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
+        self._name, self._tested = asyncio.run(self._open())
+        identity = {key: getattr(options, key) for key in IDENTITY}
+        identity |= {"url": self._server.url, "model": self._name, "tokenizer": self._tokenizer_digest}
+        self.digest: str = tables.identity(identity | {"engine": ENGINE})
+
+    async def _open(self) -> tuple[str, Tested | None]:
+        """Find the model, and test the server for what it will be asked."""
+        tested, url = None, self._server.url
+        async with self._server.calls() as calls:
+            name = self._options.api_model or await _only_model(calls)
+            if set(self._kinds) - {"generate"}:
+                tested = await check_scoring(calls, name, self._tokenizer)
+                print(f"{url}: {tested.words}", file=sys.stderr)
+            if "generate" in self._kinds:
+                try:
+                    await self._texts(calls, name, PROBES[0], Request("", "generate", None, "", max_new_tokens=1))
+                except CallError as error:
+                    raise AlmanacError(
+                        f"{url}: the model {name!r} does not generate: {error}; see api_model, and "
+                        "api_generate_with: completions where the model has no chat template"
+                    ) from None
+        return name, tested
+
+    def record(self) -> dict[str, str]:
+        """Return what response files say of the model: the server's word where nothing better is known."""
+        revision = self._options.api_revision or "undeclared"
+        word = f"{self._name}, revision {revision}, by the word of {self._server.url}"
+        found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
+        found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
+        return found | ({"self_test": self._tested.words} if self._tested is not None else {})
+
+    def answer(
+        self,
+        requests: Sequence[Request],
+        contexts: Mapping[str, str],
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Response]:
+        """Answer one window of requests; equal prompts of a window are asked once.
+
+        Raises:
+            AlmanacError: the server fails call after call.
+        """
+        return asyncio.run(self._window(requests, contexts, on_progress or (lambda count: None)))
+
+    async def _window(
+        self, requests: Sequence[Request], contexts: Mapping[str, str], report: Callable[[int], None]
+    ) -> list[Response]:
+        found: dict[int, Response] = {}
+        asked: dict[bytes, asyncio.Task[Scores]] = {}
+        waiting = iter(enumerate(requests))
+
+        async def work(calls: Calls) -> None:
+            # All workers draw from one iterator, so that no more requests are open than calls go on at a time.
+            for index, request in waiting:
+                found[index] = await self._answer(calls, request, contexts, asked)
+                report(1)
+
+        async with self._server.calls() as calls:
+            await asyncio.gather(*(work(calls) for _ in range(self._options.api_concurrency)))
+        return [found[index] for index in range(len(requests))]
+
+    async def _answer(
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
+    ) -> Response:
+        given: dict[str, Any] = {}
+        status, reason = "ok", None
+        try:
+            if request.kind not in self._kinds:
+                raise CallError(f"the server is declared to answer {', '.join(self._kinds)}", "unsupported")
+            if request.kind == "generate":
+                given = {"texts": await self._texts(calls, self._name, full_text(request, contexts), request)}
+            else:
+                given = await self._scores(calls, request, contexts, asked)
+        except CallError as error:
+            status, reason = error.status, str(error)
+        except AlmanacError:
+            raise
+        except Exception as error:  # A server's answer can be wrong in any way; that is this request's failure alone.
+            status, reason = "failed", self._server.clean(f"{type(error).__name__}: {error}")
+        return Response(request.request_id, status, reason, **given, model_digest=self.digest, engine=ENGINE)
+
+    async def _scores(
+        self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
+    ) -> dict[str, Any]:
+        tasks = []
+        for job in jobs_of(request, contexts, self._tokenizer):
+            key = hashlib.sha256(repr(job).encode()).digest()
+            if key not in asked:
+                asked[key] = asyncio.create_task(self._score(calls, job))
+            tasks.append(asked[key])
+        parts = [part for scores in await asyncio.gather(*tasks) for part in scores]
+        if request.kind != "spans" and not all(parts):
+            raise CallError("a choice has no token that can be scored; lengthen it or the text")
+        return {
+            "logprobs": tuple(math.fsum(part) for part in parts),
+            "token_counts": tuple(len(part) for part in parts),
+            "token_logprobs": tuple(value for part in parts for value in part) if request.per_token else None,
+        }
+
+    async def _score(self, calls: Calls, job: Job) -> Scores:
+        prompt = job.prompt if isinstance(job.prompt, str) else list(job.prompt)
+        body = {"max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
+        answer = await calls.complete(model=self._name, prompt=prompt, **body)
+        return values_of(job, answer, self._tested.special if self._tested is not None else 0)
+
+    async def _texts(self, calls: Calls, name: str, text: str, request: Request) -> tuple[str, ...]:
+        """Return a request's samples, cut before its stop strings; a greedy one is asked for once."""
+        bodies = list(self._bodies(request))
+        answers = await asyncio.gather(*(self._generate(calls, name, text, body) for body in bodies))
+        texts: list[str] = []
+        for body, answer in zip(bodies, answers, strict=True):
+            wanted, came = body.get("n", 1), len(answer.choices)
+            if came != wanted:
+                raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
+            texts += [_cut(_said(choice), request.stop or ()) for choice in answer.choices]
+        return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
+
+    def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
+        """Yield the settings of each call that a request needs."""
+        new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
+        if new is None or new < 1 or temperature < 0 or samples < 1:
+            raise CallError("max_new_tokens and samples must be at least 1 and temperature at least 0")
+        if temperature > 0 and request.seed is None:
+            raise CallError("sampling at a temperature above 0 needs a seed")
+        body: dict[str, Any] = {self._options.api_limit_key: new, "temperature": temperature}
+        if request.stop:
+            body["stop"] = list(request.stop)[:STOPS]
+        step = self._options.api_samples if temperature > 0 else samples
+        for first in range(0, samples, step):
+            drawn: dict[str, Any] = {}
+            if temperature > 0:
+                drawn = {"top_p": 1.0, "seed": sample_seed(request.seed or 0, first) % SEEDS}
+                drawn |= {"n": min(step, samples - first)} if step > 1 else {}
+            whole = {**body, **drawn, **self._extra}
+            yield {key: value for key, value in whole.items() if value is not None}
+
+    async def _generate(self, calls: Calls, name: str, text: str, body: dict[str, Any]) -> Answer:
+        if self._options.api_generate_with == "completions":
+            return await calls.complete(model=name, prompt=text, **body)
+        return await calls.chat(model=name, messages=[{"role": "user", "content": text}], **body)
+
+
+async def _only_model(calls: Calls) -> str:
+    try:
+        names = await calls.models()
+    except CallError as error:
+        raise AlmanacError(
+            f"{calls.server.url}: {error}; see whether the server is up and the URL its base, up to /v1, and name the "
+            "model with api_model"
+        ) from None
+    if len(names) != 1:
+        raise AlmanacError(
+            f"{calls.server.url}: it serves {', '.join(names[:20]) or 'nothing'}; name one with api_model"
+        )
+    return names[0]
+
+
+def _extra(words: Sequence[str]) -> dict[str, Any]:
+    """Read KEY=JSON; whatever is something else is refused."""
+    found = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            raise AlmanacError(f"api_extra: {word!r} is no KEY=JSON; write for example top_k=-1") from None
+    return found
+
+
+def _tokenizer(folder: Path) -> CausalModel:
+    """Return the served model's tokenizer in the place of a causal model: finding tokens needs no network."""
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # A damaged file makes the libraries raise errors of a dozen kinds.
+        raise AlmanacError(
+            f"api_tokenizer: {folder} holds no tokenizer that can be read ({error}); give the folder of a checkpoint"
+        ) from error
+    return CausalModel(network=None, tokens=Tokens(tokenizer), digest="", max_length=None)
+
+
+def _said(choice: Choice) -> str:
+    """Return what a choice says; raise where a filter or the model itself refused to say it."""
+    if choice.finish_reason == "content_filter":
+        raise CallError("the server's content filter held the text back", "refused")
+    if choice.message is None:
+        return choice.text
+    if choice.message.refusal:
+        raise CallError(f"the model refused: {choice.message.refusal[:200]}", "refused")
+    return choice.message.content or ""
+
+
+def _cut(text: str, stops: Sequence[str]) -> str:
+    return text[: min((text.find(stop) for stop in stops if stop and stop in text), default=len(text))]

@@ -1,0 +1,197 @@
+"""Calls to a server: so many at a time, repeated where that helps, and no message that holds the key."""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import openai
+from pydantic import BaseModel
+
+from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions, checked_url
+from almanac.rows import Status
+
+SHOWN = 300  # Characters of a server's message that are passed on.
+PIECE = 8  # So many characters of a key on end are taken for a part of it.
+FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
+TOO_LONG = re.compile(r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len", re.I)
+FILTERED = re.compile(r"content[ _](filter|policy|management)", re.I)
+
+
+class CallError(Exception):
+    """Why a request got no answer: a reason and the status of its response."""
+
+    def __init__(self, reason: str, status: Status = "failed") -> None:
+        super().__init__(reason)
+        self.status: Status = status
+
+
+class Logprobs(BaseModel):
+    """Tokens as texts, and the log-probability of each (nats); none for a token that nothing stands before."""
+
+    tokens: list[str]
+    token_logprobs: list[float | None]
+
+
+class Message(BaseModel):
+    """A chat's answer."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class Choice(BaseModel):
+    """One of the texts of an answer."""
+
+    text: str = ""
+    message: Message | None = None
+    finish_reason: str | None = None
+    logprobs: Any = None
+
+
+class Answer(BaseModel):
+    """What is read of the answer to a call."""
+
+    choices: list[Choice]
+
+
+class Name(BaseModel):
+    """One model of a server."""
+
+    id: str
+
+
+class Names(BaseModel):
+    """The models of a server."""
+
+    data: list[Name]
+
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+class Server:
+    """A server and its key; nothing that it raises or shows holds the key.
+
+    Args:
+        options: where it is and how it is asked.
+
+    Raises:
+        AlmanacError: the URL is refused.
+    """
+
+    def __init__(self, options: ServerOptions) -> None:
+        self.options = options
+        self.url = checked_url(options.api or "")
+        self.lost = 0  # Calls that came to nothing by the server's fault, one after another.
+        self._key = os.environ.get(options.api_key_variable, "").strip()
+
+    @asynccontextmanager
+    async def calls(self) -> AsyncIterator["Calls"]:
+        """Yield what makes calls, for as long as an event loop runs."""
+        options = self.options
+        async with openai.AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=self.url,
+            max_retries=options.api_retries,
+            timeout=options.api_timeout,
+        ) as client:
+            yield Calls(self, client)
+
+    def clean(self, text: object) -> str:
+        """Return a text on one line, cut to a length, without the key or a part of it."""
+        words = " ".join(str(text).split())
+        if self._key:
+            words = words.replace(self._key, "[key]")
+        for start in range(len(self._key) - PIECE + 1):
+            words = words.replace(self._key[start : start + PIECE], "[key]")
+        return words[:SHOWN]
+
+    def outage(self, reason: str) -> CallError:
+        """Return the error of a call that failed by the server's fault.
+
+        Raises:
+            AlmanacError: so many have failed on end that it is not worth going on.
+        """
+        self.lost += 1
+        if self.lost >= max(4, 2 * self.options.api_concurrency):
+            raise AlmanacError(
+                f"{self.url}: {self.lost} calls on end came to nothing; the last: {reason}; see whether the server is "
+                "up and bears api_concurrency, then run again"
+            )
+        return CallError(reason)
+
+    def explained(self, error: openai.APIError) -> CallError:
+        """Say in one line what became of a call.
+
+        Raises:
+            AlmanacError: see `outage`.
+        """
+        if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
+            return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
+        if error.status_code in (401, 403):  # Such bodies like to quote keys.
+            held = "is refused" if self._key else "is not set"
+            return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
+        body: Any = error.body if isinstance(error.body, dict) else {}
+        said = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
+        reason = f"HTTP {error.status_code}: {self.clean(said)}"
+        if error.status_code in (408, 409, 429) or error.status_code >= 500:
+            return self.outage(reason)
+        self.lost = 0
+        status: Status = "refused" if FILTERED.search(said) else "failed"
+        return CallError(reason, "too_long" if TOO_LONG.search(said) else status)
+
+
+class Calls:
+    """Calls to one server, so many at a time."""
+
+    def __init__(self, server: Server, client: openai.AsyncOpenAI) -> None:
+        self.server = server
+        self._client = client
+        self._room = asyncio.Semaphore(server.options.api_concurrency)
+
+    async def models(self) -> list[str]:
+        """Return the names of the server's models."""
+        return [one.id for one in (await self._call("/models", None, Names)).data]
+
+    async def complete(self, **body: Any) -> Answer:
+        """Continue a text or token ids."""
+        return await self._call("/completions", body, Answer)
+
+    async def chat(self, **body: Any) -> Answer:
+        """Answer messages."""
+        return await self._call("/chat/completions", body, Answer)
+
+    async def _call(self, path: str, body: dict[str, Any] | None, kind: type[Read]) -> Read:
+        """Make a call and read its answer.
+
+        The openai package repeats what fails on the way (429, 5xx, timeouts, broken connections) and waits as long as
+        Retry-After says; an answer that is no JSON of the right form it passes on, so that is repeated here.
+
+        Raises:
+            CallError: it came to nothing.
+            AlmanacError: so did all before it.
+        """
+        retries, problem = self.server.options.api_retries, ""
+        for attempt in range(retries + 1):
+            try:
+                async with self._room:
+                    got: Any = (
+                        await self._client.get(path, cast_to=object)
+                        if body is None
+                        else await self._client.post(path, cast_to=object, body=body)
+                    )
+                answer = kind.model_validate(got)
+            except openai.APIError as error:
+                raise self.server.explained(error) from None
+            except ValueError as error:  # JSON's and pydantic's are both of this kind.
+                problem = self.server.clean(error)
+            else:
+                self.server.lost = 0
+                return answer
+            if attempt < retries:
+                await asyncio.sleep(min(LONGEST_WAIT, FIRST_WAIT * 2**attempt))
+        raise self.server.outage(f"the answer is damaged: {problem}")

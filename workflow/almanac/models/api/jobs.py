@@ -1,0 +1,136 @@
+"""From requests to the prompts that a server scores, and from its answers to log-probabilities."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from almanac.models.api.alignment import align, token_range
+from almanac.models.api.client import Answer, CallError, Logprobs
+from almanac.models.causal import CausalModel
+from almanac.models.scoring.blanks import BLANK, read_blank
+from almanac.models.scoring.boundaries import full_text, tokenise
+from almanac.rows import Request
+
+FLOOR = -9999.0  # Nats; vLLM writes this for everything less likely.
+REMEDY = "name the model's tokenizer with api_tokenizer"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One prompt and its parts: ranges of tokens of ids, ranges of characters of a text."""
+
+    prompt: str | tuple[int, ...]
+    parts: tuple[tuple[int, int], ...]
+
+
+def jobs_of(request: Request, contexts: Mapping[str, str], model: CausalModel | None) -> list[Job]:
+    """Return what a server has to score for a request.
+
+    Args:
+        request: of the kind ``choices``, ``spans`` or ``fill``.
+        contexts: the texts of the contexts, by id.
+        model: the server's tokenizer as that of a causal model, or none where it is not known.
+
+    Raises:
+        CallError: the request is malformed, or this cannot be asked of a server.
+    """
+    if request.kind == "fill":
+        _check_fill(request)
+    if model is not None:
+        return _by_ids(request, contexts, model)
+    if request.kind == "spans":
+        return [_spans(request, contexts)]
+    text = full_text(request, contexts)
+    left = text.removesuffix(BLANK) if request.kind == "fill" else text
+    if request.kind == "fill" and (left == text or BLANK in left):
+        raise CallError(f"a server fills only one {BLANK} that ends the text", "unsupported")
+    # The space before a blank is part of the word in it, as in `scoring.blanks`.
+    start = len(left) - (request.kind == "fill" and left.endswith(" "))
+    if not request.choices:
+        raise CallError("the request has no choices; give at least one")
+    return [Job(left + choice, ((start, len(left) + len(choice)),)) for choice in request.choices]
+
+
+def _check_fill(request: Request) -> None:
+    if request.top_k:
+        raise CallError("servers do not give the whole vocabulary's probabilities, which top_k needs", "unsupported")
+    if not request.choices:
+        raise CallError("without choices a server cannot fill a blank", "unsupported")
+
+
+def _by_ids(request: Request, contexts: Mapping[str, str], model: CausalModel) -> list[Job]:
+    if request.kind == "fill":
+        blank = read_blank(request, full_text(request, contexts), model)
+        problem, sequences = blank.problem, blank.choices
+    else:
+        [tokenised] = tokenise([request], contexts, model)
+        blank, problem, sequences = None, tokenised.problem, tokenised.sequences
+    if problem is not None:
+        raise CallError(problem, "unsupported" if blank is not None and blank.unsupported else "failed")
+    return [Job(sequence.ids, sequence.parts) for sequence in sequences]
+
+
+def _spans(request: Request, contexts: Mapping[str, str]) -> Job:
+    if request.pieces is not None:
+        raise CallError(f"pieces are tokenised one by one, which a server does not do; {REMEDY}", "unsupported")
+    text = full_text(request, contexts)
+    shift = len(text) - len(request.text)
+    spans = tuple(zip(request.span_starts or (), request.span_ends or (), strict=False))
+    if not spans or len(request.span_starts or ()) != len(request.span_ends or ()):
+        raise CallError("the request's spans are no pairs of a start and an end; give pairs, at least one")
+    for start, end in spans:
+        if not 0 <= start < end <= len(request.text):
+            raise CallError(f"the span {start} to {end} does not lie in the text of {len(request.text)} characters")
+    return Job(text, tuple((start + shift, end + shift) for start, end in spans))
+
+
+def echoed(answer: Answer) -> Logprobs:
+    """Return the tokens of a prompt and their log-probabilities as an answer echoes them.
+
+    Raises:
+        CallError: there are none, or fewer of one than of the other.
+    """
+    found = answer.choices[0].logprobs if answer.choices else None
+    if not isinstance(found, dict) or not found.get("tokens") or not found.get("token_logprobs"):
+        raise CallError("the answer has no log-probabilities of the prompt")
+    logprobs = Logprobs.model_validate(found)
+    if len(logprobs.tokens) != len(logprobs.token_logprobs):
+        raise CallError(f"the answer has {len(logprobs.tokens)} tokens and {len(logprobs.token_logprobs)} values")
+    return logprobs
+
+
+def values_of(job: Job, answer: Answer, special: int) -> list[list[float]]:
+    """Return the log-probabilities of a job's parts, token by token, in nats.
+
+    Args:
+        job: what was asked.
+        answer: the server's, with the prompt echoed.
+        special: how many special tokens the server puts before a text.
+
+    Raises:
+        CallError: they cannot be told, or one is no finite number.
+    """
+    logprobs = echoed(answer)
+    if isinstance(job.prompt, str):
+        aligned = align(logprobs.tokens, job.prompt, special)
+        if aligned is None:
+            raise CallError(f"the server's tokens are not those of the text; {REMEDY}")
+        ranges = [token_range(aligned, job.prompt, start, end) for start, end in job.parts]
+    else:
+        if len(logprobs.tokens) != len(job.prompt):
+            raise CallError(f"{len(job.prompt)} token ids were sent and {len(logprobs.tokens)} tokens came back")
+        ranges = list(job.parts)
+    found = []
+    for part in ranges:
+        if part is None:
+            raise CallError(f"a boundary falls between tokens that do not show their characters; {REMEDY}")
+        # A text's first token, which nothing stands before, has no log-probability and is left out.
+        start = part[0] + (part[0] == 0 and logprobs.token_logprobs[0] is None)
+        found.append([_finite(value) for value in logprobs.token_logprobs[start : part[1]]])
+    return found
+
+
+def _finite(value: float | None) -> float:
+    if value is None or not math.isfinite(value) or value <= FLOOR:
+        raise CallError(f"a log-probability is {value}, which is no number of nats (servers cut off at {FLOOR:g})")
+    return value

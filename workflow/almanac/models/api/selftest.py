@@ -1,0 +1,137 @@
+"""What a server must show before it scores: its prompt log-probabilities are there, and in their places.
+
+Values could stand one place off, and nothing in an answer would tell. So texts with two endings are echoed: values must
+be equal up to the endings and differ from there on. And the server generates a token and says its log-probability,
+which its echo must repeat.
+"""
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+from almanac.errors import AlmanacError
+from almanac.models.api.alignment import align, special_tokens
+from almanac.models.api.client import CallError, Calls, Logprobs
+from almanac.models.api.jobs import REMEDY, echoed
+from almanac.models.causal import CausalModel
+
+PROBES = (
+    "The capital of France is Paris, and the capital of Italy is",
+    "One, two, three, four, five, six,",
+    "Monday, Tuesday, Wednesday, Thursday,",
+    "The river flows through 12 towns and into the",
+    "Water boils at 100 degrees and freezes at",
+    "She opened the door and looked at the",
+    "In 1990 the house was red. In 1991 it was",
+    "A, B, C, D, E, F,",
+)
+ENDINGS = (" red", " 1990")
+FORKS = 3  # So many texts get two endings; with all but one the first values of the endings must differ.
+TOLERANCE = 0.25  # Nats; equal computations differ by this much in low precision.
+LEAST = 2  # So many texts must agree, and half: an echo can read the letters of a generated token as another token.
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a self-test found: the special tokens before a text, the largest difference (nats), and all in words."""
+
+    special: int
+    difference: float
+    words: str
+
+
+async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) -> Tested:
+    """Find out whether a server's prompt log-probabilities can be used.
+
+    Raises:
+        AlmanacError: they cannot, with what was seen.
+    """
+    where = f"{calls.server.url}: the self-test of the model {name!r} failed"
+    remedy = "if the server cannot score, declare kinds: [generate]"
+    try:
+        # With a token to generate, which every server can, so that one that knows no echo says just that.
+        echoed(await calls.complete(model=name, prompt=PROBES[0], max_tokens=1, echo=True, logprobs=1, temperature=0))
+        special = await _special(calls, name, PROBES[0])
+        if tokenizer is not None:
+            await _check_ids(calls, name, PROBES[0], tokenizer)
+        await _check_places(calls, name)
+        probes = await asyncio.gather(*(_probe(calls, name, text, special) for text in PROBES))
+    except CallError as error:
+        raise AlmanacError(f"{where}: {error}; {remedy}") from None
+    said = [pair for pair in probes if pair is not None]
+    agree = [abs(a - b) for a, b in said if abs(a - b) <= TOLERANCE]
+    if len(agree) < max(LEAST, len(said) - len(agree)):
+        pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in said) or "none"
+        raise AlmanacError(
+            f"{where}: the log-probabilities of generated tokens and of their echoes must be alike and are {pairs}; "
+            f"the prompt's values stand in wrong places; {remedy}"
+        )
+    words = (
+        f"on {len(agree)} of {len(PROBES)} texts the log-probability of a generated token and of its echo differ by at "
+        f"most {max(agree):.1e} nats"
+    )
+    return Tested(special, max(agree), words)
+
+
+async def _special(calls: Calls, name: str, text: str) -> int:
+    tokens = (await _echo(calls, name, text)).tokens
+    special = special_tokens(tokens, text)
+    if special is None:
+        raise CallError(f"the tokens {tokens} are not those of the text {text!r}; {REMEDY}")
+    return special
+
+
+async def _check_places(calls: Calls, name: str) -> None:
+    """Echo texts with two endings: a value belongs to the token that it stands with if it changes with that token."""
+    differ = 0
+    for text in PROBES[:FORKS]:
+        one, two = await asyncio.gather(*(_echo(calls, name, text + ending) for ending in ENDINGS))
+        pairs = zip(one.tokens, two.tokens, strict=False)
+        fork = next((place for place, (a, b) in enumerate(pairs) if a != b), 0)
+        gaps = [abs((a or 0.0) - (b or 0.0)) for a, b in zip(one.token_logprobs, two.token_logprobs, strict=False)]
+        if fork == 0 or max(gaps[:fork]) > TOLERANCE:
+            raise CallError(f"after {text!r} two endings change the values before them: values stand in wrong places")
+        differ += gaps[fork] > TOLERANCE
+    if differ < FORKS - 1:
+        raise CallError("two endings of a text have one value: values stand in wrong places")
+
+
+async def _probe(calls: Calls, name: str, text: str, special: int) -> tuple[float, float] | None:
+    """Return a generated token's log-probability and its echo's, or none where they say nothing."""
+    plain = await _echo(calls, name, text)
+    answer = await calls.complete(model=name, prompt=text, max_tokens=1, temperature=0, logprobs=1)
+    generated, new = echoed(answer).token_logprobs[-1], answer.choices[0].text
+    if generated is None or not new.strip():
+        return None
+    longer = await _echo(calls, name, text + new)
+    if longer.tokens[:-1] != plain.tokens or align(longer.tokens, text + new, special) is None:
+        return None  # The token does not stand alone in the longer text.
+    before, last = longer.token_logprobs[-2:]
+    if before is None or last is None or abs(before - generated) <= 2 * TOLERANCE:
+        return None
+    return generated, last
+
+
+async def _echo(calls: Calls, name: str, prompt: str | list[int]) -> Logprobs:
+    """Return a prompt's log-probabilities: none for the first token, finite numbers up to 0 for the others."""
+    answer = await calls.complete(model=name, prompt=prompt, max_tokens=0, echo=True, logprobs=1, temperature=0)
+    found = echoed(answer)
+    first, *others = found.token_logprobs
+    if first is not None:
+        raise CallError(f"the first token has the log-probability {first}, and nothing stands before it")
+    if any(value is None or not math.isfinite(value) or value > 0 for value in others):
+        raise CallError(f"the log-probabilities {others} of the prompt are not all numbers up to 0")
+    return found
+
+
+async def _check_ids(calls: Calls, name: str, text: str, tokenizer: CausalModel) -> None:
+    """Hold a text sent as token ids against the same text sent as it is."""
+    ids, _ = tokenizer.wrap(tokenizer.tokens.ids(text))
+    sent, plain = await _echo(calls, name, list(ids)), await _echo(calls, name, text)
+    pairs = zip(sent.token_logprobs[1:], plain.token_logprobs[1:], strict=False)
+    alike = all(a is not None and b is not None and abs(a - b) <= TOLERANCE for a, b in pairs)
+    if not len(ids) == len(sent.tokens) == len(plain.tokens) or not alike:
+        raise CallError(
+            f"the text {text!r} is {len(plain.tokens)} tokens to the server and {len(ids)} to api_tokenizer, or they "
+            "score differently; api_tokenizer must hold the served model's own"
+        )

@@ -1,0 +1,160 @@
+"""Requests on their way to a local model: put into lots, tokenised, and given their responses."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from almanac.models.causal import CausalModel
+from almanac.models.registry import Model
+from almanac.models.scoring import blanks, encdec
+from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
+from almanac.models.scoring.ladder import Place, Values
+from almanac.models.scoring.samples import Prompt, sample_seed
+from almanac.models.seq2seq import Seq2SeqModel
+from almanac.rows import KINDS, Request, Response
+
+LOT = 2**20  # Characters of text and choices that are worked on at once.
+CHOICE = 8  # Characters that a choice counts beside its own.
+
+
+def lots(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Yield requests of one kind in lots, those that begin alike together, whatever their order was."""
+    for kind in (*KINDS, *sorted({request.kind for request in requests} - set(KINDS))):
+        members = [request for request in requests if request.kind == kind]
+        lot: list[Request] = []
+        size = 0
+        for request in sorted(members, key=lambda one: (one.context_id or "", one.text, one.request_id)):
+            cost = len(request.text) + sum(len(choice) + CHOICE for choice in request.choices or ())
+            if lot and size + cost > LOT:
+                yield lot
+                lot, size = [], 0
+            lot.append(request)
+            size += cost
+        if lot:
+            yield lot
+
+
+@dataclass
+class Asked:
+    """A request on its way: what is scored for it, and what has been found.
+
+    Attributes:
+        request: as asked.
+        sequences: what is scored.
+        place: for a blank, where the distribution is wanted.
+        values: ``values[sequence][part][token]``, nats.
+        exact: where choices were left, which of them were followed to their ends.
+        blank: what was read off the distribution.
+    """
+
+    request: Request
+    sequences: Sequence[TokenSequence] = ()
+    place: Place | None = None
+    values: Values = field(default_factory=list)
+    exact: list[bool] | None = None
+    blank: blanks.Filled | None = None
+
+
+@dataclass
+class Lot:
+    """Requests that are answered together, and their responses.
+
+    Attributes:
+        model: who is asked.
+        contexts: the texts of the contexts, by id.
+        engine: the name of the way that works on them.
+        found: the responses by request.
+    """
+
+    model: Model
+    contexts: Mapping[str, str]
+    engine: str
+    found: dict[str, Response] = field(default_factory=dict)
+
+    def give(self, request: Request, status: str, reason: str | None, **values: Any) -> None:
+        """Give a request its response."""
+        self.found[request.request_id] = Response(
+            request.request_id, status, reason, **values, model_digest=self.model.digest, engine=self.engine
+        )
+
+    def too_long(self, request: Request, tokens: int) -> bool:
+        """Say so if a request has more tokens than the model reads."""
+        limit = self.model.max_length
+        if limit is None or tokens <= limit:
+            return False
+        self.give(request, "too_long", f"{tokens} tokens; the model reads at most {limit}")
+        return True
+
+    def read(self, requests: Sequence[Request]) -> list[Asked]:
+        """Tokenise requests of one kind; what cannot be scored gets its response here."""
+        if requests[0].kind == "fill":
+            return [one for request in requests if (one := self._read_blank(request)) is not None]
+        if isinstance(self.model, Seq2SeqModel):
+            read = encdec.tokenise(requests, self.contexts, self.model)
+        else:
+            read = tokenise(requests, self.contexts, self.model)
+        asked = []
+        for request, tokenised in zip(requests, read, strict=True):
+            if tokenised.problem is not None:
+                self.give(request, "failed", tokenised.problem)
+            elif not self.too_long(request, tokenised.length):
+                asked.append(Asked(request, tokenised.sequences))
+        return asked
+
+    def _read_blank(self, request: Request) -> Asked | None:
+        blank = blanks.read_blank(request, full_text(request, self.contexts), self.model)
+        if blank.problem is not None:
+            self.give(request, "unsupported" if blank.unsupported else "failed", blank.problem)
+            return None
+        if self.too_long(request, max([len(blank.ids), *(sequence.length for sequence in blank.choices)])):
+            return None
+        return Asked(request, blank.choices, (blank.ids, blank.position))
+
+    def read_prompts(self, requests: Sequence[Request]) -> list[tuple[Request, Prompt]]:
+        """Tokenise what is to be continued; what cannot be gets its response here."""
+        found = []
+        for request in requests:
+            ids, _ = self.model.wrap(self.model.tokens.ids(full_text(request, self.contexts)))
+            new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
+            # An encoder-decoder writes beside what it reads.
+            length = len(ids) + (new or 0 if isinstance(self.model, CausalModel) else 0)
+            if new is None or new < 1 or temperature < 0 or samples < 1:
+                self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
+            elif temperature > 0 and request.seed is None:
+                self.give(request, "failed", "sampling at a temperature above 0 needs a seed")
+            elif not ids:
+                self.give(request, "failed", "no token stands before the text to generate; give a text")
+            elif not self.too_long(request, length):
+                seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
+                found.append((request, Prompt(ids, new, request.stop or (), temperature, seeds)))
+        return found
+
+    def give_scores(self, one: Asked) -> None:
+        """Give a request the response that was scored for it."""
+        request, blank = one.request, one.blank
+        parts = [part for parts in one.values for part in parts]
+        sums = tuple(math.fsum(part) for part in parts)
+        if (reason := _not_finite([*sums, *([blank.best] if blank else [])])) is not None:
+            self.give(request, "failed", reason)
+            return
+        given: dict[str, Any] = {}
+        if blank is not None:
+            given = {"tokens": blank.tokens, "probabilities": blank.probabilities}
+        if blank is None or request.choices is not None:
+            counts = (stop - start for sequence in one.sequences for start, stop in sequence.parts)
+            given["logprobs"], given["token_counts"] = sums, tuple(counts)
+        if request.per_token and one.exact is None and "logprobs" in given:
+            given["token_logprobs"] = tuple(value for part in parts for value in part)
+        if blank is not None and request.choices is not None:
+            given["ranks"] = blank.ranks
+        if one.exact is not None:
+            given["bounds"] = tuple(not exact for exact in one.exact)
+        self.give(request, "ok", None, **given)
+
+
+def _not_finite(sums: Sequence[float]) -> str | None:
+    for index, value in enumerate(sums):
+        if not math.isfinite(value):
+            return f"log-probability {index + 1} of {len(sums)} is {value}, which is no finite number of nats"
+    return None

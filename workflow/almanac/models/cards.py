@@ -1,0 +1,40 @@
+"""Which process uses which card of a machine: a lock for each that the operating system holds, and no server."""
+
+import fcntl
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def take(cards: Sequence[str], folder: Path) -> tuple[int, int] | None:
+    """Take the first card that no other process has taken.
+
+    The lock is the operating system's on an open file: it ends with the process, however that ends.
+
+    Args:
+        cards: the cards' names, the same in every process that can see them.
+        folder: where the lock files are.
+
+    Returns:
+        The card's index and the open file that holds it; none where all are taken.
+    """
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o777)  # Users of one machine share its cards.
+    for index, card in enumerate(cards):
+        handle = _open(folder / re.sub(r"\W", "-", card))
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return index, handle
+        except OSError:
+            os.close(handle)
+    return None
+
+
+def _open(path: Path) -> int:
+    """Open a lock file for reading, which is enough to lock it and allowed to every user."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)

@@ -1,0 +1,54 @@
+"""What all checkpoints that run here have in common, whatever their family."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from almanac.models.tokens import Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class LocalModel:
+    """A network and its tokenizer.
+
+    Attributes:
+        network: the transformers model, in evaluation mode, on its device.
+        tokens: its tokenizer.
+        digest: sha256 of weights, tokenizer, config, dtype and wrapper.
+        max_length: the most tokens that it reads, special ones included; none where nothing limits them.
+        identity: what response files say of it: the digests of its parts, dtype, device, versions of packages.
+    """
+
+    network: Any
+    tokens: Tokens
+    digest: str
+    max_length: int | None
+    identity: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs."""
+        return torch.device(self.network.device)
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of logits a position."""
+        return int(self.network.config.get_text_config().vocab_size)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the weights are float32 (or wider), so that equal computations agree within 1e-4 nats."""
+        return self.network.dtype in (torch.float32, torch.float64)
+
+    @functools.cached_property
+    def end_ids(self) -> frozenset[int]:
+        """The ids that end a generated text."""
+        end = getattr(self.network.generation_config, "eos_token_id", None)
+        if end is None:
+            end = self.tokens.tokenizer.eos_token_id
+        if end is None:
+            return frozenset()
+        return frozenset(end) if isinstance(end, list | tuple) else frozenset({int(end)})

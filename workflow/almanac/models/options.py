@@ -1,0 +1,83 @@
+"""Settings of a model behind an OpenAI-compatible server."""
+
+import argparse
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from almanac.errors import AlmanacError
+from almanac.options import Options, add_flags, from_flags
+
+
+class ServerOptions(Options):
+    """Where a server is and how it is asked. Its key is never a setting: only the variable's name is."""
+
+    api: str | None = Field(default=None, description="base URL of an OpenAI-compatible server, up to /v1")
+    api_model: str | None = Field(default=None, description="the server's name of the model; if none, the only one")
+    api_revision: str | None = Field(default=None, description="the model's revision, as its server's owner says")
+    api_key_variable: str = Field(default="OPENAI_API_KEY", description="the environment variable that holds the key")
+    api_generate_with: Literal["chat", "completions"] = Field(
+        default="chat", description="chat: the text is the user's message; completions: the text is continued as it is"
+    )
+    api_tokenizer: str | None = Field(
+        default=None, description="folder of the model's tokenizer: token ids are sent, and boundaries are exact"
+    )
+    api_concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")
+    api_retries: int = Field(default=6, ge=0, le=20, description="how often a call is repeated; waits grow to 8 s")
+    api_timeout: float = Field(default=300.0, gt=0, description="seconds that one call may wait for the server")
+    api_samples: int = Field(
+        default=1,
+        ge=1,
+        le=128,
+        description="samples of one call (n); 1: each has a call and a seed of its own",
+    )
+    api_limit_key: Literal["max_tokens", "max_completion_tokens"] = Field(
+        default="max_tokens", description="how the server names the limit of new tokens"
+    )
+    api_extra: tuple[str, ...] = Field(
+        default=(), description="further keys of generating calls, KEY=JSON, as top_k=-1; KEY=null leaves a key out"
+    )
+
+
+class ApiOptions(ServerOptions):
+    """A server's model as it is asked."""
+
+    kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
+        default=None, description="the kinds of request it answers; none: all"
+    )
+
+
+def checked_url(url: str) -> str:
+    """Return a base URL without a trailing slash.
+
+    Raises:
+        AlmanacError: it is none, or it could hold a secret, which would then be written into files.
+    """
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise AlmanacError(
+            f"api: the URL of {parts.hostname} holds a user, a password or a query, which would be written into files; "
+            "give it without, and put the key into the environment variable that api_key_variable names"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise AlmanacError(f"api: {url!r} is no URL of a server; give one like http://localhost:8000/v1")
+    return url.rstrip("/")
+
+
+def add_api_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a model behind a server."""
+    add_flags(parser, ServerOptions, "a model behind an OpenAI-compatible server")
+
+
+def api_options(arguments: argparse.Namespace) -> ApiOptions | None:
+    """Return the server that the flags name, with ``--kinds``, or none.
+
+    Raises:
+        AlmanacError: a value is impossible, naming the flag.
+    """
+    server = from_flags(arguments, ServerOptions)
+    if server.api is None:
+        return None
+    kinds = getattr(arguments, "kinds", None)
+    return ApiOptions(**server.model_dump(), kinds=kinds and tuple(kinds))

@@ -1,0 +1,249 @@
+"""Continuing many prompts: what they share is read once and never copied, each text keeps only what is its own.
+
+Prompts that begin alike stand under one trunk. Every text in the making has a row of its own keys and values, which
+begins after the trunk; attention over trunk and row is merged as for trees. Samples of one prompt share its reading.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from almanac.models.causal import CausalModel
+from almanac.models.scoring.batching import kept_budget, run_batches
+from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, additive
+from almanac.models.scoring.forest.kernels import Attended
+from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.samples import Prompt, Sample, begin, extend
+
+ENGINE = "shared_prefix/1"
+WORTH = 64  # Tokens that are not read again before a trunk pays.
+WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
+THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
+
+Trunk = dict[int, KeysValues] | None
+Job = tuple[int, int]  # A prompt and the number of its sample.
+
+
+@dataclass
+class Group:
+    """Prompts that begin with the same tokens.
+
+    Attributes:
+        above: how many tokens the group around it shares already.
+        length: how many its prompts share.
+        loose: prompts that share no more.
+        groups: prompts that share more with each other.
+    """
+
+    above: int
+    length: int
+    loose: list[int] = field(default_factory=list)
+    groups: list["Group"] = field(default_factory=list)
+
+
+def grouped(prompts: Sequence[Prompt]) -> Group:
+    """Return prompts by what they share; at least the last token of each is left to itself."""
+    order = sorted(range(len(prompts)), key=lambda index: prompts[index].ids)
+    root = Group(0, 0)
+    waiting = [(root, order)] if order else []
+    while waiting:
+        group, members = waiting.pop()
+        shared = _shared(prompts, members)
+        more = shared - group.length
+        texts = len({prompts[index].ids for index in members})
+        rows = sum(prompts[index].distinct for index in members)
+        if (texts - 1) * more >= WORTH or (rows - 1) * more >= WORTH_KEPT:
+            deeper = Group(group.length, shared)
+            group.groups.append(deeper)
+            group = deeper
+        elif len(members) == 1:
+            group.loose += members
+            continue
+        waiting += [(group, branch) for branch in _branches(prompts, members, shared)]
+    return root
+
+
+def _shared(prompts: Sequence[Prompt], members: Sequence[int]) -> int:
+    """Return how many tokens sorted prompts begin with together, less than the shortest has."""
+    first, last = prompts[members[0]].ids, prompts[members[-1]].ids
+    equal = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return min(equal, *(len(prompts[index].ids) - 1 for index in members))
+
+
+def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) -> list[list[int]]:
+    """Divide sorted prompts by the token after what they share; equal prompts and ends stand alone."""
+    branches: dict[object, list[int]] = {}
+    for index in members:
+        ids = prompts[index].ids
+        ends = len(ids) == shared + 1
+        branches.setdefault((index,) if ends else ids[shared], []).append(index)
+    return list(branches.values())
+
+
+@dataclass
+class StepPass(Pass):
+    """A step of decoding: tokens of rows that keep their own keys and values after the trunk.
+
+    Attributes:
+        rows: by layer, keys and values ``(rows, key heads, room, size)``; made in the first step.
+        lengths: ``(rows,)``, how many tokens each row held before the step.
+        room: how many it may come to hold.
+        used: how many the longest holds after the step.
+    """
+
+    rows: dict[int, KeysValues]
+    lengths: Tensor
+    room: int
+    used: int
+    _masks: dict[int | None, Tensor] = field(default_factory=dict)
+
+    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        """Keep the step's keys and values, and attend to all that a row holds."""
+        count = len(self.lengths)
+        q, k, v = (one.view(one.shape[1], count, self.width, -1).transpose(0, 1) for one in (q, k, v))
+        if index not in self.rows:
+            self.rows[index] = tuple(one.new_zeros(*one.shape[:2], self.room, one.shape[3]) for one in (k, v))  # type: ignore[assignment]
+        for kept, new in zip(self.rows[index], (k, v), strict=True):
+            if self.width > 1:
+                kept[:, :, : self.width] = new
+            else:
+                kept[torch.arange(count, device=q.device), :, self.lengths] = new[:, :, 0]
+        keys, values = (kept[:, :, : self.used] for kept in self.rows[index])
+        out, log = layer.grouped(q, keys, values, self._mask(layer.window, q.dtype))  # (rows, heads, width, size)
+        heads, tokens = q.shape[1], count * self.width
+        return out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens)
+
+    def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
+        if window not in self._masks:
+            own = self.lengths[:, None] + torch.arange(self.width, device=self.lengths.device)  # (rows, width)
+            back = own[:, :, None] - torch.arange(self.used, device=own.device)  # (rows, width, used)
+            visible = (back >= 0) & (back < window) if window is not None else back >= 0
+            self._masks[window] = additive(visible, dtype)[:, None]
+        return self._masks[window]
+
+
+@torch.inference_mode()
+def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[Sample]]:
+    """Continue prompts; see `generation.generate`.
+
+    Args:
+        machine: the model with tree attention.
+        prompts: what to continue.
+        budget: the most tokens that the rows of a batch hold.
+
+    Returns:
+        For each prompt its samples that may differ, ended.
+
+    Raises:
+        UnusableError: the model cannot be run by this machine.
+    """
+    model = machine.model
+    decoder = _Decoder(machine, prompts, budget or kept_budget(model.device, model.vocabulary))
+    with machine.session():
+        decoder.run(grouped(prompts), None)
+    return [[decoder.ended[index, number] for number in range(prompt.distinct)] for index, prompt in enumerate(prompts)]
+
+
+@dataclass
+class _Decoder:
+    machine: TreeMachine
+    prompts: Sequence[Prompt]
+    budget: int
+    ended: dict[Job, Sample] = field(default_factory=dict)
+
+    @property
+    def model(self) -> CausalModel:
+        return self.machine.model
+
+    def run(self, group: Group, above: Trunk) -> None:
+        """Decode a group under its trunk, then the groups in it under theirs."""
+        if group.length > group.above:
+            some = self.prompts[_any(group)].ids[group.above : group.length]
+            last = self._tensor([len(some) - 1])
+            above, _ = self.machine.read_trunk(above, group.above, self._tensor(some), last)
+
+        def decode(batch: list[Job]) -> list[Sample]:
+            return self._decode(batch, above, group.length)
+
+        jobs = [(index, number) for index in group.loose for number in range(self.prompts[index].distinct)]
+        samples = run_batches(jobs, lambda job: self._room(job, group.length), decode, self.budget)
+        self.ended.update(zip(jobs, samples, strict=True))
+        for deeper in group.groups:
+            self.run(deeper, above)
+
+    def _room(self, job: Job, length: int) -> int:
+        prompt = self.prompts[job[0]]
+        return len(prompt.ids) - length + prompt.new
+
+    def _tensor(self, values: Sequence[int]) -> Tensor:
+        return torch.tensor(values, dtype=torch.long, device=self.model.device)
+
+    def _decode(self, jobs: list[Job], above: Trunk, length: int) -> list[Sample]:
+        samples = [begin(self.prompts[index], number) for index, number in jobs]
+        going = [sample for sample in samples if sample.text is None]
+        if not going:
+            return samples
+        rows, logits = self._prefill(going, above, length)
+        while True:
+            for sample, row in zip(going, logits, strict=True):
+                if sample.text is None:
+                    extend(self.model, sample, row)
+            left = [place for place, sample in enumerate(going) if sample.text is None]
+            if not left:
+                return samples
+            if len(left) <= THINNED * len(going):
+                rows.keep(self._tensor(left))
+                going = [going[place] for place in left]
+            fed = self._tensor([sample.ids[-1] if sample.ids else 0 for sample in going])
+            one = rows.step(above, length, fed)
+            logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
+
+    def _prefill(self, samples: Sequence[Sample], above: Trunk, length: int) -> tuple["_Rows", Tensor]:
+        """Read the rest of each distinct prompt once; return a row and logits for each sample."""
+        numbers = {ids: number for number, ids in enumerate(dict.fromkeys(one.prompt.ids for one in samples))}
+        rests = [ids[length:] for ids in numbers]
+        width = max(len(rest) for rest in rests)
+        room = width + max(sample.prompt.new for sample in samples)
+        # What is padded on the right is written over by the tokens to come, and never seen before.
+        ids = self._tensor([token for rest in rests for token in (*rest, *([0] * (width - len(rest))))])
+        start = torch.zeros(len(rests), dtype=torch.long, device=ids.device)
+        positions = length + torch.arange(width, device=ids.device).repeat(len(rests))
+        one = StepPass(above or {}, length, positions, length + width - 1, width, {}, start, room, width)
+        last = self._tensor([number * width + len(rest) - 1 for number, rest in enumerate(rests)])
+        logits = self.machine.run(one, ids, last).float().cpu()
+        chosen = [numbers[sample.prompt.ids] for sample in samples]
+        rows = _Rows(one.rows, self._tensor([len(rest) for rest in rests]), room, width)
+        if chosen != list(range(len(rests))):
+            rows.keep(self._tensor(chosen))
+        return rows, logits[chosen]
+
+
+@dataclass
+class _Rows:
+    """What the texts of a batch keep for themselves."""
+
+    kept: dict[int, KeysValues]
+    lengths: Tensor
+    room: int
+    used: int
+
+    def keep(self, chosen: Tensor) -> None:
+        """Keep some rows, in an order, repeated where they are named again."""
+        self.kept = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in self.kept.items()}
+        self.lengths = self.lengths[chosen]
+
+    def step(self, above: Trunk, length: int, fed: Tensor) -> StepPass:
+        """Return the pass that feeds one more token to every row."""
+        before, self.lengths, self.used = self.lengths, self.lengths + 1, self.used + 1
+        return StepPass(
+            above or {}, length, length + before, length + self.used - 1, 1, self.kept, before, self.room, self.used
+        )
+
+
+def _any(group: Group) -> int:
+    """Return one prompt of a group."""
+    while not group.loose:
+        group = group.groups[0]
+    return group.loose[0]

@@ -1,0 +1,197 @@
+"""Two ways to run a model on trunks and rows: tree attention in the place of its own, or its own under a 4D mask."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache
+
+from almanac.models.causal import CausalModel
+from almanac.models.scoring.forest.attention import (
+    KeysValues,
+    Pass,
+    PathPass,
+    TreePass,
+    UnusableError,
+    additive,
+    during,
+    trees,
+)
+from almanac.models.scoring.forest.plan import Shape
+from almanac.models.scoring.prefix_cache import expanded, plain_cache
+from almanac.models.scoring.reference import turn
+
+WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
+
+
+class Machine(Protocol):
+    """Runs a model on trunks and rows.
+
+    Logits come back as ``(places, vocabulary)`` for chosen places of the flat line of tokens.
+    """
+
+    NAME: str
+    SHAPE: Shape
+
+    def session(self) -> AbstractContextManager[None]:
+        """Make the model ready, and set it back at the end."""
+
+    def read_trunk(self, above: Any, length: int, ids: Tensor, wanted: Tensor) -> tuple[Any, Tensor]:
+        """Read a path ``(tokens,)`` after a trunk of ``length`` tokens; return the longer trunk, and logits."""
+
+    def read_rows(self, above: Any, length: int, ids: Tensor, depths: Tensor, ends: Tensor, wanted: Tensor) -> Tensor:
+        """Read rows ``(rows, width)`` under a trunk and return logits.
+
+        Args:
+            above: the trunk, none for the empty one.
+            length: its tokens.
+            ids: the tokens.
+            depths: their positions in their texts.
+            ends: the tree mask of `plan.Rows`.
+            wanted: the flat places whose logits are wanted.
+        """
+
+
+def tree_mask(ends: Tensor) -> Tensor:
+    """Return which places of a row each place sees, ``(rows, width, width)``: its ancestors and itself."""
+    places = torch.arange(ends.shape[1], device=ends.device)
+    return (places[None, None, :] <= places[None, :, None]) & (places[None, :, None] < ends[:, None, :])
+
+
+def _text_config(model: CausalModel) -> Any:
+    return model.network.config.get_text_config()
+
+
+def _check_turn(model: CausalModel, farthest: int) -> None:
+    """Check that a text stays where the model reads all texts alike; its last token may not have been fed.
+
+    Raises:
+        UnusableError: it may be one that the model reads by other frequencies from its first token on.
+    """
+    bound = turn(model)
+    if bound is not None and farthest >= bound - 1:
+        raise UnusableError(f"a text of {farthest + 1} tokens or more is read otherwise than one of up to {bound}")
+
+
+class TreeMachine:
+    """Tree attention through transformers' attention interface: the trunk's keys are read once for all rows."""
+
+    NAME = "forest/1"
+    SHAPE = Shape()
+
+    def __init__(self, model: CausalModel) -> None:
+        self.model = model
+        self.layers = int(_text_config(model).num_hidden_layers)
+        self.reach = min(_windows(_text_config(model)), default=None)
+        if not model.takes_positions:
+            raise UnusableError(f"{type(model.network).__name__} takes no positions")
+
+    def session(self) -> AbstractContextManager[None]:
+        """Put tree attention in the place of the model's own."""
+        return trees(self.model.network)
+
+    def read_trunk(
+        self, above: dict[int, KeysValues] | None, length: int, ids: Tensor, wanted: Tensor
+    ) -> tuple[dict[int, KeysValues], Tensor]:
+        """Read a path; see `Machine`."""
+        positions = torch.arange(length, length + len(ids), device=ids.device)
+        one = PathPass(above or {}, length, positions, length + len(ids) - 1, len(ids))
+        logits = self.run(one, ids, wanted)
+        return one.kept, logits
+
+    def read_rows(
+        self,
+        above: dict[int, KeysValues] | None,
+        length: int,
+        ids: Tensor,
+        depths: Tensor,
+        ends: Tensor,
+        wanted: Tensor,
+    ) -> Tensor:
+        """Read rows; see `Machine`."""
+        one = TreePass(above or {}, length, depths.reshape(-1), int(depths.max()), ids.shape[1], tree_mask(ends))
+        return self.run(one, ids.reshape(-1), wanted)
+
+    def run(self, one: Pass, ids: Tensor, wanted: Tensor) -> Tensor:
+        """Run one pass over a flat line of tokens and return the logits of chosen places.
+
+        Raises:
+            UnusableError: not every layer took its attention from the interface, or a window or another reading of
+                long texts does not come through it.
+        """
+        _check_turn(self.model, one.farthest)
+        chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
+        if chunk and one.farthest >= chunk:
+            raise UnusableError(f"the model attends in chunks of {chunk} tokens")
+        with during(one):
+            logits = self.model.logits(ids[None], one.positions[None], wanted)
+        if one.calls != self.layers:
+            raise UnusableError(
+                f"{type(self.model.network).__name__} took its attention from the interface {one.calls} times in "
+                f"{self.layers} layers"
+            )
+        if self.reach is not None and one.farthest >= self.reach and not one.windows:
+            raise UnusableError(f"{type(self.model.network).__name__} hides what is beyond a window by its mask alone")
+        return logits
+
+
+class StockMaskMachine:
+    """The model's own attention under a 4D mask, trunks in transformers' cache.
+
+    For models that take positions and masks but have an attention of their own. The mask is additive: such models add
+    what they are given, and a mask of truth values would be added as 0 and 1.
+    """
+
+    NAME = "stock_mask/1"
+    SHAPE = Shape(row=512, longest=1024)
+
+    def __init__(self, model: CausalModel) -> None:
+        self.model = model
+        if not model.takes_positions:
+            raise UnusableError(f"{type(model.network).__name__} takes no positions")
+        self.reach = min(_windows(_text_config(model)), default=None)
+
+    def session(self) -> AbstractContextManager[None]:
+        """Leave the model as it is."""
+        return nullcontext()
+
+    def read_trunk(
+        self, above: DynamicCache | None, length: int, ids: Tensor, wanted: Tensor
+    ) -> tuple[DynamicCache, Tensor]:
+        """Read a path; see `Machine`."""
+        places = torch.arange(len(ids), device=ids.device)
+        visible = places[None, :] <= places[:, None]
+        cache, logits = self._run(above, length, ids[None], length + places[None], visible[None], wanted)
+        return plain_cache(self.model, cache), logits
+
+    def read_rows(
+        self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, ends: Tensor, wanted: Tensor
+    ) -> Tensor:
+        """Read rows; see `Machine`."""
+        return self._run(above, length, ids, depths, tree_mask(ends), wanted)[1]
+
+    def _run(
+        self, above: DynamicCache | None, length: int, ids: Tensor, depths: Tensor, visible: Tensor, wanted: Tensor
+    ) -> tuple[Any, Tensor]:
+        rows, width = ids.shape
+        # Some models (GPT-Neo) count a window by places in the row, which are never nearer than positions in the text.
+        if self.reach is not None and length + width > self.reach:
+            raise UnusableError(f"a trunk and row of {length + width} tokens are longer than a window of {self.reach}")
+        _check_turn(self.model, int(depths.max()))
+        trunk = torch.ones(rows, width, length, dtype=torch.bool, device=ids.device)
+        mask = additive(torch.cat([trunk, visible], dim=2), self.model.network.dtype)[:, None]
+        cache = expanded(above, rows) if above is not None else DynamicCache(config=self.model.network.config)
+        output = self.model.network(
+            input_ids=ids, position_ids=depths, attention_mask=mask, past_key_values=cache, use_cache=True
+        )
+        return output.past_key_values, output.logits.reshape(rows * width, -1)[wanted]
+
+
+def _windows(config: Any) -> Iterable[int]:
+    """Yield the lengths beyond which some layer of a model does not look back."""
+    for name in WINDOWS:
+        window = getattr(config, name, None)
+        if isinstance(window, int) and getattr(config, "use_sliding_window", True):
+            yield window

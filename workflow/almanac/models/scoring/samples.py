@@ -1,0 +1,97 @@
+"""Texts in the making: how the next token is chosen and where a text ends, whatever computes the logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from almanac import tables
+from almanac.models.local import LocalModel
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What to continue.
+
+    Attributes:
+        ids: the prompt, special tokens included.
+        new: the most tokens to add.
+        stop: texts before which an answer is cut.
+        temperature: 0 for greedy decoding.
+        seeds: one a sample.
+    """
+
+    ids: tuple[int, ...]
+    new: int
+    stop: tuple[str, ...]
+    temperature: float
+    seeds: tuple[int, ...]
+
+    @property
+    def distinct(self) -> int:
+        """The number of samples that may differ: greedy ones do not."""
+        return len(self.seeds) if self.temperature > 0 else min(1, len(self.seeds))
+
+    def texts(self, found: Sequence[str]) -> list[str]:
+        """Return one text a seed, of those that may differ."""
+        return [found[number if self.temperature > 0 else 0] for number in range(len(self.seeds))]
+
+
+@dataclass(slots=True)
+class Sample:
+    """One text in the making; its text stands once it has ended."""
+
+    prompt: Prompt
+    draws: torch.Generator | None
+    ids: list[int] = field(default_factory=list)
+    text: str | None = None
+
+
+def sample_seed(seed: int, index: int) -> int:
+    """Return the seed of one sample: it depends on the request's seed and the sample's index alone."""
+    return tables.seed_of("sample", seed, index)
+
+
+def begin(prompt: Prompt, number: int) -> Sample:
+    """Return a prompt's sample of a number, with a generator of its own where it is drawn."""
+    draws = None
+    if prompt.temperature > 0:
+        # On the CPU, so that every device draws the same numbers.
+        draws = torch.Generator().manual_seed(prompt.seeds[number])
+    return Sample(prompt, draws, text="" if prompt.new < 1 else None)
+
+
+def extend(model: LocalModel, sample: Sample, logits: Tensor) -> None:
+    """Add the next token to a sample, and its text once it has ended.
+
+    Args:
+        model: whose tokens they are.
+        sample: the text so far.
+        logits: ``(vocabulary,)``, float32, on the CPU.
+
+    Raises:
+        ArithmeticError: the logits hold no largest finite number.
+    """
+    if not torch.isfinite(logits.max()):
+        raise ArithmeticError("the model's logits are not finite; run it in float32")
+    token = int(logits.argmax()) if sample.draws is None else draw(logits, sample.prompt.temperature, sample.draws)
+    ended = token in model.end_ids
+    if not ended:
+        sample.ids.append(token)
+    elif not sample.ids:
+        sample.text = ""
+        return
+    ended = ended or len(sample.ids) >= sample.prompt.new
+    if ended or sample.prompt.stop:
+        text = model.tokens.decode(sample.ids)
+        cuts = [text.find(stop) for stop in sample.prompt.stop if stop and stop in text]
+        if ended or cuts:
+            sample.text = text[: min(cuts)] if cuts else text
+
+
+def draw(logits: Tensor, temperature: float, draws: torch.Generator) -> int:
+    """Draw a token from the full softmax at a temperature, by inverting the cumulative distribution in float64."""
+    cumulative = torch.softmax(logits.double() / temperature, dim=-1).cumsum(0)
+    point = torch.rand((), generator=draws, dtype=torch.float64) * cumulative[-1]
+    return min(int(torch.searchsorted(cumulative, point, right=True)), len(cumulative) - 1)

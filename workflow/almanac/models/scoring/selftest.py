@@ -1,0 +1,165 @@
+"""Holding a faster way against the plain one: on probes when a model is loaded, on a sample of everything it scores."""
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from almanac import tables
+from almanac.models.causal import CausalModel
+from almanac.models.scoring import reference
+from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.scoring.forest import decoding, reading
+from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.forest.plan import Shape
+from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Trees, Values, rung
+from almanac.models.scoring.samples import Prompt
+
+TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
+TOLERANCE_LOW = 0.25  # Nats a token in lower precision, where equal computations differ by rounding alone.
+# So small that the probes' sixty tokens already need trunks on trunks, several rows, and copied paths.
+SMALL = Shape(row=16, longest=24, copied=4)
+STEM, BRANCHES, LEAVES = 24, 3, 4
+NEW = 3  # Tokens by which probes are continued.
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a self-test found.
+
+    Attributes:
+        engine: the best way that agrees with the plain one.
+        difference: the largest, in nats of a summed log-probability; none if nothing but the plain way is allowed.
+        sequences: how many were compared.
+        passed_over: the better ways that cannot be used, each with the reason.
+        decodes: whether texts can be continued with what they share read once.
+    """
+
+    engine: Engine
+    difference: float | None
+    sequences: int
+    passed_over: tuple[str, ...]
+    decodes: bool = False
+
+
+def probes(model: CausalModel) -> list[TokenSequence]:
+    """Return sequences that share beginnings in every way: a stem, a stem on it, branches, leaves, one alone.
+
+    They are drawn from the vocabulary by a fixed seed, and short enough for every model.
+    """
+    draws = random.Random(0)
+    usable = [token for token in range(model.vocabulary) if token not in model.tokens.special_ids] or [0]
+
+    def some(count: int) -> tuple[int, ...]:
+        return tuple(draws.choices(usable, k=count))
+
+    room = (model.max_length or 5 * STEM) - len(model.tokens.prefix)
+    stem = max(1, min(STEM, room // 4 - NEW))
+    found: list[TokenSequence] = []
+    first = (*model.tokens.prefix, *some(stem))
+    for base in (first, (*first, *some(stem))):
+        for _ in range(BRANCHES):
+            branch = (*base, *some(3))
+            leaves = [(*branch, *some(length)) for length in (1, 2, 3, stem)][:LEAVES]
+            found += [TokenSequence(leaf, ((len(branch), len(leaf)),)) for leaf in leaves]
+    alone = (*model.tokens.prefix, *some(3 * stem))
+    found.append(TokenSequence(alone, ((len(alone) // 2, len(alone)),)))
+    return found
+
+
+def choose(model: CausalModel, engine: Engine) -> Tested:
+    """Return the best way to score a model, from a given one downwards, that agrees with the plain way on probes."""
+    sequences = probes(model)
+    plain = reference.score(model, sequences)
+    reasons: list[str] = []
+    for name in ENGINES[ENGINES.index(engine) :]:
+        if name == "reference":
+            break
+        try:
+            difference = _difference(rung(name, model), sequences, plain, model.exact)
+        except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
+            reasons.append(f"{name}: {type(error).__name__}: {error}")
+            continue
+        if difference.agrees:
+            decodes = name == "forest" and _decodes(model, sequences, reasons)
+            return Tested(name, difference.largest, len(sequences), tuple(reasons), decodes)
+        reasons.append(f"{name}: differs from the reference by {difference.largest:.2g} nats")
+    return Tested("reference", None, 0, tuple(reasons))
+
+
+def _difference(way: Rung, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "Difference":
+    found = compare(way.score(sequences, (), lambda index, row: None), plain, exact)
+    if isinstance(way, Trees):
+        small = reading.score(way.machine, way.model, sequences, shape=SMALL)
+        again = compare(small, plain, exact)
+        found = Difference(max(found.largest, again.largest), found.agrees and again.agrees)
+    return found
+
+
+def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: list[str]) -> bool:
+    """Return whether each token of greedy texts is the likeliest by the plain way too, but for rounding."""
+    prompts = [Prompt(one.ids, NEW, (), 0.0, (0,)) for one in sequences[::3]]
+    try:
+        samples = [own[0] for own in decoding.generate(TreeMachine(model), prompts)]
+    except Exception as error:  # As above.
+        reasons.append(f"shared decoding: {type(error).__name__}: {error}")
+        return False
+    texts = [(*prompt.ids, *sample.ids) for prompt, sample in zip(prompts, samples, strict=True)]
+    places = [
+        (ids, place, ids[place])
+        for ids, prompt in zip(texts, prompts, strict=True)
+        for place in range(len(prompt.ids), len(ids))
+    ]
+    rows = reference.distributions(model, [(ids[:place], place) for ids, place, _ in places])
+    gap = max((float(row.max() - row[token]) for row, (_, _, token) in zip(rows, places, strict=True)), default=0.0)
+    if not gap <= (TOLERANCE if model.exact else TOLERANCE_LOW):
+        reasons.append(f"shared decoding: a token of a greedy text is {gap:.2g} nats less likely than the best")
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far two ways to score are apart, and whether that is rounding."""
+
+    largest: float
+    agrees: bool
+
+
+def compare(values: Values, plain: Values, exact: bool) -> Difference:
+    """Compare the sums of parts.
+
+    Args:
+        values: ``values[sequence][part][token]``, nats, by one way.
+        plain: by the other.
+        exact: whether the weights are float32.
+    """
+    largest, agrees = 0.0, True
+    for one, other in zip(values, plain, strict=True):
+        for a, b in zip(one, other, strict=True):
+            gap = abs(math.fsum(a) - math.fsum(b))
+            gap = math.inf if math.isnan(gap) else gap
+            largest = max(largest, gap)
+            agrees = agrees and gap <= (TOLERANCE if exact else TOLERANCE_LOW * len(a))
+    return Difference(largest, agrees)
+
+
+def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int) -> list[int]:
+    """Return the indices of a sample: the longest, and of equal parts of the rest by length, what its name draws.
+
+    Args:
+        sequences: what was scored.
+        names: an identity for each, so that the draw does not depend on the order.
+        count: how many; at most the number of sequences.
+    """
+    if not count or not sequences:
+        return []
+
+    def draw(index: int) -> int:
+        return tables.seed_of("check", names[index], sequences[index].tail)
+
+    *rest, longest = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, draw(index)))
+    bounds = [len(rest) * part // max(1, count - 1) for part in range(count)]
+    parts = [rest[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
+    return [*(min(part, key=draw) for part in parts), longest]
