@@ -40,6 +40,12 @@ class Work:
     head: int = 0
     passes: int = 0
 
+    def count(self, fed: int, head: int) -> None:
+        """Count a forward pass."""
+        self.fed += fed
+        self.head += head
+        self.passes += 1
+
 
 @dataclass
 class _Reads:
@@ -187,7 +193,7 @@ class _Reader:
         state, logits = self.machine.read_trunk(
             above, trunk.above, self._tensor(self.forest.tokens[nodes]), self._tensor(asked)
         )
-        self._count(len(nodes), len(asked))
+        self.work.count(len(nodes), len(asked))
         if len(wanted):
             self.reads.take(nodes[wanted], logits)
         return state
@@ -198,7 +204,7 @@ class _Reader:
         ids = np.where(filled, self.forest.tokens[nodes], 0)
         depths = np.where(filled, self.forest.depths[nodes], length)
         wanted = np.flatnonzero(own & self.reads.wanted[nodes])
-        self._count(ids.size, len(wanted))
+        self.work.count(ids.size, len(wanted))
         if len(wanted):
             fed, places, mask, asked = (self._tensor(one) for one in (ids, depths, ends, wanted))
             logits = self.machine.read_rows(above, length, fed, places, mask, asked)
@@ -206,8 +212,3 @@ class _Reader:
 
     def _tensor(self, values: Ints) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
-
-    def _count(self, fed: int, head: int) -> None:
-        self.work.fed += fed
-        self.work.head += head
-        self.work.passes += 1
