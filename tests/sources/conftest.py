@@ -1,11 +1,11 @@
 """A real SPARQL server with some of the facts that ship, and clients that do not wait."""
 
 import pytest
+from sparql_servers import oxigraph, proxy
 from wikidata_rdf import WikidataShape, shipped
 
 from almanac.sources.options import Manners
 from almanac.sources.sparql import Client
-from servers import oxigraph, proxy
 
 RELATIONS = ("P36", "P569", "P1086", "P225", "P166", "P166.P585")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "workflow"), str(Path(__file__).resolve().parent)]
 
+from sparql_servers import FAULTS, Proxy, oxigraph, proxy
 from wikidata_rdf import WikidataShape, shipped
 
 from almanac.errors import AlmanacError
@@ -21,7 +22,6 @@ from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.options import Manners
 from almanac.sources.sparql import Client
-from servers import FAULTS, Proxy, oxigraph, proxy
 
 RELATIONS = ("P36", "P1086", "P569", "P166", "P166.P585", "P61")
 QUICK = Manners(pause=0, attempts=3, wait=0.01, max_wait=0.05, timeout=1, deadline=0.4)

@@ -3,6 +3,7 @@
 import bz2
 
 import pytest
+from sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Popularity
@@ -10,7 +11,6 @@ from almanac.sources import dbpedia, paging, source_tables
 from almanac.sources.options import DbpediaOptions, Manners
 from almanac.sources.sparql import Client, rows_of
 from almanac.tables import read
-from servers import oxigraph, virtuoso, virtuoso_is_missing
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

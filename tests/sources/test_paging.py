@@ -5,13 +5,13 @@ import threading
 import urllib.request
 
 import pytest
+from sparql_servers import oxigraph, proxy
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging
 from almanac.sources.answers import Answer, TooMuchError
 from almanac.sources.options import Manners
 from almanac.sources.sparql import Client, rows_of
-from servers import oxigraph, proxy
 
 PAIRS = paging.Pattern("PREFIX e: <http://example.org/>\n", "?s ?o", "  ?s e:p ?o .")
 NAMES = paging.Pattern("PREFIX e: <http://example.org/>\n", "?e ?name", "  VALUES ?e { {values} }\n  ?e e:name ?name .")
@@ -111,7 +111,7 @@ class Limited:
             return answer
         if self.says_so:
             raise TooMuchError("cut the rows")
-        from servers import cut_rows
+        from sparql_servers import cut_rows
 
         return Answer(answer.endpoint, query, cut_rows(answer.body, self.most), answer.time, answer.headers)
 

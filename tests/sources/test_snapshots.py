@@ -9,6 +9,7 @@ import threading
 from functools import partial
 
 import pytest
+from sparql_servers import oxigraph, proxy
 from wikidata_rdf import WikidataShape, shipped
 
 from almanac.cli import main
@@ -16,7 +17,6 @@ from almanac.sources import snapshots
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
 from almanac.tables import sha256
-from servers import oxigraph, proxy
 
 QUICK = ("--pause", "0", "--wait", "0.01", "--attempts", "2")
 

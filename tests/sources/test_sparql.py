@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 from faults import table
+from sparql_servers import FAULTS
 
 from almanac.errors import AlmanacError
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.options import Manners
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 from almanac.sources.sparql import Client, rows_of
-from servers import FAULTS
 
 NEVER = {"403", "400", "200, asks for an agent"}  # asked again these would be no better
 QUERY = queries.statements("P36", None, False).count()

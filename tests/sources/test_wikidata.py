@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sparql_servers import FAULTS, oxigraph, proxy
 from wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
@@ -18,7 +19,6 @@ from almanac.sources.options import WikidataOptions
 from almanac.sources.sparql import Client
 from almanac.sources.wikidata import fetch, read
 from almanac.sources.wikidata_queries import ALIASES, LABELS, LAUREATES, PROPERTIES, SITELINKS, statements
-from servers import FAULTS, oxigraph, proxy
 
 QUICK = {"pause": 0, "wait": 0.01}
 ALL = ("P36", "P569", "P1086", "P225", "P166", "P166/P585")

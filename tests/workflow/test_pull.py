@@ -3,7 +3,7 @@
 import json
 
 import yaml
-from servers import oxigraph, proxy
+from sparql_servers import oxigraph, proxy
 from wikidata_rdf import WikidataShape, shipped
 
 from almanac.rows import Fact, Measure

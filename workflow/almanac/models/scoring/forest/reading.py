@@ -18,7 +18,7 @@ from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import plan
 from almanac.models.scoring.forest.machines import Machine
 from almanac.models.scoring.forest.trie import Forest, Growing, Ints
-from almanac.models.scoring.reference import log_softmax
+from almanac.models.scoring.reference import by_part, log_softmax
 
 Place = tuple[int, ...]
 OnRow = Callable[[int, Tensor], None]
@@ -147,15 +147,8 @@ def score(
         reader.read(plan.plan(forest, reader.shape), None)
     values = np.empty(len(order))
     values[order] = reads.values
-    return [_by_part(values[own].tolist(), sequence.parts) for own, sequence in zip(edges, sequences, strict=True)]
-
-
-def _by_part(values: list[float], parts: Sequence[tuple[int, int]]) -> list[list[float]]:
-    found, first = [], 0
-    for start, stop in parts:
-        found.append(values[first : first + stop - start])
-        first += stop - start
-    return found
+    known = values.tolist()
+    return by_part((known[edge] for own in edges for edge in own), sequences)
 
 
 @dataclass
