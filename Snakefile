@@ -14,6 +14,7 @@ include: "rules/dataset.smk"
 include: "rules/planting.smk"
 include: "rules/requests.smk"
 include: "rules/responses.smk"
+include: "rules/drafting.smk"
 include: "rules/measures.smk"
 include: "rules/report.smk"
 include: "rules/edition.smk"
@@ -23,6 +24,7 @@ localrules:
     all,
     data,
     validation,
+    drafts,
     edition,
     repull,
 
@@ -43,6 +45,12 @@ rule validation:
     """What the methods recover of planted knowledge."""
     input:
         f"{RESULTS}/measures/validation.parquet",
+
+
+rule drafts:
+    """Templates that a model has drafted, in one file for a person to proofread."""
+    input:
+        drafts_file,
 
 
 rule repull:

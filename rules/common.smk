@@ -18,6 +18,7 @@ from almanac.models.options import ServerOptions
 from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
+from almanac.suites.drafting.options import DraftingOptions
 from almanac.versions import VERSIONS
 
 try:
@@ -45,6 +46,7 @@ CHECKPOINT = (
     "*.model",
 )
 TAUGHT = EDITION.planting.taught
+DRAFTING = EDITION.drafting
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -65,7 +67,8 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="ic_lke",
+    suite="ic_lke|drafting",
+    round=r"round\d",
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
@@ -123,7 +126,7 @@ def scoring_needs(resource):
             return takes_gpu(model) if model.api is None else 0
         if model.api is not None and resource == "runtime":
             return MOST_MINUTES  # a server goes at its own pace
-        tokens = EDITION.shard_tokens(wildcards.dataset)
+        tokens = EDITION.shard_tokens(wildcards.suite, wildcards.dataset)
         return getattr(
             needs(model.size, tokens, model.dtype, attempt=attempt), resource
         )
@@ -157,6 +160,52 @@ def facts_mark(wildcards):
     """The file that is written last in that folder."""
     world = EDITION.datasets[wildcards.dataset].world
     return f"{facts_folder(wildcards)}/{'exposures.parquet' if world else 'pull.json'}"
+
+
+def proofread_file(wildcards):
+    """The drafted templates that a person has proofread for a dataset, if there are any."""
+    path = EDITION.datasets[wildcards.dataset].drafts
+    if path is None:
+        return []
+    where = f"datasets.{wildcards.dataset}.drafts"
+    if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
+        raise WorkflowError(
+            f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
+            "copy it to a place of your own and name that"
+        )
+    if not Path(path).is_file():
+        raise WorkflowError(
+            f"{where}: there is no file {path}; `snakemake drafts` makes drafts to proofread"
+        )
+    return path
+
+
+def proofread_flags(wildcards, input):
+    """The flags of the drafted templates that a person has proofread."""
+    return f"--drafts {quote(str(input.drafts))}" if input.drafts else ""
+
+
+def drafts_file(wildcards):
+    """The file of drafts for a person to proofread."""
+    if DRAFTING is None:
+        raise WorkflowError(
+            "drafting: the configuration does not say who drafts; add `drafting: {dataset: …, model: …}`"
+        )
+    last = "round2" if DRAFTING.round_trip else "round1"
+    return f"{RESULTS}/drafting/{DRAFTING.dataset}/{last}.jsonl"
+
+
+def drafting_flags(wildcards):
+    """The flags of drafting, the same in every step of it."""
+    return to_flags(DRAFTING, DraftingOptions)
+
+
+def drafting_answers(round):
+    """A function that gives the drafting model's responses in a round."""
+    return lambda wildcards: [
+        f"{RESULTS}/responses/{DRAFTING.model}/drafting/{wildcards.dataset}/{round}/responses-{shard}.parquet"
+        for shard in range(EDITION.shards)
+    ]
 
 
 def source_files(wildcards):

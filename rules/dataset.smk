@@ -23,7 +23,8 @@ rule record_edition:
 rule build_dataset:
     """Filter the relations, split the facts, draw the wrong choices (T-REx-MC)."""
     input:
-        facts_mark,
+        facts=facts_mark,
+        drafts=proofread_file,
     output:
         expand(
             f"{RESULTS}/dataset/{{{{dataset}}}}/{{table}}.parquet",
@@ -47,10 +48,11 @@ rule build_dataset:
     params:
         version=VERSIONS["build"],
         facts=facts_folder,
+        drafts=proofread_flags,
         options=lambda wildcards: to_flags(
             EDITION.datasets[wildcards.dataset], DatasetOptions
         ),
         out=f"{RESULTS}/dataset/{{dataset}}",
     shell:
-        "python -m almanac build dataset --facts {params.facts} {params.options}"
+        "python -m almanac build dataset --facts {params.facts} {params.drafts} {params.options}"
         " --output {params.out} > {log} 2>&1"

@@ -1,17 +1,17 @@
-# From requests to responses: the only step that runs a model, one job a model, suite, dataset and shard.
-# REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/round1/.
+# From requests to responses: the only step that runs a model, one job a model, suite, dataset, round and shard.
+# REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/ROUND/.
 
 
 rule answer_requests:
     """Run a model on a shard of requests: one response each, whatever happened."""
     input:
-        requests=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round1/requests-{{shard}}.parquet",
-        contexts=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round1/contexts.parquet",
+        requests=f"{RESULTS}/requests/{{suite}}/{{dataset}}/{{round}}/requests-{{shard}}.parquet",
+        contexts=f"{RESULTS}/requests/{{suite}}/{{dataset}}/{{round}}/contexts.parquet",
         model=model_files,
     output:
-        f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/round1/responses-{{shard}}.parquet",
+        f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/{{round}}/responses-{{shard}}.parquet",
     log:
-        f"{RESULTS}/logs/answer_requests/{{model}}/{{suite}}/{{dataset}}/{{shard}}.log",
+        f"{RESULTS}/logs/answer_requests/{{model}}/{{suite}}/{{dataset}}/{{round}}-{{shard}}.log",
     conda:
         "../envs/models.yaml"
     threads: 1

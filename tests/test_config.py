@@ -32,6 +32,7 @@ GOOD: dict[str, Any] = {
         {"name": "mine", "path": "/models/mine"},
         {"name": "far", "hub": "owner/name", "revision": "0123456789" * 4, "datasets": ["real"]},
     ],
+    "drafting": {"dataset": "real", "model": "mine"},
     "validation": {},
 }
 
@@ -59,7 +60,7 @@ def test_the_example_itself_is_good():
 
 PLACES = (
     "", "sources.real", "planting", "planting.worlds.one", "planting.taught", "planting.corpus", "planting.tokenizer",
-    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "validation",
+    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "drafting", "validation",
 )  # fmt: skip
 
 
@@ -108,6 +109,11 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
         ("datasets.one.world", "three", "datasets.one: there is no world 'three'; there are one, two"),
         ("planting.taught.dataset", "other", "planting.taught: there is no dataset 'other'; there are one, real, two"),
         ("planting.taught.dataset", "one", "dataset 'one' is itself a planted world"),
+        ("drafting.dataset", "other", "drafting: there is no dataset 'other'; there are one, real, two"),
+        ("drafting.model", "other", "drafting: there is no model 'other'; there are far, mine, small-one, small-two"),
+        ("drafting.samples", 0, "greater than or equal to 1"),
+        ("models.1.family", "masked", "drafting: model 'mine' writes no text; name one that generates"),
+        ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
         ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
         ("models.1.datasets", ["none"], "models.mine: there is no dataset 'none'"),
     ],

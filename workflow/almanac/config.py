@@ -15,6 +15,7 @@ from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
+from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -33,6 +34,14 @@ class DatasetConfig(DatasetOptions):
 
     source: Name | None = Field(default=None, description="the source of its facts")
     world: Name | None = Field(default=None, description="the planted world of its facts")
+    drafts: str | None = Field(
+        default=None, description="a file of drafted templates, proofread; those kept join the templates that are there"
+    )
+
+    @field_validator("drafts")
+    @classmethod
+    def _home(cls, drafts: str | None) -> str | None:
+        return drafts and str(Path(drafts).expanduser())
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -49,6 +58,20 @@ class TaughtConfig(Options):
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
     )
+
+
+class DraftingConfig(DraftingOptions):
+    """Templates that a model drafts for a person to proofread: `snakemake drafts`."""
+
+    dataset: Name = Field(description="the dataset whose facts are shown")
+    model: Name = Field(description="who drafts: one of `models`, a causal one or one behind a server")
+    round_trip: bool = Field(default=True, description="whether it must be led back to the relation by what it drafts")
+
+    @property
+    def tokens_a_shard(self) -> int:
+        """Tokens that a round costs, about, if fifty relations are drafted for; a written one costs as twenty read."""
+        requests = (len(self.relations) or 50) * len(self.styles) * (3 if self.paraphrases else 1)
+        return requests * (500 + self.samples * self.tokens * 20)
 
 
 class PlantingConfig(Options):
@@ -153,6 +176,7 @@ class EditionConfig(Options):
     sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
+    drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
@@ -191,6 +215,7 @@ class EditionConfig(Options):
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
+        self._drafting_can_be()
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -202,6 +227,18 @@ class EditionConfig(Options):
                     "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
                 )
         return self
+
+    def _drafting_can_be(self) -> None:
+        """Refuse a drafting model or dataset that is not there, and a model that writes no text."""
+        if self.drafting is None:
+            return
+        _known("dataset", self.drafting.dataset, self.datasets, "drafting")
+        participants = self.participants()
+        _known("model", self.drafting.model, participants, "drafting")
+        model = participants[self.drafting.model].model
+        masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
+        if masked or "generate" not in (model.kinds or ("generate",)):
+            raise ValueError(f"drafting: model {self.drafting.model!r} writes no text; name one that generates")
 
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""
@@ -216,8 +253,10 @@ class EditionConfig(Options):
         real = self.planting.taught
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
-    def shard_tokens(self, dataset: str) -> int:
+    def shard_tokens(self, suite: str, dataset: str) -> int:
         """Tokens a model reads for one shard of a dataset, about, each context once: 50 relations of short names."""
+        if suite == "drafting":
+            return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         options, tested = self.suites.ic_lke[dataset], self.datasets[dataset]
         items = min(options.sample or tested.test, tested.test) * options.draws
         return 50 * (options.shots * 10 + items * tested.choices * 8) // self.shards

@@ -57,6 +57,15 @@ def second_drafts(drafts: Path, asked: Path, responses: Sequence[Path], options:
     return round_tripped(tables.read_jsonl(drafts, Draft), items, links, _answers(responses), options.agreement)
 
 
+def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
+    """Return frozen templates and the drafts that a person keeps; the frozen win.
+
+    Raises:
+        AlmanacError: the file cannot be read, or a draft to be kept has a fault.
+    """
+    return merged(frozen, tables.read_jsonl(drafts, Draft), str(drafts))
+
+
 def freeze_templates(drafts: Path, frozen: Path | None, output: Path) -> tuple[int, int]:
     """Write frozen templates and the drafts that a person keeps, as canonical JSON Lines.
 
@@ -72,7 +81,7 @@ def freeze_templates(drafts: Path, frozen: Path | None, output: Path) -> tuple[i
         AlmanacError: a file cannot be read, or a draft to be kept has a fault.
     """
     before = read_folder(frozen, frozen.name).templates if frozen is not None else []
-    after = merged(before, tables.read_jsonl(drafts, Draft), str(drafts))
+    after = with_drafts(before, drafts)
     tables.write_jsonl(output, after)
     return len(before), len(after)
 

@@ -13,7 +13,7 @@ from almanac import tables
 from almanac.config import check, load
 from almanac.dataset.multiple_choice import Dataset, build
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts
+from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts, with_drafts
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
@@ -37,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     dataset = things.add_parser("dataset", help="a multiple-choice dataset from a folder of fact tables")
     dataset.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="holds facts and entities")
     dataset.add_argument("--name", default=None, help="the source's name, written on each fact [the folder's name]")
+    dataset.add_argument(
+        "--drafts", type=Path, metavar="FILE", help="proofread templates; those kept join the folder's"
+    )
     add_flags(dataset, DatasetOptions, "the dataset (defaults: the paper's)")
     edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
     origin = edition.add_mutually_exclusive_group(required=True)
@@ -112,11 +115,15 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         )
     out = arguments.output
     kept = {relation.relation_id for relation in dataset.relations}
+    templates = source.templates
+    if arguments.drafts is not None:
+        templates = with_drafts(source.templates, arguments.drafts)
+        print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
     tables.write(out / "entities.parquet", Entity, source.entities)
     tables.write(out / "relations.parquet", Relation, dataset.relations)
     tables.write(out / "facts.parquet", Fact, dataset.facts)
     tables.write(out / "choices.parquet", Choices, dataset.choices)
-    tables.write(out / "templates.parquet", Template, [row for row in source.templates if row.relation_id in kept])
+    tables.write(out / "templates.parquet", Template, [row for row in templates if row.relation_id in kept])
     tables.write(out / "refused.parquet", Refused, dataset.refused)
     tables.write(out / "counts.parquet", RelationCount, dataset.counts)
     print_counts(dataset)

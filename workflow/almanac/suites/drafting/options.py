@@ -10,6 +10,7 @@ from almanac.options import Options
 class DraftingOptions(Options):
     """How templates are drafted by a model, before a person proofreads them."""
 
+    relations: Annotated[tuple[str, ...], Field(description="relations drafted for; none: all of the dataset")] = ()
     styles: tuple[Literal["question", "statement"], ...] = Field(
         default=("question", "statement"), min_length=1, description="what is drafted from facts"
     )

@@ -76,9 +76,15 @@ def ask_drafts(drafter: Drafter, templates: Sequence[Template], options: Draftin
     """Ask for questions and statements of every relation, and for the templates that are there in other words.
 
     A relation without facts is passed over: there is nothing to show.
+
+    Raises:
+        AlmanacError: the options name a relation that the dataset has not.
     """
     asked = Asked()
-    for relation_id in sorted(drafter.relations):
+    if strange := sorted(set(options.relations) - set(drafter.relations)):
+        there = ", ".join(sorted(drafter.relations))
+        raise AlmanacError(f"drafting: relations: {', '.join(strange)}: not in the dataset, which has {there}")
+    for relation_id in sorted(options.relations or drafter.relations):
         if not drafter.shown(relation_id):
             continue
         for style in options.styles:
