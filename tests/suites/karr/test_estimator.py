@@ -27,7 +27,12 @@ def drawn(draw):
     rows = []
     for _ in range(names):
         weight = draw(LOGS)  # a name's own: the same before every relation
-        rows.append(tuple(draw(beta(objects, st.just(weight))) for _ in range(relations)))
+        rows.append(
+            tuple(
+                tuple(draw(beta(objects, st.just(weight))) for _ in range(draw(st.integers(1, 2))))
+                for _ in range(relations)
+            )
+        )
     return Leaves(own, subjects, tuple(rows))
 
 
@@ -44,8 +49,9 @@ def plain(leaves, official):
                 ds += p(gamma) * (p(one.weight) if official else 1 / len(subject)) / len(leaves.subjects)
     for name in leaves.relations:
         for relation in name:
-            for gamma in relation.gammas:
-                dr += p(gamma) * (p(relation.weight) if official else 1 / len(leaves.relations)) / len(name)
+            for one in relation:
+                weight = p(one.weight) if official else 1 / len(leaves.relations) / len(relation)
+                dr += sum(p(gamma) * weight / len(name) for gamma in one.gammas)
     return n / ds, n / dr, math.sqrt(n / ds * n / dr)
 
 
@@ -67,7 +73,7 @@ def test_nothing_underflows_however_unlikely_the_texts_are(leaves, shift):
     moved = Leaves(
         tuple(map(lower, leaves.own)),
         tuple(tuple(map(lower, own)) for own in leaves.subjects),
-        tuple(tuple(map(lower, own)) for own in leaves.relations),
+        tuple(tuple(tuple(map(lower, betas)) for betas in own) for own in leaves.relations),
     )
     for variant in (PAPER, OFFICIAL):
         assert estimate(moved, variant).karr == pytest.approx(estimate(leaves, variant).karr, abs=1e-8)
@@ -79,7 +85,7 @@ def uniform(templates, names, objects, others, relations, level=-8.0):
     return Leaves(
         (one,) * (templates * names),
         tuple((one,) * (templates * count) for count in others),
-        ((one,) * relations,) * names,
+        (((one,),) * relations,) * names,
     )
 
 
@@ -99,7 +105,7 @@ def test_a_worked_example():
     def at(*values):
         return tuple(Beta(math.log(0.5), (math.log(value),)) for value in values)
 
-    leaves = Leaves(at(0.4, 0.2), (at(0.4, 0.2), at(0.1, 0.1)), (at(0.1, 0.2),))
+    leaves = Leaves(at(0.4, 0.2), (at(0.4, 0.2), at(0.1, 0.1)), ((at(0.1), at(0.2)),))
     paper = estimate(leaves, PAPER)
     assert math.exp(paper.karr_s) == pytest.approx(0.3 / 0.2)
     assert math.exp(paper.karr_r) == pytest.approx(0.3 / 0.15)
@@ -149,7 +155,7 @@ def test_an_empty_numerator_is_floored_by_the_code_and_without_value_in_the_pape
 
 def test_a_name_of_one_token_leaves_the_codes_sum_over_relations_alone():
     two = uniform(1, 2, 1, [1], 2)
-    silent = (Beta(None, (-8.0,)),) * 2
+    silent = ((Beta(None, (-8.0,)),),) * 2
     half = estimate(replace(two, relations=(two.relations[0], silent)), OFFICIAL)
     assert half.by_relation == pytest.approx(estimate(two, OFFICIAL).by_relation - math.log(2))
     assert estimate(replace(two, relations=(silent, silent)), OFFICIAL).reason is not None

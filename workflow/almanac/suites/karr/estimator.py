@@ -72,13 +72,13 @@ class Leaves:
     Attributes:
         own: one beta a template and name of the subject.
         subjects: for each drawn subject, the gold one perhaps among them, one beta a template and name.
-        relations: for each name of the subject, and for each drawn relation, the gammas behind that name; the weight is
-            the name's. ``relations[name][relation]``.
+        relations: ``relations[name][relation]`` holds, for each name of the subject and each drawn relation, one beta a
+            template; its weight is that of the name.
     """
 
     own: tuple[Beta, ...]
     subjects: tuple[tuple[Beta, ...], ...]
-    relations: tuple[tuple[Beta, ...], ...]
+    relations: tuple[tuple[tuple[Beta, ...], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _uniform(leaves: Leaves) -> tuple[float, float, float]:
     return (
         mean(leaves.own),
         log_mean([mean(betas) for betas in leaves.subjects]),
-        log_mean([mean(relations) for relations in leaves.relations]),
+        log_mean([log_mean([mean(betas) for betas in relations]) for relations in leaves.relations]),
     )
 
 
@@ -155,12 +155,11 @@ def _by_sentence(leaves: Leaves) -> tuple[float, float, float]:
     def total(betas: Sequence[Beta]) -> float:
         return log_sum(beta.weight + log_sum(beta.gammas) for beta in betas if beta.weight is not None)
 
-    scored = [relations for relations in leaves.relations if relations and relations[0].weight is not None]
-    drawn = max(map(len, scored), default=1)
+    drawn = max(map(len, leaves.relations), default=0)
     return (
         total(leaves.own),
         log_sum(map(total, leaves.subjects)) - math.log(max(1, len(leaves.subjects))),
-        log_sum(map(total, scored)) - math.log(drawn),
+        log_sum(total(betas) for relations in leaves.relations for betas in relations) - math.log(max(1, drawn)),
     )
 
 
