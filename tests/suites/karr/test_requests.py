@@ -11,7 +11,7 @@ from almanac.suites.karr import strings
 from almanac.suites.karr.draws import Drawn, Pools, check, final, sentences
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import LAMA, NULL, PARAREL, ask, ask_drawn
+from almanac.suites.karr.requests import NULL, PARAREL, ask, ask_drawn
 
 BORN = {"Obama": "Honolulu", "Bach": "Eisenach", "Gauss": "Brunswick", "Curie": "Warsaw", "Goethe": "Frankfurt"}
 NATION = {"Obama": "Honolulu", "Bach": "Eisenach"}  # of another relation, with objects in common
@@ -175,7 +175,7 @@ def test_lama_asks_the_first_template_and_pararel_all_of_them_without_other_true
     links = {}
     for link in found.asked.links:
         links.setdefault(link.item_id, []).append(link)
-    [lama] = links[f"karr/{LAMA}/facts/born|Obama|Honolulu"]
+    [lama] = links["karr/lama_at_1/facts/born|Obama|Honolulu"]
     assert len(links[f"karr/{PARAREL}/facts/born|Obama|Honolulu"]) == 2
     request = found.asked.requests[lama.request_id]
     assert request.text in ("Obama was born in [MASK]", "The cradle of Obama stood in [MASK]")

@@ -15,9 +15,10 @@ from almanac.tables import hash_order
 
 SUITE = "karr"
 FACTS, NULL = "facts", "null"  # the settings: facts as they are, and with another object of their relation
-LAMA, PARAREL, K_PROMPTS = "lama", "pararel", "k_prompts"
+LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
+PARAREL, K_PROMPTS = "pararel", "k_prompts"
 STRING, BLANK = "string", "blank"
-TOP = 10
+TOP = max(LAMA.values())
 # Words that fill a blank without naming anything; LAMA leaves such out of the vocabulary.
 STOPWORDS = (
     "a an and are as at be been both but by de for from had has have he her his in is it its itself many more most "
@@ -103,10 +104,8 @@ def _ask_fact(out: KarrAsked, pools: Pools, fact: Fact) -> None:
             drawn = pools.draw(fact, key, VARIANTS[mode])
             out.add_draw(item, mode, drawn)
             if mode == "paper" and setting == FACTS and pools.options.baselines:
-                out.add(
-                    replace(item, item_id=f"{SUITE}/{K_PROMPTS}/{FACTS}/{fact.fact_id}", experiment=K_PROMPTS),
-                    strings.own_requests(drawn),
-                )
+                prompts = item_of(K_PROMPTS, FACTS, fact.fact_id, fact.relation_id, item.accepted)
+                out.add(prompts, strings.own_requests(drawn))
 
 
 def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str]) -> None:
@@ -131,7 +130,7 @@ def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str
         for template in pools.drawn_templates(fact.relation_id)
     ]
     accepted = tuple(pools.names.label(key) for key in pools.true[fact.relation_id, fact.subject_id])
-    for experiment, own in ((LAMA, requests[:1]), (PARAREL, requests)):
+    for experiment, own in (*((name, requests[:1]) for name in LAMA), (PARAREL, requests)):
         item = item_of(experiment, FACTS, fact.fact_id, fact.relation_id, accepted)
         ids = [out.asked.request(request) for request in own]
         out.add(item, own, BLANK, dict.fromkeys(ids, len(candidates)))

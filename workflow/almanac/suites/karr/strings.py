@@ -3,6 +3,7 @@
 Asking and measuring both go through `plan`, so that a measured number is the number of a string that was asked.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -169,13 +170,8 @@ def requests(drawn: Drawn, variant: Variant) -> Iterator[Request]:
 
 def own_requests(drawn: Drawn) -> list[Request]:
     """Return what K-Prompts reads: the object behind each of the fact's own betas."""
-    own = (
-        gamma_of(template, name, found)
-        for template in drawn.templates
-        for name in drawn.names
-        for found in drawn.objects
-    )
-    return [_object_request(gamma) for gamma in own]
+    own = itertools.product(drawn.templates, drawn.names, drawn.objects)
+    return [_object_request(gamma_of(*parts)) for parts in own]
 
 
 class UnansweredError(Exception):
@@ -214,7 +210,7 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: Drawn) -> list[list[float]]:
-        """Return, for each of the fact's own betas, the geometric mean probability of the tokens of each object name."""
+        """Return, for each of the fact's own betas, the geometric mean probability of each object name's tokens."""
 
         def probability(template: str, name: str, found: str) -> float:
             response = self._response(_object_request(gamma_of(template, name, found)))
