@@ -67,7 +67,12 @@ def answers_of(known, seed=0, status="ok"):
         else:
             last = logprob(request.text, request.text.replace(".", "").split()[-1])
             tokens = [*[-3.0] * (len(request.text.split()) - 1), last]
-            own = {"logprobs": (last,), "token_counts": (1,), "token_logprobs": tuple(tokens)}
+            spans = [tokens, [last]][: len(request.span_starts)]
+            own = {
+                "logprobs": tuple(map(sum, spans)),
+                "token_counts": tuple(map(len, spans)),
+                "token_logprobs": tuple(value for span in spans for value in span),
+            }
         responses.append(Response(request.request_id, status, None if status == "ok" else "because", **own))
     asked = found.asked
     return Answers.of("m", asked.links, found.draws, asked.requests.values(), responses), asked.items, facts, exposures

@@ -190,5 +190,5 @@ def _k_prompts(answers: Answers, item: Item, threshold: float) -> Outcome:
         prompts = Numbers(answers.model, answers.answered, VARIANTS["paper"]).prompts(drawn)
     except UnansweredError:
         return _outcome(answers, item, None, None)
-    mean = math.fsum(itertools.chain.from_iterable(prompts)) / sum(map(len, prompts))
+    mean = math.fsum(prompts) / len(prompts)
     return _outcome(answers, item, mean > threshold, math.log(mean) if mean > 0 else None)

@@ -137,17 +137,13 @@ def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
     return Planned(beta.part, beta.of, beta.text, gammas)
 
 
-def _object_request(gamma: Gamma) -> Request:
-    return _spans(gamma.text, gamma.start)
+def _request(text: str, start: int = 0) -> Request:
+    """Return the request for every token of a sentence, and for what begins at a character of it.
 
-
-def _spans(text: str, start: int, per_token: bool | None = None) -> Request:
-    return Request("", "spans", None, text, span_starts=(start,), span_ends=(len(text),), per_token=per_token)
-
-
-def _sentence_request(text: str) -> Request:
-    """Return the request for every token of a sentence."""
-    return _spans(text, 0, per_token=True)
+    Both modes read the same response, so a string that both need is asked once.
+    """
+    starts = (0, start) if start else (0,)
+    return Request("", "spans", None, text, span_starts=starts, span_ends=(len(text),) * len(starts), per_token=True)
 
 
 def _count_request(rest: str) -> Request:
@@ -159,19 +155,20 @@ def requests(drawn: Drawn, variant: Variant) -> Iterator[Request]:
     """Yield what is asked of a model for a draw; equal requests may come again."""
     for beta in plan(drawn, variant).all():
         if variant.weights == "sentence":
-            yield _sentence_request(beta.text)
+            yield _request(beta.text)
         for gamma in beta.gammas:
-            if variant.tokens == "product":
-                yield _object_request(gamma)
-            else:
-                yield _sentence_request(gamma.text)
+            yield _request(gamma.text, gamma.start)
+            if variant.tokens == "mean":
                 yield _count_request(gamma.rest)
+
+
+def _own(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
+    return itertools.product(drawn.templates, drawn.names, drawn.objects)
 
 
 def own_requests(drawn: Drawn) -> list[Request]:
     """Return what K-Prompts reads: the object behind each of the fact's own betas."""
-    own = itertools.product(drawn.templates, drawn.names, drawn.objects)
-    return [_object_request(gamma_of(*parts)) for parts in own]
+    return [_request(gamma.text, gamma.start) for gamma in itertools.starmap(gamma_of, _own(drawn))]
 
 
 class UnansweredError(Exception):
@@ -192,36 +189,35 @@ class Numbers:
             raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
         return response
 
+    def _tokens(self, request: Request) -> tuple[float, ...]:
+        """Return the log-probabilities of a sentence's tokens, the first that can be scored first."""
+        found = self._response(request)
+        return (found.token_logprobs or ())[: (found.token_counts or (0,))[0]]
+
+    def _object(self, gamma: Gamma) -> tuple[int, float]:
+        """Return the tokens of the object of a gamma, and the sum of their log-probabilities."""
+        found = self._response(_request(gamma.text, gamma.start))
+        return (found.token_counts or (0,))[-1], (found.logprobs or (0.0,))[-1]
+
     def weight(self, text: str) -> float | None:
         """Return the mean log-probability of a sentence's tokens; none where none can be scored."""
-        values = self._response(_sentence_request(text)).token_logprobs or ()
+        values = self._tokens(_request(text))
         return math.fsum(values) / len(values) if values else None
 
     def gamma(self, gamma: Gamma) -> tuple[int, float]:
         """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
         if self.variant.tokens == "product":
-            found = self._response(_object_request(gamma))
-            counts, sums = found.token_counts or (0,), found.logprobs or (0.0,)
-            return counts[0], sums[0]
+            return self._object(gamma)
         wanted = (self._response(_count_request(gamma.rest)).token_counts or (0,))[0]
-        values = (self._response(_sentence_request(gamma.text)).token_logprobs or ())[-wanted:] if wanted else ()
+        values = self._tokens(_request(gamma.text, gamma.start))[-wanted:] if wanted else ()
         if not values:
             raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
         return len(values), math.fsum(values) / len(values)
 
-    def prompts(self, drawn: Drawn) -> list[list[float]]:
-        """Return, for each of the fact's own betas, the geometric mean probability of each object name's tokens."""
-
-        def probability(template: str, name: str, found: str) -> float:
-            response = self._response(_object_request(gamma_of(template, name, found)))
-            [total], [count] = response.logprobs or (0.0,), response.token_counts or (1,)
-            return math.exp(total / max(1, count))
-
-        return [
-            [probability(template, name, found) for found in drawn.objects]
-            for template in drawn.templates
-            for name in drawn.names
-        ]
+    def prompts(self, drawn: Drawn) -> list[float]:
+        """Return the geometric mean probability of the object's tokens, behind each beta under each name."""
+        found = map(self._object, itertools.starmap(gamma_of, _own(drawn)))
+        return [math.exp(total / max(1, count)) for count, total in found]
 
     def leaves(self, item_id: str, drawn: Drawn) -> tuple[Leaves, list[KarrLeaf]]:
         """Return what the estimator reads of a draw, and the same as table rows.
