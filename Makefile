@@ -1,6 +1,7 @@
 # make demo: from nothing to results/demo/report.html.   make test: everything that is checked.
 # make validate: does the method recover what was planted, over three worlds.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
+# make test-servers: log-probabilities of a real vLLM, in an environment of its own (3 GB).
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
@@ -9,7 +10,7 @@ BIN := .venv/bin
 RUN = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --quiet rules
 
-.PHONY: demo validate edition test lint benchmark clean help
+.PHONY: demo validate edition test test-servers lint benchmark clean help
 
 demo: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS)
@@ -23,6 +24,9 @@ edition: .venv/installed
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+test-servers: .venv/installed .venv-servers/installed
+	ALMANAC_SERVERS="$(CURDIR)/.venv-servers" $(BIN)/python -m pytest -n 0 tests/models/test_api_vllm.py
 
 lint: .venv/installed
 	$(BIN)/ruff check
@@ -51,8 +55,12 @@ benchmark: .venv-benchmark/installed
 		--editable .
 	@touch $@
 
+.venv-servers/installed: tests/servers/install_vllm.sh tests/servers/vllm.txt
+	tests/servers/install_vllm.sh .venv-servers $(PYTHON)
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-benchmark .snakemake results
+	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
 
 help:
-	@sed -n '1,4p' Makefile
+	@sed -n '1,5p' Makefile

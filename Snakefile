@@ -24,6 +24,7 @@ localrules:
     data,
     validation,
     edition,
+    repull,
 
 
 rule all:
@@ -42,6 +43,12 @@ rule validation:
     """What the methods recover of planted knowledge."""
     input:
         f"{RESULTS}/measures/validation.parquet",
+
+
+rule repull:
+    """Ask every public source again, and report what changed since."""
+    input:
+        expand(f"{RESULTS}/sources/{{source}}/changes/{NOW}.json", source=PULLED),
 
 
 rule edition:

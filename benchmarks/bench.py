@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from benchmarks import checkpoints, ours, peers, workloads
 from benchmarks.checkpoints import FULL, Shape
-from benchmarks.comparing import Contender, Line, Values, agreement, average, measure
+from benchmarks.comparing import Agreement, Contender, Line, agreement, average, measure
 from benchmarks.measuring import Spent, operations
 from benchmarks.reporting import row
 from benchmarks.workloads import Item, Workload
@@ -82,7 +82,7 @@ class Bench:
             best: whether the largest of an item's values is its answer.
         """
         runs: list[tuple[Contender, Any]] = [
-            (Contender(label, lambda network, way=way: way.reading(work.contexts, read), count), way.network)
+            (Contender(label, lambda _, way=way: way.reading(work.contexts, read), count, way.best_only), way.network)
             for label, way, count in ways
         ]
         if self.compared and others:
@@ -97,7 +97,8 @@ class Bench:
                 first = line = replace(line, extra=_own(ways[0][1], work, spent))
                 known = {_key(item): value for item, value in zip(chosen, values, strict=True)}
             else:
-                line = _against(line, first, [known[_key(item)] for item in chosen], values, best)
+                found = agreement([known[_key(item)] for item in chosen], values, best, contender.best_only)
+                line = _against(line, first, found)
             self.lines.append(line)
             print(row(line), flush=True)
 
@@ -122,8 +123,8 @@ def _own(way: ours.Ours, work: Workload, spent: Spent) -> dict[str, float]:
     }
 
 
-def _against(line: Line, first: Line, mine: Values, values: Values, best: bool) -> Line:
+def _against(line: Line, first: Line, found: Agreement) -> Line:
     """Return a line with its ratios to ours and its agreement."""
     speed = max(line.rate_model, line.rate_square) / max(first.rate_model, first.rate_square)
     ratio = line.cpu / first.cpu
-    return replace(line, ratio=ratio, ratio_at_rate=ratio * speed, agreement=agreement(mine, values, best))
+    return replace(line, ratio=ratio, ratio_at_rate=ratio * speed, agreement=found)

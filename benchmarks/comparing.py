@@ -21,11 +21,13 @@ class Contender:
         name: as it is printed.
         make: sets it up on a network, outside the clock, and returns what takes items and gives values for each.
         items: how many it is given; fewer than ours where it is slow.
+        best_only: whether only the best of an item's values counts, and its share among them.
     """
 
     name: str
     make: Callable[[Any], Callable[[Sequence[Item]], Values]]
     items: int
+    best_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,19 +138,22 @@ def measure(
     return line, values, spent
 
 
-def agreement(ours: Values, theirs: Values, best: bool) -> Agreement:
+def agreement(ours: Values, theirs: Values, best: bool, best_only: bool = False) -> Agreement:
     """Compare values of the same items.
 
     Args:
         ours: by item.
         theirs: by item.
         best: whether the largest of an item's values is its answer.
+        best_only: whether that one alone counts: then the log of its share among the values is compared.
     """
     pairs = list(zip(ours, theirs, strict=True))
     if not pairs or isinstance(pairs[0][0][0], str):
         same = sum(list(one) == list(other) for one, other in pairs)
         return Agreement(sum(len(one) for one, _ in pairs), None, same, 0, len(pairs))
     differences = [abs(a - b) for one, other in pairs for a, b in zip(one, other, strict=True)]
+    if best_only:
+        differences = [abs(_log_share(one) - _log_share(other)) for one, other in pairs]
     same = near = 0
     for one, other in pairs if best else []:
         first, second = sorted(other, reverse=True)[:2] if len(other) > 1 else (other[0], -math.inf)
@@ -157,6 +162,10 @@ def agreement(ours: Values, theirs: Values, best: bool) -> Agreement:
         elif first - second < NEAR:
             near += 1
     return Agreement(len(differences), max(differences), same, near, len(pairs) if best else 0)
+
+
+def _log_share(values: Sequence[Any]) -> float:
+    return -math.log(math.fsum(math.exp(value - max(values)) for value in values))
 
 
 def _best(values: Sequence[Any]) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,15 @@ class Ours:
         model: the model.
         engine: the best that may be used.
         checked: sequences of a chunk that are scored plainly too; by default as many as ever.
+        best_only: whether only the best choice is asked, whatever the items ask.
     """
 
-    def __init__(self, model: Model, engine: Engine = "forest", checked: int | None = None) -> None:
+    def __init__(
+        self, model: Model, engine: Engine = "forest", checked: int | None = None, best_only: bool = False
+    ) -> None:
         options = {} if checked is None else {"checked": checked}
         self.answerer = LocalAnswerer(model, engine, **options)
+        self.best_only = best_only
 
     def answer(self, items: Sequence[Item], contexts: Mapping[str, str], read: Read) -> list[list[float] | list[str]]:
         """Answer items and return what is read off their responses.
@@ -65,6 +69,8 @@ class Ours:
             RuntimeError: a request was not answered, or not by the engine.
         """
         requests = Workload(list(items), contexts).requests
+        if self.best_only:
+            requests = [replace(request, best_only=True) for request in requests]
         found = {one.request_id: one for one in self.answerer.answer(requests, contexts)}
         bad = next((one for one in found.values() if one.status != "ok"), None)
         if bad is not None:

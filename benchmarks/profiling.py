@@ -1,8 +1,4 @@
-"""Where our CPU time goes: one workload under torch's profiler, the operations put together by what they are for.
-
-python -m benchmarks.profiling                            # 40 facts of IC-LKE, 50 in-context examples
-python -m benchmarks.profiling --only statements --facts 50
-"""
+"""Where our CPU time goes: one workload under Python's profiler with a CPU clock, put together by what it is for."""
 
 import os
 
@@ -12,26 +8,25 @@ if __name__ == "__main__":
 import argparse
 import cProfile
 import pstats
+import resource
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 from benchmarks import ours, workloads
 from benchmarks.checkpoints import FULL, causal, masked
 from benchmarks.measuring import operations, spend
 from benchmarks.workloads import Workload
 
-ATTENTION = "attention"
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_mkl_linear", "mkldnn::_linear_pointwise")
-READS = ("aten::logsumexp", "aten::_log_softmax", "aten::exp", "aten::amax", "aten::sort", "aten::topk", "aten::max")
-SHOWN = 25
-
+EXAMPLES = """examples:
+  python -m benchmarks.profiling                              # 40 facts of IC-LKE, 50 in-context examples
+  python -m benchmarks.profiling --only statements --facts 50 --functions 30"""
 MAKERS: dict[str, Callable[..., Workload]] = {
     "ic_lke": workloads.in_context,
     "statements": workloads.statements,
@@ -41,32 +36,47 @@ MAKERS: dict[str, Callable[..., Workload]] = {
     "samples": workloads.samples,
     "greedy": workloads.greedy,
 }
+LINEAR = "linear layers and head"
+# The first that a function's file and name hold decides.
+PURPOSES = (
+    ("_nn.linear", LINEAR),
+    ("scaled_dot_product", "attention"),
+    ("logsumexp", "log-sum-exp"),
+    ("log_softmax", "log-sum-exp"),
+    ("tokenizers", "tokenizer"),
+    ("models/scoring/forest/kernels", "attention: merging"),
+    ("models/scoring/forest/attention", "attention: merging"),
+    ("models/scoring", "scoring: Python, gathering"),
+    ("almanac/", "answering: Python"),
+    ("transformers/", "norms, rotary, activations"),
+    ("torch", "norms, rotary, activations"),
+)
 
 
-def purpose(name: str, shapes: Sequence[Any], vocabulary: int) -> str:
-    """Return what an operation is for: linear layers, the head, attention, reading log-probabilities, the rest."""
-    sizes = {size for shape in shapes for size in (shape if isinstance(shape, list) else [])}
-    if name in PRODUCTS:
-        return "head" if vocabulary in sizes else "linear layers"
-    if "attention" in name:
-        return ATTENTION
-    if vocabulary in sizes or name in READS:
-        return "log-probabilities"
-    return "norms, activations, copies"
+def purpose(place: tuple[str, int, str]) -> str:
+    """Return what a function is for, by its file and name."""
+    said = f"{place[0]} {place[2]}"
+    return next((kind for part, kind in PURPOSES if part in said), "other")
 
 
-def by_purpose(work: Callable[[], object], vocabulary: int) -> tuple[Counter[str], Counter[str]]:
-    """Return CPU seconds by purpose, and of the rest by operation."""
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
-        work()
-    purposes: Counter[str] = Counter()
-    rest: Counter[str] = Counter()
-    for event in seen.key_averages(group_by_input_shape=True):
-        kind = purpose(event.key, event.input_shapes or [], vocabulary)
-        purposes[kind] += event.self_cpu_time_total / 1e6
-        if kind == "norms, activations, copies":
-            rest[event.key] += event.self_cpu_time_total / 1e6
-    return purposes, rest
+@contextmanager
+def timing_head(network: Any) -> Iterator[list[float]]:
+    """Add up the CPU seconds of the head."""
+    spent, begun = [0.0], [0.0]
+
+    def before(module: Any, inputs: Any) -> None:
+        begun[0] = time.process_time()
+
+    def after(module: Any, inputs: Any, output: Any) -> None:
+        spent[0] += time.process_time() - begun[0]
+
+    head = network.get_output_embeddings()
+    hooks = [head.register_forward_pre_hook(before), head.register_forward_hook(after)]
+    try:
+        yield spent
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def make(name: str, facts: int, examples: int) -> Workload:
@@ -82,12 +92,15 @@ def make(name: str, facts: int, examples: int) -> Workload:
 def main() -> int:
     """Measure one workload and print where its time goes."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="python -m benchmarks.profiling"
+        prog="python -m benchmarks.profiling",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", choices=list(MAKERS), default="ic_lke", help="the workload [%(default)s]")
     parser.add_argument("--facts", type=int, default=40, help="[%(default)s]")
     parser.add_argument("--examples", type=int, default=50, help="[%(default)s]")
-    parser.add_argument("--python", action="store_true", help="also the Python functions, by their own time")
+    parser.add_argument("--functions", type=int, default=0, help="also so many functions, by their own time")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     work = make(asked.only, asked.facts, asked.examples)
@@ -101,29 +114,40 @@ def main() -> int:
 
     before = way.work()
     _, spent = spend(answer, way.network, FULL)
-    after = way.work()
-    begun = time.process_time()
-    purposes, rest = by_purpose(answer, FULL.vocabulary)
-    profiled = time.process_time() - begun
+    after, count = way.work(), len(work.items)
     print(
-        f"{asked.only}: {len(work.items)} items, {spent.cpu / len(work.items):.4f} CPU s each; "
-        f"{spent.counts.tokens / len(work.items):.1f} tokens and {spent.counts.logits / len(work.items):.1f} "
-        f"rows of logits each; matrix products at {spent.rate.model:.0f} and {spent.rate.square:.0f} GFLOP/CPU s"
+        f"{asked.only}: {count} items, {spent.cpu / count:.4f} CPU s each; {spent.counts.tokens / count:.1f} tokens "
+        f"and {spent.counts.logits / count:.1f} rows of logits each; matrix products at {spent.rate.model:.0f} and "
+        f"{spent.rate.square:.0f} GFLOP/CPU s"
     )
-    print("engine:", {key: (after[key] - before.get(key, 0)) / len(work.items) for key in after})
-    if asked.only in ("ic_lke", "statements"):
+    print("engine, an item:", {key: round((after[key] - before[key]) / count, 2) for key in after})
+    if work.requests[0].kind == "choices":
         least, seen = ours.least_tokens(model, work.requests, work.contexts)
         rate = operations(way.network, spent.counts, seen * spent.counts.tokens / least) / spent.cpu
-        print(f"least {least / len(work.items):.1f} tokens; {rate:.1f} GFLOP/CPU s")
-    purposes["Python, tokenizer, what torch does not see"] = profiled - sum(purposes.values())
-    for kind, seconds in purposes.most_common():
-        print(f"  {seconds / profiled:6.1%} {seconds / len(work.items):8.4f} s  {kind}")
-    print("of these copies and small operations:", {key: round(value, 2) for key, value in rest.most_common(12)})
-    if asked.python:
-        seen_by = cProfile.Profile()
-        seen_by.runcall(answer)
-        pstats.Stats(seen_by).sort_stats("tottime").print_stats(SHOWN)
+        print(f"least {least / count:.1f} tokens; {rate:.1f} GFLOP/CPU s, {rate / spent.rate.best:.0%} of products")
+    show(answer, way.network, count, asked.functions)
     return 0
+
+
+def show(answer: Callable[[], object], network: Any, count: int, functions: int) -> None:
+    """Run under the profiler and print where the time went."""
+    profiler = cProfile.Profile(time.process_time)
+    system = resource.getrusage(resource.RUSAGE_SELF).ru_stime
+    with timing_head(network) as head:
+        profiler.runcall(answer)
+    system = resource.getrusage(resource.RUSAGE_SELF).ru_stime - system
+    stats = pstats.Stats(profiler)
+    spent: Counter[str] = Counter()
+    for place, (_, _, own, *_) in stats.stats.items():  # type: ignore[attr-defined]
+        spent[purpose(place)] += own
+    total = sum(spent.values())
+    spent[LINEAR] -= head[0]
+    spent["head"] = head[0]
+    for kind, seconds in spent.most_common():
+        print(f"  {seconds / total:6.1%} {seconds / count:9.5f} s an item  {kind}")
+    print(f"  of all, in the kernel (memory that is given out anew): {system / total:.1%}")
+    if functions:
+        stats.sort_stats("tottime").print_stats(functions)
 
 
 if __name__ == "__main__":

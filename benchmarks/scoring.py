@@ -40,6 +40,7 @@ def ic_lke(bench: Bench, shots: int) -> None:
     work = workloads.in_context(bench.tables, shots, bench.count(400))
     ways = [
         ("Almanac, forest", ours.Ours(bench.causal), len(work.items)),
+        ("Almanac, best choice only", ours.Ours(bench.causal, best_only=True), len(work.items)),
         ("Almanac, prefix cache", ours.Ours(bench.causal, "prefix_cache", 0), 8),
     ]
     others = [

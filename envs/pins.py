@@ -18,8 +18,10 @@ PYTHON = "3.11"
 TABLES = ("pyarrow", "pydantic", "pyyaml", "tqdm")
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "openai")
 MEASURES = ("numpy", "scipy")
+SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "polars", "msgspec", "numpy", "zstandard")
 STEPS = {
     "tables": TABLES,
+    "sources": SOURCES,
     "models": (*TABLES, *MODELS),
     "measures": (*TABLES, *MEASURES),
     "report": (*TABLES, *MEASURES, "matplotlib", "jinja2", "pandas"),

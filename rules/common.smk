@@ -2,6 +2,7 @@
 # REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, PARTICIPANTS, VERSIONS and the functions below.
 import os
 import sys
+import time
 from pathlib import Path
 from shlex import quote
 
@@ -45,6 +46,11 @@ CHECKPOINT = (
 )
 TAUGHT = EDITION.planting.taught
 
+# Sources that are copied, and those that are brought over the network or read from a publisher's files.
+COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
+PULLED = [name for name in EDITION.sources if name not in COPIED]
+NOW = time.strftime("%Y-%m-%dT%H%MZ", time.gmtime())
+
 QUESTIONS = [
     f"{RESULTS}/dataset/{dataset}/facts.parquet" for dataset in EDITION.datasets
 ]
@@ -65,6 +71,7 @@ wildcard_constraints:
     model="|".join(PARTICIPANTS) or "none",
     suite="|".join(EDITION.suites.by_name()),
     shard=r"\d+",
+    date=r"\d{4}-\d\d-\d\d[^/]*",
 
 
 # Jobs find the package without installing it, in every environment and on every node.
@@ -165,12 +172,26 @@ def source_files(wildcards):
         raise WorkflowError(str(mistake))
 
 
-def source_flags(wildcards):
-    """The flags of a pull: the folder and its terms."""
+def copied_flags(wildcards):
+    """The flags of a folder that is copied: where it is, and its terms."""
     source = EDITION.sources[wildcards.source]
     licence = f"--licence {quote(source.licence)}" if source.licence else ""
     free = "--redistributable" if source.redistributable else ""
     return f"--from {quote(EDITION.source_folder(wildcards.source))} {licence} {free}"
+
+
+def publishers_files(wildcards):
+    """A publisher's files that the user has brought, so that changed ones are read again."""
+    folder = getattr(EDITION.sources[wildcards.source], "path", None)
+    names = EDITION.sources[wildcards.source].downloads() if folder else []
+    return [str(Path(folder).expanduser() / one.name) for one in names]
+
+
+def pulled_flags(wildcards):
+    """The kind and the flags of a source that is pulled."""
+    source = EDITION.sources[wildcards.source]
+    contact = f"--contact {quote(EDITION.contact)}" if EDITION.contact else ""
+    return f"{source.kind} {contact} {to_flags(source)}"
 
 
 def model_folder(wildcards):

@@ -1,6 +1,6 @@
 # Bringing data: the only step that may touch the network.
 # REQUIRED INPUTS: what the configuration's `sources` and `models` name.
-# OUTPUTS: sources/SOURCE/ and models/MODEL/, each with pull.json.
+# OUTPUTS: sources/SOURCE/ and models/MODEL/, each with pull.json; snapshots in results/snapshots/, which are kept.
 
 
 rule pull_files:
@@ -11,6 +11,8 @@ rule pull_files:
         f"{RESULTS}/sources/{{source}}/pull.json",
     log:
         f"{RESULTS}/logs/pull_files/{{source}}.log",
+    wildcard_constraints:
+        source="|".join(COPIED) or "none",
     conda:
         "../envs/tables.yaml"
     resources:
@@ -18,10 +20,55 @@ rule pull_files:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["pull"],
-        source=source_flags,
+        source=copied_flags,
         out=f"{RESULTS}/sources/{{source}}",
     shell:
         "python -m almanac pull files {params.source} --output {params.out} 2> {log}"
+
+
+rule pull_source:
+    """Read a source's tables from its frozen snapshot; make the first where there is none yet."""
+    input:
+        publishers_files,
+    output:
+        f"{RESULTS}/sources/{{source}}/pull.json",
+    log:
+        f"{RESULTS}/logs/pull_source/{{source}}.log",
+    wildcard_constraints:
+        source="|".join(PULLED) or "none",
+    conda:
+        "../envs/sources.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=24 * 60,  # minutes: public servers set the pace
+    params:
+        version=VERSIONS["pull"],
+        source=pulled_flags,
+        out=f"{RESULTS}/sources/{{source}}",
+    shell:
+        "python -m almanac pull {params.source} --output {params.out} 2> {log}"
+
+
+rule repull_source:
+    """Ask a source again: another dated snapshot, and what changed. The edition keeps the one it was made with."""
+    input:
+        f"{RESULTS}/sources/{{source}}/pull.json",
+    output:
+        f"{RESULTS}/sources/{{source}}/changes/{{date}}.json",
+    log:
+        f"{RESULTS}/logs/repull_source/{{source}}-{{date}}.log",
+    wildcard_constraints:
+        source="|".join(PULLED) or "none",
+    conda:
+        "../envs/sources.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=24 * 60,  # minutes: public servers set the pace
+    params:
+        version=VERSIONS["pull"],
+        source=pulled_flags,
+    shell:
+        "python -m almanac pull {params.source} --again {wildcards.date} --output {output} > {log} 2>&1"
 
 
 rule pull_model:

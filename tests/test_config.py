@@ -77,6 +77,9 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
         ("shards", 0, "greater than or equal to 1"),
         ("shards", "many", "valid integer"),
         ("engine", "fast", "'prefix_cache' or 'reference'"),
+        ("sources.real.kind", "wikipedia", "sources.real: kind must be one of files, wikidata, dbpedia"),
+        ("sources.real", {"kind": "wikidata"}, "sources.real: names no relations and not `nobel: true`"),
+        ("sources.real", {"kind": "wikidata", "relations": ["Q5"]}, "sources.real.relations.0: String should match"),
         ("datasets.real.choices", 1, "greater than or equal to 2"),
         ("datasets.real.train", -1, "greater than or equal to 0"),
         ("datasets.real.exclude_true", "perhaps", "valid boolean"),
@@ -237,7 +240,11 @@ def test_the_files_that_ship_are_found():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_file_that_ships_is_good(path):
     values = read_yaml(path)
-    if any("path" not in source for source in values.get("sources", {}).values()):
+    sources = values.get("sources", {}).values()
+    if any(source.get("kind", "files") != "files" for source in sources):
+        assert "--config contact=YOU@EXAMPLE.ORG" in refusal(values)
+        values["contact"] = "somebody@example.org"
+    if any(source.get("kind", "files") == "files" and "path" not in source for source in sources):
         assert "--config facts=FOLDER" in refusal(values)
         values["facts"] = "my_facts"
     edition = check(values, path.name, REPOSITORY)

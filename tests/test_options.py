@@ -35,6 +35,18 @@ def every_options_model() -> list[type[Options]]:
 
 
 MODELS = every_options_model()
+NEEDED = {  # what has no default, or cannot all be left out
+    "WikidataOptions": {"nobel": True},
+    "OpenalexOptions": {"parts": ("part_000.gz",)},
+    "DblpOptions": {"release": "2026-11-01"},
+    "UmlsOptions": {"relations": ("may_treat",)},
+}
+
+
+def defaults(model: type[Options]) -> dict[str, Any]:
+    """Every setting of a model at its default, and what it cannot do without."""
+    fields = model.model_fields.items()
+    return {name: field.default for name, field in fields if not field.is_required()} | NEEDED.get(model.__name__, {})
 
 
 def values_of(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
@@ -46,6 +58,11 @@ def values_of(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
         most = min([limit.max_length for limit in limits if isinstance(limit, annotated_types.MaxLen)], default=4)
         inner = values_of(typing.get_args(annotation)[0], [annotated_types.Ge(0)])
         return st.lists(inner, min_size=least, max_size=most, unique=True).map(tuple)
+    if typing.get_origin(annotation) is typing.Annotated:
+        kind, *own = typing.get_args(annotation)
+        metadata = [part for field in own for part in getattr(field, "metadata", [field])]
+        patterns = [part.pattern for part in metadata if getattr(part, "pattern", None)]
+        return st.from_regex(patterns[0], fullmatch=True) if patterns else values_of(kind, metadata)
     if typing.get_origin(annotation) is typing.Literal:
         return st.sampled_from(typing.get_args(annotation))
     if annotation is bool:
@@ -84,6 +101,9 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
     if "heads" in values:
         values["hidden"] = min(4096, 2 * values["heads"] * max(8, values["hidden"] // (2 * values["heads"])))
+    values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
+    if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
+        values["relations"] = ("P36",)
     return values
 
 
@@ -92,9 +112,7 @@ def settings_of(model: type[Options]) -> st.SearchStrategy[Options]:
         return list(field.metadata)
 
     fields = {name: values_of(field.annotation, limits(field)) for name, field in model.model_fields.items()}
-    return st.fixed_dictionaries({}, optional=fields).map(
-        lambda given: model(**consistent({name: field.default for name, field in model.model_fields.items()} | given))
-    )
+    return st.fixed_dictionaries({}, optional=fields).map(lambda given: model(**consistent(defaults(model) | given)))
 
 
 def parse(words: list[str], model: type[Options]) -> Options:
@@ -121,8 +139,10 @@ def test_flags_and_settings_are_inverse(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_defaults_need_no_flag_and_every_setting_is_described(model):
-    assert to_flags(model()) == ""
-    assert parse([], model) == model()
+    least = NEEDED.get(model.__name__, {})
+    words = shlex.split(to_flags(model(**least)))
+    assert {word for word in words if word.startswith("--")} == {f"--{name}" for name in least}
+    assert parse(words, model) == model(**least)
     assert all(field.description for field in model.model_fields.values())
     with pytest.raises(ValidationError):
         model(no_such_setting=1)

@@ -231,6 +231,41 @@ def test_every_place_is_equally_likely():
     assert sum((count - 500) ** 2 / 500 for count in counts) < 16.3  # chi square, 3 degrees of freedom, p = .001
 
 
+def batch(**columns) -> pa.Table:
+    whole = {
+        "entity_id": pa.array(["Q1", "Q2"], pa.large_string()),
+        "label": pa.array(["one", "two"], pa.string_view()),
+        "aliases": pa.array([["1"], []], pa.large_list(pa.large_string())),
+        "type": pa.array([None, "number"]),
+    }
+    return pa.table(whole | columns)
+
+
+def test_batches_of_other_arrow_types_and_another_order_become_the_same_rows(tmp_path):
+    turned = batch().select(["type", "aliases", "label", "entity_id"])
+    assert tables.write_batches(tmp_path / "e.parquet", Entity, [batch(), *turned.to_batches()]) == 4
+    rows = [Entity("Q1", "one", ("1",), None), Entity("Q2", "two", (), "number")]
+    assert tables.read(tmp_path / "e.parquet", Entity) == rows * 2
+    assert tables.write_batches(tmp_path / "none.parquet", Entity, []) == 0
+    assert tables.read(tmp_path / "none.parquet", Entity) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"label": pa.array(["one", None])}, "row 4, column 'label': a value is required, found none"),
+        ({"aliases": pa.array([["1", None], []])}, "rows from 3, column 'aliases': an element is missing"),
+        ({"aliases": pa.array(["1", "2"])}, "rows from 3, column 'aliases': string does not become list"),
+        ({"votes": pa.array([1, 2])}, "a batch has the columns"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_named_and_nothing_is_written(tmp_path, columns, message):
+    with pytest.raises(AlmanacError) as error:
+        tables.write_batches(tmp_path / "e.parquet", Entity, [batch(), batch(**columns)])
+    assert message in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def exposures(first, last):
     return [Exposure(f"fact {number:06}", number) for number in range(first, last)]
 

@@ -288,11 +288,13 @@ def test_no_requests_are_answered_by_no_responses(model):
 def test_the_sample_is_spread_over_the_lengths_whatever_the_order():
     sequences = [TokenSequence(tuple(range(length)), ((length - 1, length),)) for length in range(2, 42)]
     names = [str(sequence.length) for sequence in sequences]
-    chosen = selftest.sample(sequences, names, 4)
-    assert [(sequences[index].length - 2) // 10 for index in chosen] == [0, 1, 2, 3]
-    backwards = selftest.sample(sequences[::-1], names[::-1], 4)
+    chosen = selftest.sample(sequences, names, 5)
+    assert chosen[-1] == 39
+    assert [(sequences[index].length - 2) // 10 for index in chosen] == [0, 1, 2, 3, 3]
+    backwards = selftest.sample(sequences[::-1], names[::-1], 5)
     assert [39 - index for index in backwards] == chosen
-    assert selftest.sample(sequences[:3], names[:3], 8) == [0, 1, 2]
+    assert sorted(selftest.sample(sequences[:3], names[:3], 8)) == [0, 1, 2]
+    assert selftest.sample(sequences, names, 1) == [39]
     assert selftest.sample(sequences, names, 0) == []
 
 

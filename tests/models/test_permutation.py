@@ -163,3 +163,10 @@ def test_every_model_that_looks_ahead_is_refused_as_a_causal_one(tmp_path):
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
     assert load(ModelSource(str(folder), family="causal", device="cpu")).WRAPPER == "causal/1"
+
+
+def test_lower_precision_is_refused(tmp_path):
+    """transformers computes the second stream's positions in float32, which all of its weights must then be."""
+    folder = tiny_encoders.make("xlnet", tmp_path / "model")
+    with pytest.raises(AlmanacError, match=r"second stream .* bfloat16.*; set dtype to float32"):
+        load(ModelSource(str(folder), dtype="bfloat16", device="cpu"))

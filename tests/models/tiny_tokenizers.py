@@ -93,9 +93,13 @@ def metaspace(bos: bool = True, prepend: bool = True) -> PreTrainedTokenizerFast
 
 
 def unigram(
-    ends: str | None = None, lowercase: bool = False, special: Sequence[str] = SPECIAL, **named: str
+    ends: str | None = None, lowercase: bool = False, special: Sequence[str] = SPECIAL, whole: int = 0, **named: str
 ) -> PreTrainedTokenizerFast:
-    """Unigram over metaspaces, as T5, XLNet and ALBERT have it; ``ends`` are the special tokens around a text."""
+    """Unigram over metaspaces, as T5, XLNet and ALBERT have it.
+
+    ``ends`` are the special tokens around a text; words up to ``whole`` letters are pieces (the trainer finds few: in
+    so short a text hardly a part of one word stands in another).
+    """
     model = Tokenizer(models.Unigram())
     model.normalizer = normalizers.Sequence([normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])])
     model.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
@@ -105,6 +109,14 @@ def unigram(
         vocab_size=200, special_tokens=list(special), unk_token="<unk>", initial_alphabet=alphabet, show_progress=False
     )
     model = trained(model, trainer, special)
+    plain = json.loads(model.to_str())
+    words = {
+        word for text in TEXT for word, _ in model.pre_tokenizer.pre_tokenize_str(model.normalizer.normalize_str(text))
+    }
+    plain["model"]["vocab"] += [
+        [word, -8.0] for word in sorted(words) if len(word) <= whole and model.token_to_id(word) is None
+    ]
+    model = Tokenizer.from_str(json.dumps(plain))
     if ends is not None:
         model.post_processor = special_tokens(ends, model)
     named = {"pad_token": "<pad>", "unk_token": "<unk>"} | (named or {"bos_token": "<s>", "eos_token": "</s>"})
@@ -182,11 +194,12 @@ TOKENIZERS = {
     "metaspace_no_bos": partial(metaspace, bos=False),
     "metaspace_bare": partial(metaspace, prepend=False),
     "unigram": unigram,
-    "unigram_t5": partial(unigram, "$A </s>", special=("<pad>", "</s>", "<unk>"), eos_token="</s>"),
+    "unigram_t5": partial(unigram, "$A </s>", special=("<pad>", "</s>", "<unk>"), whole=7, eos_token="</s>"),
     "unigram_xlnet": partial(
         unigram,
         "$A <sep> <cls>",
         special=("<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"),
+        whole=7,
         **ANGLES,
     ),
     "unigram_albert": partial(
@@ -194,6 +207,7 @@ TOKENIZERS = {
         "[CLS] $A [SEP]",
         lowercase=True,
         special=("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"),
+        whole=7,
         mask_token="[MASK]",
         **BRACKETS,
     ),

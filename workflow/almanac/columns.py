@@ -115,3 +115,27 @@ def check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
                 f"{path}: rows {seen[identity] + 1} and {index + 1} have the same key ({where}); a key may occur once"
             )
         seen[identity] = index
+
+
+def conform(path: Path, wanted: pa.Schema, batch: pa.RecordBatch | pa.Table, before: int) -> pa.RecordBatch:
+    """Return a batch in the wanted columns and types; ``before`` rows stand before it in the file."""
+    if sorted(batch.schema.names) != sorted(wanted.names):
+        raise AlmanacError(f"{path}: a batch has the columns {batch.schema.names}; needed are {wanted.names}")
+    arrays = []
+    for field in wanted:
+        column = batch.column(field.name)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if not field.nullable and whole.null_count:
+            number = before + whole.is_null().index(True).as_py() + 1
+            raise AlmanacError(f"{path}: row {number}, column {field.name!r}: a value is required, found none")
+        try:
+            fitting = whole.cast(field.type)
+        except pa.ArrowException as error:
+            raise AlmanacError(
+                f"{path}: rows from {before + 1}, column {field.name!r}: {whole.type} does not become {field.type} "
+                f"({error})"
+            ) from error
+        if pa.types.is_list(field.type) and not field.type.value_field.nullable and fitting.flatten().null_count:
+            raise AlmanacError(f"{path}: rows from {before + 1}, column {field.name!r}: an element is missing")
+        arrays.append(fitting)
+    return pa.RecordBatch.from_arrays(arrays, schema=wanted)

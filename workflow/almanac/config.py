@@ -14,21 +14,13 @@ from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import stored_parameters
+from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.karr.options import KarrOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 COMMIT = re.compile(r"[0-9a-f]{40}")
-
-
-class SourceConfig(Options):
-    """Where facts come from."""
-
-    kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
-    path: str | None = Field(default=None, description="the folder; if none, the one given as `--config facts=FOLDER`")
-    licence: str | None = Field(default=None, description="the terms under which the facts may be used")
-    redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
 
 
 class WorldConfig(WorldOptions):
@@ -160,8 +152,11 @@ class EditionConfig(Options):
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
     facts: str | None = Field(default=None, description="the folder of a files source that names none")
+    contact: str | None = Field(
+        default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
+    )
     registry: str = Field(default="config/models.yaml", description="the file in which models are looked up by name")
-    sources: dict[Name, SourceConfig] = Field(default_factory=dict, description="sources, by name")
+    sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
@@ -197,8 +192,15 @@ class EditionConfig(Options):
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
         for name, source in self.sources.items():
-            if source.path is None and self.facts is None:
+            if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
+            reachable = self.contact is not None and ("@" in self.contact or "http" in self.contact)
+            own = isinstance(source, DumpOptions) and source.path is not None
+            if isinstance(source, NetworkOptions) and not own and not reachable:
+                raise ValueError(
+                    f"contact: is {self.contact!r}; sources.{name} asks public servers, which want to know whom to "
+                    "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
+                )
         return self
 
     def _check_suites(self) -> None:
@@ -213,8 +215,10 @@ class EditionConfig(Options):
                 )
 
     def source_folder(self, name: str) -> str:
-        """Return the folder that a source is pulled from."""
-        return str(Path(str(self.sources[name].path or self.facts)).expanduser())
+        """Return the folder that a source of kind files is pulled from."""
+        source = self.sources[name]
+        path = source.path if isinstance(source, FilesOptions) else None
+        return str(Path(str(path or self.facts)).expanduser())
 
     @property
     def corpus_tokens(self) -> int:
@@ -312,7 +316,7 @@ def check(values: Mapping[str, Any], where: str, root: Path) -> EditionConfig:
     try:
         return EditionConfig.model_validate(filled)
     except ValidationError as error:
-        raise explain(error, where) from error
+        raise explain(error, where, "sources") from error
 
 
 def _look_up(name: str, registry: Mapping[str, Any], path: Path, where: str) -> dict[str, Any]:

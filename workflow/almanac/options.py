@@ -23,11 +23,20 @@ class Options(BaseModel):
 Settings = TypeVar("Settings", bound=Options)
 
 
-def explain(error: ValidationError, where: str) -> AlmanacError:
-    """Turn pydantic's complaint into one that names each key, what was found and what is allowed."""
+def explain(error: ValidationError, where: str, tagged: str | None = None) -> AlmanacError:
+    """Turn pydantic's complaint into one that names each key, what was found and what is allowed.
+
+    Args:
+        error: the complaint.
+        where: the file's name.
+        tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
+    """
     lines = []
     for mistake in error.errors(include_url=False, include_context=False):
-        key = ".".join(str(part) for part in mistake["loc"])
+        parts = list(mistake["loc"])
+        if parts[:1] == [tagged]:
+            del parts[2:3]
+        key = ".".join(map(str, parts))
         simple = mistake["loc"] and mistake["type"] not in ("missing", "extra_forbidden")
         found = f"; found {mistake['input']!r}"[:120] if simple else ""
         message = "is unknown; see the keys allowed in docs/configuration.md"
@@ -49,14 +58,24 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         annotation = next(part for part in typing.get_args(annotation) if part is not type(None))
     if typing.get_origin(annotation) in (tuple, list):
-        return typing.get_args(annotation)[0], True
+        return _inner(typing.get_args(annotation)[0])[0], True
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _inner(typing.get_args(annotation)[0])
     return annotation, False
+
+
+def _is_constant(field: FieldInfo) -> bool:
+    """Whether a field has one possible value, which says what the settings are for: it needs no flag."""
+    kind = field.annotation
+    return typing.get_origin(kind) is typing.Literal and typing.get_args(kind) == (field.default,)
 
 
 def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
     """Add one flag a setting; a setting without a default is required."""
     group = parser.add_argument_group(title)
     for name, field in options.model_fields.items():
+        if _is_constant(field):
+            continue
         kind, several = _inner(field.annotation)
         extra: dict[str, Any] = {"nargs": "*"} if several else {}
         if typing.get_origin(kind) is typing.Literal:
@@ -88,7 +107,8 @@ def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settin
     Raises:
         AlmanacError: a value is impossible, naming the flag.
     """
-    given = {name: value for name in options.model_fields if (value := getattr(arguments, name)) is not None}
+    fields = (name for name, field in options.model_fields.items() if not _is_constant(field))
+    given = {name: value for name in fields if (value := getattr(arguments, name)) is not None}
     try:
         return options(**given)
     except ValidationError as error:

@@ -38,6 +38,24 @@ class Popularity:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketSize:
+    """A bucket of one type of entity: how many it holds, their popularity together, the scores it spans.
+
+    ``shape`` says whether popularity could be divided in three (`sources/thirds.py`).
+    """
+
+    KEY: ClassVar = ("source", "type", "bucket")
+    source: str
+    type: str
+    bucket: str
+    entities: int
+    popularity: int
+    lowest: int | None
+    highest: int | None
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``)."""
 
@@ -91,6 +109,46 @@ class Template:
     origin: str
     parent_id: str | None
     entails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A template that a model has drafted, for a person to proofread.
+
+    ``verdict`` is ``keep`` or ``drop``, with the reason; a person may change it and the text. ``count`` is how often
+    the model wrote it, ``agreement`` the share of facts whose filled template led the model back to the relation.
+    """
+
+    KEY: ClassVar = ("template_id",)
+    template_id: str
+    relation_id: str
+    text: str
+    style: str
+    parent_id: str | None
+    count: int
+    agreement: float | None
+    verdict: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text in which a fact is said, where a source has such texts."""
+
+    KEY: ClassVar = ("fact_id", "text")
+    fact_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Rows that a source left out of one of its tables, by reason: how many, and one of them."""
+
+    KEY: ClassVar = ("table", "reason")
+    table: str
+    reason: str
+    count: int
+    example: str | None
 
 
 @dataclass(frozen=True, slots=True)

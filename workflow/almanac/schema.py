@@ -45,29 +45,30 @@ def reference_text() -> str:
 
 def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
     """Yield a table row for each key of a group, then those of the groups inside it."""
-    for name, field in group["properties"].items():
+    for name, field in sorted(group["properties"].items(), key=lambda item: "const" not in item[1]):  # a kind first
         key = f"{prefix}{name}"
         default = "required" if name in group.get("required", ()) else _shown(field.get("default"))
         kind, inner = _kind(field)
         yield f"| `{key}` | {kind} | {default} | {field.get('description', '')} |\n"
-        if inner is not None:
-            under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
-            yield from _rows(groups[inner.rpartition("/")[2]], groups, under)
+        under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
+        rows = (row for ref in inner for row in _rows(groups[ref.rpartition("/")[2]], groups, under))
+        yield from dict.fromkeys(rows)  # kinds of one group share keys
 
 
-def _kind(field: Schema) -> tuple[str, str | None]:
-    """Return a field's type in words and the reference of the group that it holds, if any."""
+def _kind(field: Schema) -> tuple[str, tuple[str, ...]]:
+    """Return a field's type in words and the references of the groups that it may hold."""
     field = next((part for part in field.get("anyOf", ()) if part.get("type") != "null"), field)
     if "$ref" in field:
-        return "group", field["$ref"]
+        return "group", (field["$ref"],)
     if field.get("type") == "object":
-        return "groups by name", next(iter(field["patternProperties"].values()))["$ref"]
+        one = next(iter(field["patternProperties"].values()))
+        return "groups by name", tuple(part["$ref"] for part in one.get("oneOf", [one]))
     if field.get("type") == "array":
         kind, inner = _kind(field["items"])
         return f"list of {kind}{'s' if inner else ''}", inner
     words = ", ".join(field["enum"]) if "enum" in field else field.get("const") or field["type"]
     limits = [f"{sign} {field[limit]}" for limit, sign in LIMITS.items() if limit in field]
-    return ", ".join([words, *limits]), None
+    return ", ".join([words, *limits]), ()
 
 
 def _shown(default: Any) -> str:

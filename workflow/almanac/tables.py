@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from almanac.columns import check_column, check_key, schema
+from almanac.columns import check_column, check_key, conform, schema
 from almanac.errors import AlmanacError
 
 Row = TypeVar("Row")
@@ -88,6 +88,31 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mappi
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", row_group_size=GROUP)
     return len(listed)
+
+
+def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch | pa.Table]) -> int:
+    """Write Arrow batches as one Parquet file, batch by batch: for tables too large for memory.
+
+    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the batches.
+
+    Args:
+        path: the file; its folder is made.
+        row: the row class; every batch has its columns, in any order, of types that convert without loss.
+        batches: Arrow tables or record batches.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        AlmanacError: a batch lacks a column or has another, a missing value, a wrong type, naming row and column.
+    """
+    path = Path(path)
+    wanted, count = schema(row), 0
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, wanted, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(conform(path, wanted, batch, count), row_group_size=1 << 20)
+            count += batch.num_rows
+    return count
 
 
 def join(path: Path | str, row: type, parts: Iterable[Path], metadata: Mapping[str, str] | None = None) -> None:

@@ -4,42 +4,26 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from almanac.models.scoring.best import SHARE, follow
+from almanac.models.scoring.best import SHARE, Followed
 from almanac.models.scoring.boundaries import TokenSequence
 
-STEM = (1, 2, 3)
 CHOICES = st.lists(st.lists(st.floats(-25, -1e-3), min_size=1, max_size=5), min_size=1, max_size=40)
 
 
-def scorer(values, read):
-    """Return scoring that knows the values of each choice's tokens, and notes how many tokens were read of each."""
-
-    def score(sequences):
-        found = []
-        for one in sequences:
-            choice = one.tail[0]
-            first, stop = one.parts[0]
-            assert first == len(STEM)
-            assert one.head == STEM
-            assert len(one.tail) == stop - first
-            read[choice] = max(read.get(choice, 0), stop - first)
-            found.append([values[choice][: stop - first]])
-        return found
-
-    return score
+def follow(values, step):
+    """Follow choices whose tokens' values are known here, ``step`` open choices at a time, one token each."""
+    found = Followed([TokenSequence((0,) * (1 + len(one)), ((1, 1 + len(one)),)) for one in values])
+    for index, one in enumerate(values):
+        found.values[index].append(one[0])
+    while choices := found.open():
+        for index in choices[:step]:
+            found.values[index].append(values[index][len(found.values[index])])
+    return found
 
 
-def sequences_of(values):
-    return [
-        TokenSequence((index, *range(len(tokens) - 1)), ((3, 3 + len(tokens)),), STEM)
-        for index, tokens in enumerate(values)
-    ]
-
-
-@given(CHOICES)
-def test_the_best_choice_and_its_share_are_certain(values):
-    read = {}
-    [found] = follow(scorer(values, read), [sequences_of(values)])
+@given(CHOICES, st.integers(1, 50))
+def test_the_best_choice_and_its_share_are_certain(values, step):
+    found = follow(values, step)
     totals = np.array([math.fsum(tokens) for tokens in values])
     known = np.array([math.fsum(tokens) for tokens in found.values])
     exact = np.array(found.exact)
@@ -49,19 +33,23 @@ def test_the_best_choice_and_its_share_are_certain(values):
     assert (known >= totals).all()
     share, right = (math.exp(totals.max() - np.logaddexp.reduce(one)) for one in (known, totals))
     assert right * (1 - SHARE) <= share <= right * (1 + 1e-12)
-    assert all(read[index] == (len(tokens) if exact[index] else 1) for index, tokens in enumerate(values))
 
 
 def test_what_cannot_win_is_left_after_its_first_token():
     values = [[-0.1, -0.1], *([[-20.0, -1.0]] * 99)]
-    read = {}
-    [found] = follow(scorer(values, read), [sequences_of(values)])
-    assert found.exact == [True] * 8 + [False] * 92
-    assert read[0] == 2 and read[99] == 1
+    found = follow(values, 1)
+    assert found.exact == [True] + [False] * 99
+    assert [len(one) for one in found.values] == [2] + [1] * 99
 
 
 def test_many_that_are_unlikely_each_are_not_left_together():
     # Each is e^-9 of the best, below a ten-thousandth alone; a hundred are not.
-    values = [[-0.1, -0.1], *([[-9.2, -0.001]] * 100)]
-    [found] = follow(scorer(values, {}), [sequences_of(values)])
+    found = follow([[-0.1, -0.1], *([[-9.2, -0.001]] * 100)], 8)
     assert sum(found.exact) > 20
+
+
+def test_a_tie_is_no_certainty():
+    found = Followed([TokenSequence((0, 1), ((1, 2),)), TokenSequence((0, 1, 2), ((1, 3),))])
+    found.values[0].append(-1.0)
+    found.values[1].append(-1.0)
+    assert found.open() == [1]

@@ -153,6 +153,17 @@ def test_a_network_that_hands_its_head_something_else_gets_the_full_head(encoder
     assert flat(pseudo.score(other, sequences)) == pytest.approx(flat(pseudo.score(one, sequences)), abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["bert", "albert", "modernbert"])
+def test_lower_precision_is_read_the_same_way(encoder, name):
+    one = encoder(name)
+    low = type(one)(copy.deepcopy(one.network).bfloat16(), one.tokens, "", None)
+    assert low.gathers
+    sequences = sequences_of(low)
+    found, plain = flat(pseudo.score(low, sequences)), flat(reference.score(low, sequences))
+    assert found == pytest.approx(plain, abs=0.25)  # What rounding may do to a token.
+    assert all(value <= 0 for value in found)
+
+
 def test_no_hook_is_left_behind(encoder):
     one = encoder("bert")
     pseudo.score(one, sequences_of(one))

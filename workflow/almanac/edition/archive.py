@@ -17,6 +17,7 @@ from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 
 MANIFEST = "manifest.json"
+WITHHELD = "https://withheld.invalid"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -81,8 +82,10 @@ def _page(layout: Layout) -> bytes:
 
 
 def _without_places(layout: Layout) -> dict[str, Any]:
-    """Return the configuration with folders by their last name: where they lay is no part of an edition."""
+    """Return the configuration with folders by their last name and without who asked: those are no part of it."""
     settings = layout.config.model_dump(mode="json")
+    if settings["contact"] is not None:
+        settings["contact"] = WITHHELD
     for holder in (settings, *settings["sources"].values(), *settings["models"]):
         for key in ("facts", "path", "api_tokenizer"):
             if isinstance(holder.get(key), str):
@@ -106,7 +109,8 @@ def _sources(layout: Layout) -> list[dict[str, Any]]:
             raise AlmanacError(f"{pulled}: there is no such file; bring the source first with `pull files`")
         record = json.loads(pulled.read_text(encoding="utf-8"))
         files = [{key: entry[key] for key in ("path", "bytes", "sha256")} for entry in record["files"]]
-        out.append({"name": name, "licence": source.licence, "files": files})
+        entry = {"name": name, "kind": source.kind, "licence": source.licence, "files": files}
+        out.append(entry | ({"raw": record["raw"]} if "raw" in record else {}))
     return out
 
 

@@ -12,14 +12,15 @@ from almanac.models.asked import Asked, Lot, lots
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring import best, blanks, encdec, generation, ladder, selftest
+from almanac.models.scoring import blanks, encdec, generation, ladder, selftest
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
+from almanac.models.scoring.forest.attention import UnusableError
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
 from almanac.rows import Request, Response
 
-CHECKED = 8  # Sequences of a lot that are scored both ways.
+CHECKED = 4  # Sequences of a lot that are scored both ways.
 
 
 class LocalAnswerer:
@@ -122,7 +123,12 @@ class LocalAnswerer:
         assert not isinstance(self.model, MaskedModel)
         if isinstance(self.model, CausalModel):
             lot.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
-            texts = generation.generate(self.model, prompts, self.machine)
+            try:
+                texts = generation.generate(self.model, prompts, self.machine)
+            except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
+                print(f"{lot.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
+                lot.engine = generation.ENGINE
+                texts = generation.generate(self.model, prompts)
         else:
             lot.engine = encdec.ENGINE
             texts = encdec.generate(self.model, prompts)
@@ -150,8 +156,7 @@ class LocalAnswerer:
         Raises:
             DisagreementError: the sample differs from the plain way.
         """
-        followed = [one for one in asked if self._may_be_followed(one.request)]
-        whole = [one for one in asked if not self._may_be_followed(one.request)]
+        whole = _without_followed(way, asked)
         places = [one for one in whole if one.place is not None]
 
         def on_row(index: int, row: Tensor) -> None:
@@ -161,14 +166,9 @@ class LocalAnswerer:
         values = iter(way.score(sequences, [one.place for one in places if one.place is not None], on_row))
         for one in whole:
             one.values = [next(values) for _ in one.sequences]
-        _follow(way, followed)
         self._check_sample(way, asked)
         for one in asked:
             lot.give_scores(one)
-
-    def _may_be_followed(self, request: Request) -> bool:
-        """Return whether choices may be left: a masked model reads a choice whole or not at all."""
-        return request.kind == "choices" and bool(request.best_only) and not isinstance(self.model, MaskedModel)
 
     def _check_sample(self, way: Rung, asked: Sequence[Asked]) -> None:
         plain = self.way("reference")
@@ -212,12 +212,20 @@ def _no_row(index: int, row: Tensor) -> None:
     """Take no row: used where no distribution is asked for."""
 
 
-def _follow(way: Rung, asked: Sequence[Asked]) -> None:
-    """Follow the choices of requests of which only the best choice is wanted."""
-    groups = [one.sequences for one in asked]
-    for one, followed in zip(asked, best.follow(lambda some: way.score(some, (), _no_row), groups), strict=True):
+def _without_followed(way: Rung, asked: Sequence[Asked]) -> list[Asked]:
+    """Follow the choices of requests of which only the best one is wanted; return the requests that are left.
+
+    Only a forest can follow: a masked model reads a choice whole or not at all, and other ways would read the text
+    again for every token.
+    """
+    wanted = [one for one in asked if one.request.kind == "choices" and one.request.best_only]
+    found = way.follow([one.sequences for one in wanted]) if isinstance(way, ladder.Trees) else None
+    if found is None:
+        return list(asked)
+    for one, followed in zip(wanted, found, strict=True):
         one.values = [[values] for values in followed.values]
         one.exact = followed.exact
+    return [one for one in asked if one.exact is None]
 
 
 def _known(asked: Sequence[Asked]) -> tuple[list[str], list[TokenSequence], Values]:

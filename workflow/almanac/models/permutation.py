@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from almanac.errors import AlmanacError
 from almanac.models.masked import MaskedModel
 from almanac.models.tokens import PROBE
 
@@ -24,6 +25,20 @@ class PermutationModel(MaskedModel):
 
     WRAPPER: ClassVar = "permutation/pll_l2r/1"
     gathers = True  # The query stream has the wanted position only.
+
+    def __post_init__(self) -> None:
+        """Check the type of the weights.
+
+        Raises:
+            AlmanacError: it is narrower than float32, in which transformers' query stream cannot be computed.
+        """
+        # The network's own dtype is that of its first parameter, which stays float32.
+        types = {str(parameter.dtype).removeprefix("torch.") for parameter in self.network.parameters()}
+        if not types <= {"float32", "float64"}:
+            raise AlmanacError(
+                f"model {self.network.name_or_path}: XLNet's second stream is computed in float32 only, and its "
+                f"weights are {', '.join(sorted(types))}; set dtype to float32"
+            )
 
     def plain_logits(self, ids: Tensor, attention: Tensor, positions: Tensor) -> Tensor:
         """Return the logits at one position a row, as `MaskedModel.plain_logits`."""

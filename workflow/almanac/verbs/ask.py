@@ -1,15 +1,17 @@
-"""Turn a dataset into a suite's requests, divided into shards."""
+"""Turn a dataset into a suite's requests, or into requests for drafts of its templates, divided into shards."""
 
 import argparse
 import sys
 from pathlib import Path
 
 from almanac import tables
+from almanac.edition.drafting import drafter
 from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import (
     Choices,
     Context,
+    Draft,
     Draw,
     Entity,
     Fact,
@@ -21,6 +23,8 @@ from almanac.rows import (
     Template,
 )
 from almanac.suites.asking import Asked
+from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.drafting.requests import ask_drafts, ask_round_trip
 from almanac.suites.ic_lke import requests as ic_lke
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.karr import draws
@@ -32,28 +36,33 @@ EXAMPLES = """\
       --output results/mine/requests/ic_lke/shipped/round1
   python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 \\
       --output results/mine/requests/karr/shipped/round1
-  python -m almanac ask karr --draws my_draws.jsonl --output mine/requests"""
+  python -m almanac ask karr --draws my_draws.jsonl --output mine/requests
+  python -m almanac ask drafts --dataset results/mine/dataset/shipped --output results/mine/drafting/round1"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     suites = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     ic_lke_parser = suites.add_parser("ic_lke", help="pick one object of many after in-context examples")
+    add_flags(ic_lke_parser, IcLkeOptions, "IC-LKE (defaults: the paper's)")
     karr_parser = suites.add_parser("karr", help="prefer the object under any names and templates")
-    ic_lke_parser.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="made by `build`")
+    add_flags(karr_parser, KarrOptions, "KaRR (defaults: the released code's sizes)")
     origin = karr_parser.add_mutually_exclusive_group(required=True)
     origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
     origin.add_argument("--draws", type=Path, metavar="FILE", help="draws made elsewhere (docs/karr.md), and no others")
-    for part in (ic_lke_parser, karr_parser):
+    drafts = suites.add_parser("drafts", help="have a model draft templates; with --drafts: see where they lead it")
+    drafts.add_argument("--drafts", type=Path, metavar="FILE", help="made by `build drafts`: ask for the round trip")
+    add_flags(drafts, DraftingOptions, "drafting")
+    for part in (ic_lke_parser, drafts):
+        part.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
+    for part in (ic_lke_parser, karr_parser, drafts):
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
-    add_flags(ic_lke_parser, IcLkeOptions, "IC-LKE (defaults: the paper's)")
-    add_flags(karr_parser, KarrOptions, "KaRR (defaults: the released code's sizes)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the dataset, ask, write items, links, contexts and one request file a shard."""
-    (ask_karr if arguments.suite == "karr" else ask_ic_lke)(arguments)
+    {"ic_lke": ask_ic_lke, "karr": ask_karr, "drafts": run_drafts}[arguments.suite](arguments)
     return 0
 
 
@@ -100,6 +109,17 @@ def ask_karr(arguments: argparse.Namespace) -> None:
 def read_draws(path: Path) -> list[Draw]:
     """Read draws as Parquet, or as JSON Lines where the name ends so."""
     return tables.read(path, Draw) if path.suffix == ".parquet" else tables.read_jsonl(path, Draw)
+
+
+def run_drafts(arguments: argparse.Namespace) -> None:
+    """Ask for drafts, or whether drafts lead back to their relations."""
+    options = from_flags(arguments, DraftingOptions)
+    prompts = drafter(arguments.dataset, options)
+    if arguments.drafts is None:
+        asked = ask_drafts(prompts, tables.read(arguments.dataset / "templates.parquet", Template), options)
+    else:
+        asked = ask_round_trip(prompts, tables.read_jsonl(arguments.drafts, Draft))
+    write(asked, arguments.output, arguments.shards)
 
 
 def write(asked: Asked, folder: Path, shards: int) -> None:

@@ -1,4 +1,7 @@
-"""Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`."""
+"""Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
+
+`drafts` filters templates that a model has drafted, for a person to proofread; `templates` adds those that are kept.
+"""
 
 import argparse
 import json
@@ -10,17 +13,22 @@ from almanac import tables
 from almanac.config import check, load
 from almanac.dataset.multiple_choice import Dataset, build
 from almanac.dataset.options import DatasetOptions
+from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount, Template
 from almanac.sources.files import read_folder
+from almanac.suites.drafting.options import DraftingOptions
 
 EXAMPLES = """\
   python -m almanac build dataset --facts resources/facts --output results/mine/dataset/shipped \\
       --min-facts 60 --min-objects 20 --train 20 --test 40 --choices 20
   python -m almanac build dataset --facts my_facts --output results/mine/dataset/mine      # the paper's numbers
-  python -m almanac build edition --config config/config.yaml --output results/mine/edition.json"""
+  python -m almanac build edition --config config/config.yaml --output results/mine/edition.json
+  python -m almanac build drafts --dataset results/mine/dataset/shipped --asked results/mine/drafting/round1 \\
+      --responses responses-0.parquet --output drafts.jsonl
+  python -m almanac build templates --drafts drafts.jsonl --frozen my_facts --output my_facts/templates.jsonl"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,17 +42,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     origin = edition.add_mutually_exclusive_group(required=True)
     origin.add_argument("--config", type=Path, metavar="FILE", help="a configuration file")
     origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
-    for part, what in ((dataset, "FOLDER"), (edition, "FILE")):
+    drafts = things.add_parser("drafts", help="templates that a model has drafted, filtered, for a person to proofread")
+    drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="the dataset they are for")
+    drafts.add_argument("--asked", type=Path, required=True, metavar="FOLDER", help="made by `ask drafts`")
+    drafts.add_argument("--responses", type=Path, nargs="+", required=True, metavar="FILE", help="made by `answer`")
+    drafts.add_argument("--drafts", type=Path, metavar="FILE", help="the drafts whose round trip was asked for")
+    add_flags(drafts, DraftingOptions, "drafting, as it was asked")
+    templates = things.add_parser("templates", help="frozen templates and the drafts that a person keeps")
+    templates.add_argument("--drafts", type=Path, required=True, metavar="FILE", help="the proofread file")
+    templates.add_argument("--frozen", type=Path, metavar="FOLDER", help="a folder of facts whose templates win")
+    for part, what in ((dataset, "FOLDER"), (edition, "FILE"), (drafts, "FILE"), (templates, "FILE")):
         part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the thing that is asked for."""
-    if arguments.thing == "edition":
-        build_edition(arguments)
-    else:
-        build_dataset(arguments)
+    things = {
+        "dataset": build_dataset,
+        "edition": build_edition,
+        "drafts": build_drafts,
+        "templates": build_templates,
+    }
+    things[arguments.thing](arguments)
     return 0
+
+
+def build_drafts(arguments: argparse.Namespace) -> None:
+    """Write the file that a person proofreads, and say what was filtered."""
+    options = from_flags(arguments, DraftingOptions)
+    if arguments.drafts is None:
+        found = first_drafts(arguments.dataset, arguments.asked, arguments.responses, options)
+    else:
+        found = second_drafts(arguments.drafts, arguments.asked, arguments.responses, options)
+    tables.write_jsonl(arguments.output, found)
+    print(f"{len(found)} drafts: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr)
+
+
+def build_templates(arguments: argparse.Namespace) -> None:
+    """Write the frozen templates with the drafts that are kept."""
+    before, after = freeze_templates(arguments.drafts, arguments.frozen, arguments.output)
+    print(f"{before} templates were there, {after - before} join them", file=sys.stderr)
 
 
 def build_edition(arguments: argparse.Namespace) -> None:

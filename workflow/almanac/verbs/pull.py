@@ -1,6 +1,7 @@
 """Bring data from outside, the only verb that may use the network, and record each file's size and sha256.
 
-`files` copies a folder of fact tables; `model` fetches a checkpoint from a hub at one commit.
+`files` copies a folder of fact tables; `model` fetches a checkpoint from a hub at one commit; the others bring a
+source's raw answers or files into a dated snapshot, which is never changed again, and read the tables out of it.
 """
 
 import argparse
@@ -9,18 +10,28 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from almanac import __version__
 from almanac.errors import AlmanacError
+from almanac.options import add_flags, from_flags
+from almanac.progress import progress
 from almanac.sources.files import ENDINGS, TABLES, table_files
+from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
+from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, sha256
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine
+  python -m almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
+  python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
+  python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
   python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
 MANIFEST = "pull.json"
+SNAPSHOTS = Path("results/snapshots")
+DATE = "%Y-%m-%dT%H%MZ"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--trust-remote-code", action="store_true", help="bring its code too, for `answer` to run")
     for part in (files, model):
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
+    for kind, options in KINDS.items():
+        part = sources.add_parser(kind, help=options.model_fields["kind"].description)
+        part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
+        part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=f"[{SNAPSHOTS}]")
+        part.add_argument(
+            "--again", default=None, metavar="DATE", help="make another snapshot, of this name; --output is the report"
+        )
+        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
+        add_flags(part, options, "the source")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,12 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
         copies = copy_tables(arguments.origin, arguments.output)
         what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
         record(arguments.output, "files", str(arguments.origin), copies, what)
-    else:
+    elif arguments.source == "model":
         from almanac.models.hub import download  # pulling facts needs no model's packages
 
         copies = download(arguments.hub, arguments.revision, arguments.output, code=arguments.trust_remote_code)
         what = {"revision": arguments.revision, "code": arguments.trust_remote_code}
         record(arguments.output, "model", arguments.hub, copies, what)
+    else:
+        options = from_flags(arguments, KINDS[arguments.source])
+        if arguments.again is None:
+            pull_source(options, arguments.contact, arguments.snapshots, arguments.output)
+        else:
+            pull_again(options, arguments.contact, arguments.snapshots, arguments.again, arguments.output)
     return 0
 
 
@@ -63,7 +89,23 @@ def copy_tables(origin: Path, folder: Path) -> list[Path]:
     new, old = folder.resolve(), origin.resolve()
     if new.is_relative_to(old) or old.is_relative_to(new):
         raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
-    brought = {MANIFEST, *(f"{table}{ending}" for table in TABLES for ending in ENDINGS)}
+
+    def fill(beside: Path) -> None:
+        for path in files:
+            shutil.copyfile(path, beside / path.name)
+
+    replace_tables(folder, fill)
+    return [folder / path.name for path in files]
+
+
+def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
+    """Put a new folder of tables in the place of an old one, whole or not at all.
+
+    Raises:
+        AlmanacError: the old one holds what no pull has brought, or the new one cannot be written.
+    """
+    tables = {*TABLES, *ROWS}
+    brought = {MANIFEST, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
@@ -72,13 +114,68 @@ def copy_tables(origin: Path, folder: Path) -> list[Path]:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
             beside = Path(name) / "new"
             beside.mkdir()
-            for path in files:
-                shutil.copyfile(path, beside / path.name)
+            fill(beside)
+            if (folder / "changes").is_dir():
+                shutil.copytree(folder / "changes", beside / "changes")
             shutil.rmtree(folder, ignore_errors=True)
             beside.replace(folder)
     except OSError as error:
         raise AlmanacError(f"{folder}: cannot be written ({error.strerror}); give a writable folder") from error
-    return [folder / path.name for path in files]
+
+
+def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, output: Path) -> None:
+    """Write a source's tables: from the user's copies of its files, from a frozen snapshot, or from a first one.
+
+    Raises:
+        AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
+    """
+    from almanac.dataset.popularity import bucket_tables  # the packages of these two are needed by this alone
+    from almanac.sources import frozen
+
+    if isinstance(options, DumpOptions) and options.path is not None:
+        origin: Mapping[str, Any] = frozen.own_files(options)
+        raw = Path(options.path).expanduser()
+    else:
+        with progress(None, "answers and files") as done:
+            snapshot = frozen.first_or_chosen(options, contact, snapshots, today(), say, done)
+        origin, raw = frozen.origin(snapshot), snapshot
+    counts: dict[str, int] = {}
+
+    def fill(beside: Path) -> None:
+        counts.update(frozen.write_tables(options, raw, beside))
+        bucket_tables(beside)
+
+    replace_tables(output, fill)
+    for table, count in counts.items():
+        print(f"{table}: {count} rows", file=sys.stderr)
+    files = sorted(output.glob("*.parquet"))
+    terms = {"licence": options.licence, "redistributable": options.redistributable}
+    record(output, frozen.kind_of(options), str(raw), files, {**terms, "raw": origin, "rows": counts})
+
+
+def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, date: str, report: Path) -> None:
+    """Make another snapshot and report what changed since the newest before it.
+
+    Raises:
+        AlmanacError: there is none to compare with, or one of this date; and all that `pull_source` raises.
+    """
+    from almanac.sources import frozen
+
+    with progress(None, "answers and files") as done:
+        changes = frozen.again(options, contact, snapshots, date, say, done)
+    print(changes.pop("text"))
+    with atomic(report) as temporary:
+        temporary.write_text(json.dumps(changes, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def today() -> str:
+    """Return the name of a snapshot made now: the minute, UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime(DATE)
+
+
+def say(line: str) -> None:
+    """Say on the log what is tried again, and why."""
+    print(f"again, since {line}", file=sys.stderr, flush=True)
 
 
 def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: Mapping[str, object]) -> None:

@@ -99,7 +99,7 @@ def test_a_long_text_that_shares_nothing_is_a_trunk_by_itself_and_short_ones_sha
     root = plan(forest, Shape())
     assert [trunk.length for trunk in root.trunks] == [1000]
     [packed] = rows(forest, root, Shape())
-    assert packed.nodes.shape == (2, 128)
+    assert packed.nodes.shape == (2, 192)
     assert (packed.nodes >= 0).sum() == 210
 
 

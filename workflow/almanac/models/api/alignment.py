@@ -3,22 +3,23 @@
 A server says which tokens it read as texts, and these do not simply add up to the text: special tokens come before it,
 metaspace tokens lose their space, a token that holds a part of a character has the text "" or �. The offsets that
 servers give count what they show (vLLM's count BOS), so they say no more. Hence every token gets the least and the
-greatest place where it can end and begin; a boundary that falls between the two is not decided but refused.
+greatest place where it can begin and end; a boundary that falls between the two is not decided but refused.
 """
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SPECIAL = 4  # At most so many special tokens stand before a text.
-BROKEN = ("�", "bytes:")  # What is shown of a token that holds a part of a character.
+PARTIAL = "bytes:"  # How OpenAI's server begins to show a token that holds a part of a character.
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The least and the greatest that a place can be, in characters."""
+class Places:
+    """The least and the greatest that the places of tokens can be, in characters; neither ever falls."""
 
-    least: int
-    most: int
+    least: list[int]
+    most: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Alignment:
     """The tokens of a text: how many stand before it, and where each other begins (its space included) and ends."""
 
     special: int
-    begins: tuple[Range, ...]
-    ends: tuple[Range, ...]
+    begins: Places
+    ends: Places
 
 
 def special_tokens(tokens: Sequence[str], text: str) -> int | None:
@@ -48,35 +49,19 @@ def align(tokens: Sequence[str], text: str, special: int) -> Alignment | None:
         Their places, or none where the tokens are not those of the text.
     """
     own = tokens[special:]
-    least = _ends(own, text)
-    mirrored = _ends([token[::-1] for token in reversed(own)], text[::-1])
+    hidden = [not token or "�" in token or token.startswith(PARTIAL) for token in own]
+    least = _ends(own, hidden, text)
+    mirrored = _ends([token[::-1] for token in reversed(own)], hidden[::-1], text[::-1])
     if least is None or mirrored is None:
         return None
     starts = [len(text) - place for place in reversed(mirrored)]  # The greatest place where what is shown starts.
-    shown = [index for index, token in enumerate(own) if not _hidden(token)]
-    begins, ends = [], []
-    before = Range(0, 0)
+    most = _greatest_ends(own, hidden, starts, len(text))
+    begins = Places([0, *least[:-1]], [0, *most[:-1]])
     for index, token in enumerate(own):
-        after = next((at for at in shown if at > index), None)
-        if not _hidden(token):
-            most = starts[index] + len(token)
-        elif after is None:
-            most = len(text)
-        else:
-            most = starts[after] + _completed(own[after])
-        loose = _hidden(token) or (index > 0 and _hidden(own[index - 1]))
-        latest = (
-            max(before.most, starts[index] + (0 if _hidden(token) else _completed(token))) if loose else before.most
-        )
-        begins.append(Range(max(0, before.least - loose), latest))
-        before = Range(min(least[index], len(text)), min(max(least[index], most), len(text)))
-        ends.append(before)
-    return Alignment(special, tuple(begins), tuple(ends))
-
-
-def _completed(token: str) -> int:
-    """Return how much of a token may be what hidden tokens before it left open: up to a character of several bytes."""
-    return next((index + 1 for index, letter in enumerate(token) if not letter.isascii()), 0)
+        if hidden[index] or (index and hidden[index - 1]):  # A character may be part of both.
+            begins.least[index] = max(0, begins.least[index] - 1)
+            begins.most[index] = max(begins.most[index], starts[index] + _completed(token))
+    return Alignment(special, begins, Places(least, most))
 
 
 def token_range(tokens: Alignment, text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -87,38 +72,49 @@ def token_range(tokens: Alignment, text: str, start: int, end: int) -> tuple[int
     Returns:
         The range of tokens, or none where it cannot be told.
     """
-    first = _count(tokens.ends, lambda place: place <= start) if start else 0
+    first = bisect_right(tokens.ends.most, start) if start else 0
     last = start + len(text[start:end].rstrip()) if text[start:end].strip() else end
-    stop = len(tokens.ends) if end >= len(text) else _count(tokens.begins, lambda place: place < last)
-    if first is None or stop is None:
+    stop = len(tokens.ends.most) if end >= len(text) else bisect_left(tokens.begins.most, last)
+    if start and first != bisect_right(tokens.ends.least, start):
+        return None
+    if end < len(text) and stop != bisect_left(tokens.begins.least, last):
         return None
     return tokens.special + first, tokens.special + max(first, stop)
 
 
-def _count(places: Sequence[Range], holds: Callable[[int], bool]) -> int | None:
-    """Return how many places meet a condition that the first ones meet, or none where one of them may or may not."""
-    if any(holds(place.least) != holds(place.most) for place in places):
-        return None
-    return sum(holds(place.most) for place in places)
-
-
-def _hidden(token: str) -> bool:
-    """Return whether a token does not show the characters that it stands for."""
-    return not token or any(mark in token for mark in BROKEN)
-
-
-def _ends(tokens: Sequence[str], text: str) -> list[int] | None:
+def _ends(tokens: Sequence[str], hidden: Sequence[bool], text: str) -> list[int] | None:
     """Return the least place where each token can end, or none where the text does not hold them in this order."""
     place, gap = 0, False  # A gap: hidden tokens stand before, which may be of any length.
     ends = []
-    for token in tokens:
-        if _hidden(token):
+    for token, unseen in zip(tokens, hidden, strict=True):
+        if unseen:
             gap = True
-            ends.append(place + 1)
+            ends.append(min(place + 1, len(text)))
             continue
         at = text.find(token, place)
-        if at < 0 or (not gap and text[place:at].strip()):
+        if at < 0 or (at > place and not gap and text[place:at].strip()):
             return None
         place, gap = at + len(token), False
         ends.append(place)
     return None if text[place:].strip() and not gap else ends
+
+
+def _greatest_ends(tokens: Sequence[str], hidden: Sequence[bool], starts: Sequence[int], length: int) -> list[int]:
+    """Return the greatest place where each token can end, from the last to the first."""
+    most = [length] * (len(tokens) + 1)
+    shown, spilt = length, 0  # Where the next shown token starts, and how much of it may be a hidden one's.
+    for index in range(len(tokens) - 1, -1, -1):
+        token = tokens[index]
+        if not hidden[index]:
+            most[index], shown, spilt = starts[index] + len(token), starts[index], 0
+            continue
+        if not token or token.endswith("�") or token.startswith(PARTIAL):  # It may end inside a character.
+            after = next((at for at in range(index + 1, len(tokens)) if not hidden[at]), None)
+            spilt = _completed(tokens[after]) if after is not None else 0
+        most[index] = min(shown + spilt, most[index + 1])
+    return most[:-1]
+
+
+def _completed(token: str) -> int:
+    """Return how much of a token may be what hidden tokens before it left open: up to a character of several bytes."""
+    return 0 if token.isascii() else next(index + 1 for index, letter in enumerate(token) if not letter.isascii())

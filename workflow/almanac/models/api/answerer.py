@@ -143,6 +143,8 @@ class ApiAnswerer:
                 asked[key] = asyncio.create_task(self._score(calls, job))
             tasks.append(asked[key])
         parts = [part for scores in await asyncio.gather(*tasks) for part in scores]
+        if request.kind != "spans" and not all(parts):
+            raise CallError("a choice has no token that can be scored; lengthen it or the text")
         return {
             "logprobs": tuple(math.fsum(part) for part in parts),
             "token_counts": tuple(len(part) for part in parts),

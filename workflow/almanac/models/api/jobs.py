@@ -126,10 +126,7 @@ def values_of(job: Job, answer: Answer, special: int) -> list[list[float]]:
             raise CallError(f"a boundary falls between tokens that do not show their characters; {REMEDY}")
         # A text's first token, which nothing stands before, has no log-probability and is left out.
         start = part[0] + (part[0] == 0 and logprobs.token_logprobs[0] is None)
-        values = logprobs.token_logprobs[start : part[1]]
-        if not values:
-            raise CallError("a choice or span has no token that can be scored; lengthen it or the text before it")
-        found.append([_finite(value) for value in values])
+        found.append([_finite(value) for value in logprobs.token_logprobs[start : part[1]]])
     return found
 
 

@@ -1,7 +1,8 @@
 """What a server must show before it scores: its prompt log-probabilities are there, and in their places.
 
-For some texts the server generates one token greedily and says its log-probability. Then it echoes the text with that
-token: the last value must be the same, and the one before it another, else the values could stand one place off.
+Values could stand one place off, and nothing in an answer would tell. So texts with two endings are echoed: values must
+be equal up to the endings and differ from there on. And the server generates a token and says its log-probability,
+which its echo must repeat.
 """
 
 import asyncio
@@ -24,8 +25,10 @@ PROBES = (
     "In 1990 the house was red. In 1991 it was",
     "A, B, C, D, E, F,",
 )
-TOLERANCE = 0.25  # Nats; generating and reading differ by this much in low precision.
-LEAST = 2  # So many texts must agree. One in four may not: the echo can read the same letters as another token.
+ENDINGS = (" red", " 1990")
+FORKS = 3  # So many texts get two endings; with all but one the first values of the endings must differ.
+TOLERANCE = 0.25  # Nats; equal computations differ by this much in low precision.
+LEAST = 2  # So many texts must agree, and half: an echo can read the letters of a generated token as another token.
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,18 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
     where = f"{calls.server.url}: the self-test of the model {name!r} failed"
     remedy = "if the server cannot score, declare kinds: [generate]"
     try:
+        # With a token to generate, which every server can, so that one that knows no echo says just that.
+        echoed(await calls.complete(model=name, prompt=PROBES[0], max_tokens=1, echo=True, logprobs=1, temperature=0))
         special = await _special(calls, name, PROBES[0])
         if tokenizer is not None:
             await _check_ids(calls, name, PROBES[0], tokenizer)
+        await _check_places(calls, name)
         probes = await asyncio.gather(*(_probe(calls, name, text, special) for text in PROBES))
     except CallError as error:
         raise AlmanacError(f"{where}: {error}; {remedy}") from None
     said = [pair for pair in probes if pair is not None]
     agree = [abs(a - b) for a, b in said if abs(a - b) <= TOLERANCE]
-    if len(agree) < max(LEAST, 3 * (len(said) - len(agree))):
+    if len(agree) < max(LEAST, len(said) - len(agree)):
         pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in said) or "none"
         raise AlmanacError(
             f"{where}: the log-probabilities of generated tokens and of their echoes must be alike and are {pairs}; "
@@ -73,6 +79,21 @@ async def _special(calls: Calls, name: str, text: str) -> int:
     if special is None:
         raise CallError(f"the tokens {tokens} are not those of the text {text!r}; {REMEDY}")
     return special
+
+
+async def _check_places(calls: Calls, name: str) -> None:
+    """Echo texts with two endings: a value belongs to the token that it stands with if it changes with that token."""
+    differ = 0
+    for text in PROBES[:FORKS]:
+        one, two = await asyncio.gather(*(_echo(calls, name, text + ending) for ending in ENDINGS))
+        pairs = zip(one.tokens, two.tokens, strict=False)
+        fork = next((place for place, (a, b) in enumerate(pairs) if a != b), 0)
+        gaps = [abs((a or 0.0) - (b or 0.0)) for a, b in zip(one.token_logprobs, two.token_logprobs, strict=False)]
+        if fork == 0 or max(gaps[:fork]) > TOLERANCE:
+            raise CallError(f"after {text!r} two endings change the values before them: values stand in wrong places")
+        differ += gaps[fork] > TOLERANCE
+    if differ < FORKS - 1:
+        raise CallError("two endings of a text have one value: values stand in wrong places")
 
 
 async def _probe(calls: Calls, name: str, text: str, special: int) -> tuple[float, float] | None:

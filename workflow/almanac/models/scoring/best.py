@@ -1,14 +1,13 @@
-"""Only the answer: choices are followed in breadth, and left where no other can win any more.
+"""Only the answer: when a choice may be left because no other outcome is possible any more.
 
-The log-probability of a choice's first token bounds that of the whole from above, since every further token can only
-take away. So the first tokens of all choices are read, which costs no more than the text before them; then the
-likeliest choices are followed to their ends; then all that are left, but those of which these prove two things: none of
-them can be the best, and all of them together cannot change the best one's share among the choices by more than a
-ten-thousandth of it, which is what log-probabilities are promised to. What is left keeps its bound.
+The log-probability of a choice's first tokens bounds that of the whole from above, since every further token can only
+take away. A choice is left as soon as those that are known to their ends prove two things: it cannot be the best, and
+all that are left together cannot change the best one's share among the choices by more than a ten-thousandth of it,
+which is what log-probabilities are promised to. What is left keeps its bound.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,9 +15,6 @@ import numpy as np
 from almanac.models.scoring.boundaries import TokenSequence
 
 SHARE = 1e-4  # Of the best choice's share: what all choices that are left may take from it together.
-LIKELIEST = 8  # Choices of a request that are followed to their ends before the others are judged.
-
-Score = Callable[[Sequence[TokenSequence]], list[list[list[float]]]]
 
 
 @dataclass
@@ -27,7 +23,7 @@ class Followed:
 
     Attributes:
         sequences: one a choice, each with one part.
-        values: for each the log-probabilities (nats) of the tokens that were read: the first, or all.
+        values: for each the log-probabilities (nats) of the tokens that were read, from the first on.
     """
 
     sequences: Sequence[TokenSequence]
@@ -35,52 +31,23 @@ class Followed:
 
     def __post_init__(self) -> None:
         self.values = [[] for _ in self.sequences]
+        self._lengths = np.array([stop - start for one in self.sequences for start, stop in one.parts])
 
     @property
     def exact(self) -> list[bool]:
         """Which choices were followed to their ends; the sums of the others are upper bounds."""
-        return [
-            len(values) == one.parts[0][1] - one.parts[0][0]
-            for values, one in zip(self.values, self.sequences, strict=True)
-        ]
+        return [len(values) == length for values, length in zip(self.values, self._lengths.tolist(), strict=True)]
 
     def open(self) -> list[int]:
-        """Return the choices that have to be followed to their ends before the best one and its share are certain."""
+        """Return the choices that must be followed further before the best one and its share are certain.
+
+        The likeliest come first.
+        """
         bounds = np.array([math.fsum(values) for values in self.values])
         done = np.array(self.exact)
         order = np.flatnonzero(~done)[np.argsort(-bounds[~done], kind="stable")]
-        known = bounds[done].max(initial=-math.inf), np.logaddexp.reduce(bounds[done], initial=-math.inf)
+        best, known = bounds[done].max(initial=-math.inf), np.logaddexp.reduce(bounds[done], initial=-math.inf)
         # What is left is a tail of the unfinished choices by their bounds: its mass, from each choice on to the last.
         tail = np.logaddexp.accumulate(bounds[order][::-1])[::-1]
-        may_stay = (bounds[order] < known[0]) & (tail <= known[1] + math.log(SHARE))
+        may_stay = (bounds[order] < best) & (tail <= known + math.log(SHARE))
         return [int(index) for index in order[~may_stay]]
-
-
-def follow(score: Score, groups: Sequence[Sequence[TokenSequence]]) -> list[Followed]:
-    """Follow the choices of requests until each request's best choice and its share are certain.
-
-    Args:
-        score: scores sequences, and computes what they share once: a round then feeds the requests' own texts again,
-            and nothing else twice.
-        groups: for each request a sequence a choice, with one part each.
-
-    Returns:
-        For each request its choices, the best one followed to its end.
-    """
-    followed = [Followed(group) for group in groups]
-    _read(score, [(one, index, 1) for one in followed for index in range(len(one.sequences))])
-    _read(score, [(one, index, None) for one in followed for index in one.open()[:LIKELIEST]])
-    _read(score, [(one, index, None) for one in followed for index in one.open()])
-    return followed
-
-
-def _read(score: Score, asked: Sequence[tuple[Followed, int, int | None]]) -> None:
-    """Read choices up to some token, or to their ends."""
-    sequences = []
-    for one, index, tokens in asked:
-        sequence = one.sequences[index]
-        first, last = sequence.parts[0]
-        stop = last if tokens is None else min(last, first + tokens)
-        sequences.append(TokenSequence(sequence.tail[: stop - len(sequence.head)], ((first, stop),), sequence.head))
-    for (one, index, _), parts in zip(asked, score(sequences), strict=True):
-        one.values[index] = parts[0]

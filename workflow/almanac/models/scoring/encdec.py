@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import kept_budget, rows_at_once, run_batches, token_budget
 from almanac.models.scoring.boundaries import Tokenised, TokenSequence, full_text
 from almanac.models.scoring.reference import by_part, log_softmax
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
@@ -20,7 +20,6 @@ from almanac.rows import Request
 
 ENGINE = "encdec/1"
 ROW = 256  # Tokens of a row of the decoder that holds several choices.
-PLACES = 512  # Rows of float32 log-probabilities that are held at once.
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +193,11 @@ def _read(model: Seq2SeqModel, rows: Sequence[_Row], states: Tensor, values: lis
     texts = torch.tensor([row.text for row in rows], device=model.device)
     logits = model.decode(states[texts], ids.to(model.device), mask)  # (rows, width, vocabulary)
     places = torch.tensor(list(wanted), device=model.device)
-    for start in range(0, len(places), PLACES):
-        some = places[start : start + PLACES]
+    step = rows_at_once(model.device)
+    for start in range(0, len(places), step):
+        some = places[start : start + step]
         logprobs = log_softmax(logits[some[:, 0], some[:, 1]])
-        asked = enumerate(list(wanted.values())[start : start + PLACES])
+        asked = enumerate(list(wanted.values())[start : start + step])
         triples = [(number, token, place) for number, pairs in asked for token, place in pairs]
         read = torch.tensor([triple[:2] for triple in triples], device=model.device).T
         for (_, _, place), value in zip(triples, logprobs[read[0], read[1]].tolist(), strict=True):
@@ -237,7 +237,7 @@ def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None 
     for index, prompt in enumerate(prompts):
         jobs.setdefault(prompt.ids, []).extend((index, number) for number in range(prompt.distinct))
     heads = list(jobs)
-    limit = budget or 4 * token_budget(model.device, model.vocabulary)
+    limit = budget or kept_budget(model.device, model.vocabulary)
     found: dict[tuple[int, int], str] = {}
 
     def work(texts: list[int], states: Tensor) -> None:

@@ -10,10 +10,11 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import kept_budget, run_batches
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
+from almanac.models.scoring.reference import turn
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "own_cache/1"
@@ -49,7 +50,7 @@ def generate(
         def work(batch: list[tuple[int, int]]) -> list[str]:
             return _continue(model, [begin(prompts[index], number) for index, number in batch])
 
-        limit = budget or 4 * token_budget(model.device, model.vocabulary)
+        limit = budget or kept_budget(model.device, model.vocabulary)
         answers = run_batches(group, lambda job: len(prompts[job[0]].ids) + prompts[job[0]].new, work, limit)
         texts.update(zip(group, answers, strict=True))
     return [
@@ -89,6 +90,9 @@ def _prefill(model: CausalModel, samples: Sequence[Sample]) -> tuple[DynamicCach
     output = model.network(input_ids=torch.tensor(list(rows), device=model.device), use_cache=True, **options)
     chosen = torch.tensor([rows[sample.prompt.ids] for sample in samples])
     logits = output.logits[:, -1].float().cpu()[chosen]
+    bound, longest = turn(model), max(len(sample.prompt.ids) + sample.prompt.new for sample in samples)
+    if bound is not None and len(samples[0].prompt.ids) <= bound < longest:
+        return None, logits  # Beyond the turn the prompt itself is read otherwise.
     cache = getattr(output, "past_key_values", None)
     if not isinstance(cache, DynamicCache) or not all(type(layer) in PLAIN_LAYERS for layer in cache.layers):
         return None, logits

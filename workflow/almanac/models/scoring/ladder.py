@@ -15,8 +15,9 @@ from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
 from almanac.models.scoring import encdec, prefix_cache, pseudo, reference
+from almanac.models.scoring.best import Followed
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.forest import reading
+from almanac.models.scoring.forest import levels, reading
 from almanac.models.scoring.forest.machines import Machine, StockMaskMachine, TreeMachine
 from almanac.models.seq2seq import Seq2SeqModel
 
@@ -98,6 +99,12 @@ class Trees:
         """Score; see `Rung`."""
         before = [ids[:position] for ids, position in places]
         return reading.score(self.machine, self.model, sequences, before, on_row, work=self.work)
+
+    def follow(self, groups: Sequence[Sequence[TokenSequence]]) -> list[Followed] | None:
+        """Follow the choices of requests until their best ones are certain; none where the machine cannot."""
+        if not isinstance(self.machine, TreeMachine):
+            return None
+        return levels.follow(self.machine, groups, self.work)
 
 
 class Masked:

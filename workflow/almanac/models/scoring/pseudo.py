@@ -1,7 +1,8 @@
 """Masked models fast: each distinct masked input once, rows of one length together, the head at the mask alone.
 
 Nothing of one masked input can serve another, since attention goes both ways; what is saved is the same input asked
-twice (the choices of one blank share their first), padding, and the head's work at all other positions.
+twice (the choices of one blank share their first), padding, and what is done at other positions behind the last
+attention, the head above all (`MaskedModel.logits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +12,11 @@ import torch
 from torch import Tensor
 
 from almanac.models.masked import MaskedModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import rows_at_once, run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.reference import by_part, log_softmax, masked_inputs
 
 ENGINE = "pseudo/1"
-ROWS = 512  # Rows of float32 log-probabilities that are held at once.
 
 Place = tuple[tuple[int, ...], int]
 
@@ -89,9 +89,10 @@ def _read(model: MaskedModel, batch: Sequence[_Input], on_row: Callable[[int, Te
     ids = torch.tensor([one.ids for one in batch], dtype=torch.long, device=model.device)
     positions = torch.tensor([one.position for one in batch], dtype=torch.long, device=model.device)
     logits = model.logits(ids, positions)  # (rows, vocabulary)
-    for start in range(0, len(batch), ROWS):
-        some = batch[start : start + ROWS]
-        logprobs = log_softmax(logits[start : start + ROWS])
+    step = rows_at_once(model.device)
+    for start in range(0, len(batch), step):
+        some = batch[start : start + step]
+        logprobs = log_softmax(logits[start : start + step])
         pairs = [(row, token) for row, one in enumerate(some) for token in one.values]
         index = torch.tensor(pairs, dtype=torch.long, device=model.device).reshape(-1, 2).T
         for (row, token), value in zip(pairs, logprobs[index[0], index[1]].tolist(), strict=True):

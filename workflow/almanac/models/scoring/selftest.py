@@ -146,14 +146,20 @@ def compare(values: Values, plain: Values, exact: bool) -> Difference:
 
 
 def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int) -> list[int]:
-    """Return the indices of a sample spread over the lengths: of equal parts by length, what its name draws.
+    """Return the indices of a sample: the longest, and of equal parts of the rest by length, what its name draws.
 
     Args:
         sequences: what was scored.
         names: an identity for each, so that the draw does not depend on the order.
         count: how many; at most the number of sequences.
     """
-    order = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, names[index], index))
-    bounds = [len(order) * part // max(1, count) for part in range(count + 1)]
-    parts = [order[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    return [min(part, key=lambda index: tables.seed_of("check", names[index], sequences[index].tail)) for part in parts]
+    if not count or not sequences:
+        return []
+
+    def draw(index: int) -> int:
+        return tables.seed_of("check", names[index], sequences[index].tail)
+
+    *rest, longest = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, draw(index)))
+    bounds = [len(rest) * part // max(1, count - 1) for part in range(count)]
+    parts = [rest[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
+    return [*(min(part, key=draw) for part in parts), longest]

@@ -24,7 +24,7 @@ def by_threshold(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
     rows = [row for row in measures if row.metric == "known_at" and row.value is not None]
     models = list(dict.fromkeys(row.model for row in rows))
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-    panels: Sequence[Axes] = np.atleast_1d(np.asarray(figure.subplots(1, len(modes), sharey=True)))
+    panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, mode in zip(panels, modes, strict=True):
         for index, model in enumerate(models):
             look = LOOKS[index % len(LOOKS)]
@@ -52,7 +52,7 @@ def by_exposure(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
     rows = [row for row in measures if row.metric == "accuracy_by_exposure" and row.value is not None]
     doses = sorted({row.exposure for row in rows if row.exposure is not None})
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-    panels: Sequence[Axes] = np.atleast_1d(np.asarray(figure.subplots(1, len(modes), sharey=True)))
+    panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, mode in zip(panels, modes, strict=True):
         for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
             own = sorted(

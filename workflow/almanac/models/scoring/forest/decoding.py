@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import kept_budget, run_batches
 from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, additive
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine
@@ -140,7 +140,7 @@ def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None
         UnusableError: the model cannot be run by this machine.
     """
     model = machine.model
-    decoder = _Decoder(machine, prompts, budget or 4 * token_budget(model.device, model.vocabulary))
+    decoder = _Decoder(machine, prompts, budget or kept_budget(model.device, model.vocabulary))
     with machine.session():
         decoder.run(grouped(prompts), None)
     return [[decoder.ended[index, number] for number in range(prompt.distinct)] for index, prompt in enumerate(prompts)]

@@ -28,7 +28,7 @@ class Shape:
         align: widths are multiples of this, but for the width ``row``.
     """
 
-    row: int = 128
+    row: int = 192
     longest: int = 512
     copied: int = 32
     align: int = 8

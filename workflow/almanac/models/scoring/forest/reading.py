@@ -1,24 +1,25 @@
 """Scoring by a prefix forest: the log-probabilities of the plain forward pass, each distinct token computed once.
 
-The head is applied only where a value is read, log-probabilities are a float32 log-softmax taken a few hundred rows at
-a time, and sums are made by the caller in float64.
+The head is applied only where a value is read, log-probabilities are a float32 log-softmax taken some rows at a time,
+and sums are made by the caller in float64.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import run_batches, token_budget
+from almanac.models.scoring.batching import rows_at_once, run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import plan
 from almanac.models.scoring.forest.machines import Machine
 from almanac.models.scoring.forest.trie import Forest, Growing, Ints
+from almanac.models.scoring.reference import by_part, log_softmax
 
-HEAD_ROWS = 512  # So many rows of logits are held in float32 at once.
 Place = tuple[int, ...]
 OnRow = Callable[[int, Tensor], None]
 
@@ -39,38 +40,63 @@ class Work:
     head: int = 0
     passes: int = 0
 
+    def count(self, fed: int, head: int) -> None:
+        """Count a forward pass."""
+        self.fed += fed
+        self.head += head
+        self.passes += 1
+
 
 @dataclass
 class _Reads:
-    """What is read after each node: edges sorted by node, and places whose whole distribution is wanted."""
+    """What is read after each node: edges sorted by node, and places whose whole distribution is wanted.
+
+    Attributes:
+        nodes: ``(edges,)``, the node of each edge, sorted.
+        tokens: ``(edges,)``, the token that is scored there.
+        values: ``(edges,)``, the log-probabilities (nats) that are found.
+        places: by node, the indices of the places there.
+        on_row: takes a place's distribution.
+        wanted: ``(nodes of the forest,)``, whether anything is read after a node.
+    """
 
     nodes: Ints
     tokens: Ints
+    values: NDArray[np.float64]
     places: dict[int, list[int]]
-    values: "np.ndarray[tuple[int], np.dtype[np.float64]]"
     on_row: OnRow | None
-    any: "np.ndarray[tuple[int], np.dtype[np.bool_]]" = field(init=False)
+    wanted: NDArray[np.bool_]
 
-    def __post_init__(self) -> None:
-        self.any = np.zeros(1, dtype=bool)
+    @classmethod
+    def of(cls, growing: Growing, place: Ints, places: Sequence[int], on_row: OnRow | None) -> tuple["_Reads", Ints]:
+        """Return what is read in a forest, and the order in which its edges stand here."""
+        nodes = place[np.array(growing.edge_nodes, dtype=np.int64)]
+        tokens = np.array(growing.edge_tokens, dtype=np.int64)
+        order = np.lexsort((tokens, nodes))
+        at: dict[int, list[int]] = {}
+        for index, node in enumerate(places):
+            at.setdefault(int(place[node]), []).append(index)
+        wanted = np.zeros(len(place), dtype=bool)
+        wanted[nodes] = True
+        wanted[list(at)] = True
+        return cls(nodes[order], tokens[order], np.full(len(order), np.nan), at, on_row, wanted), order
 
     def take(self, nodes: Ints, logits: Tensor) -> None:
         """Take from logits ``(nodes, vocabulary)`` what is wanted after each node."""
-        for start in range(0, len(nodes), HEAD_ROWS):
-            some = nodes[start : start + HEAD_ROWS]
-            rows = logits[start : start + HEAD_ROWS].float()
-            totals = torch.logsumexp(rows, dim=-1)
+        step = rows_at_once(logits.device)
+        for start in range(0, len(nodes), step):
+            some = nodes[start : start + step]
+            rows = log_softmax(logits[start : start + step])
             first, last = np.searchsorted(self.nodes, some, "left"), np.searchsorted(self.nodes, some, "right")
             counts = last - first
             row = np.repeat(np.arange(len(some)), counts)
             edge = np.arange(counts.sum()) + np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-            at = torch.from_numpy(row).to(logits.device)
-            chosen = rows[at, torch.from_numpy(self.tokens[edge]).to(logits.device)] - totals[at]
-            self.values[edge] = chosen.double().cpu().numpy()
+            at, token = (torch.from_numpy(one).to(logits.device) for one in (row, self.tokens[edge]))
+            self.values[edge] = rows[at, token].double().cpu().numpy()
             for index, node in enumerate(some.tolist()):
                 for place in self.places.get(node, ()):
                     assert self.on_row is not None
-                    self.on_row(place, (rows[index] - totals[index]).cpu())
+                    self.on_row(place, rows[index].cpu())
 
 
 @torch.inference_mode()
@@ -106,16 +132,7 @@ def score(
     edges = [growing.add(sequence) for sequence in sequences]
     nodes = [growing.add_place(ids) for ids in places]
     forest, place = growing.in_order()
-    edge_nodes = place[np.array(growing.edge_nodes, dtype=np.int64)]
-    edge_tokens = np.array(growing.edge_tokens, dtype=np.int64)  # Of whole numbers, also where there are none.
-    order = np.lexsort((edge_tokens, edge_nodes))
-    wanted: dict[int, list[int]] = {}
-    for index, node in enumerate(nodes):
-        wanted.setdefault(int(place[node]), []).append(index)
-    reads = _Reads(edge_nodes[order], edge_tokens[order], wanted, np.full(len(order), np.nan), on_row)
-    reads.any = np.zeros(len(forest), dtype=bool)
-    reads.any[edge_nodes] = True
-    reads.any[list(wanted)] = True
+    reads, order = _Reads.of(growing, place, nodes, on_row)
     reader = _Reader(
         machine,
         forest,
@@ -130,15 +147,8 @@ def score(
         reader.read(plan.plan(forest, reader.shape), None)
     values = np.empty(len(order))
     values[order] = reads.values
-    return [_by_part(values[own].tolist(), sequence.parts) for own, sequence in zip(edges, sequences, strict=True)]
-
-
-def _by_part(values: list[float], parts: Sequence[tuple[int, int]]) -> list[list[float]]:
-    found, first = [], 0
-    for start, stop in parts:
-        found.append(values[first : first + stop - start])
-        first += stop - start
-    return found
+    known = values.tolist()
+    return by_part((known[edge] for own in edges for edge in own), sequences)
 
 
 @dataclass
@@ -168,7 +178,7 @@ class _Reader:
 
     def _read_trunk(self, trunk: plan.Trunk, above: object) -> object:
         nodes = np.array(trunk.nodes, dtype=np.int64)
-        own = self.reads.any[nodes]
+        own = self.reads.wanted[nodes]
         own[: trunk.copied] = False
         wanted = np.flatnonzero(own)
         # With nothing to read the head is applied to one position, since a family's forward pass has to return some.
@@ -176,7 +186,7 @@ class _Reader:
         state, logits = self.machine.read_trunk(
             above, trunk.above, self._tensor(self.forest.tokens[nodes]), self._tensor(asked)
         )
-        self._count(len(nodes), len(asked))
+        self.work.count(len(nodes), len(asked))
         if len(wanted):
             self.reads.take(nodes[wanted], logits)
         return state
@@ -186,8 +196,8 @@ class _Reader:
         filled = nodes >= 0
         ids = np.where(filled, self.forest.tokens[nodes], 0)
         depths = np.where(filled, self.forest.depths[nodes], length)
-        wanted = np.flatnonzero(own & self.reads.any[nodes])
-        self._count(ids.size, len(wanted))
+        wanted = np.flatnonzero(own & self.reads.wanted[nodes])
+        self.work.count(ids.size, len(wanted))
         if len(wanted):
             fed, places, mask, asked = (self._tensor(one) for one in (ids, depths, ends, wanted))
             logits = self.machine.read_rows(above, length, fed, places, mask, asked)
@@ -195,8 +205,3 @@ class _Reader:
 
     def _tensor(self, values: Ints) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
-
-    def _count(self, fed: int, head: int) -> None:
-        self.work.fed += fed
-        self.work.head += head
-        self.work.passes += 1

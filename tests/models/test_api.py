@@ -1,0 +1,409 @@
+"""Models behind a server: the numbers of the plain forward pass come back, nothing is lost, and no key gets out."""
+
+import math
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from almanac import tables
+from almanac.cli import main
+from almanac.errors import AlmanacError
+from almanac.models.api import ApiAnswerer
+from almanac.models.options import ApiOptions
+from almanac.models.scoring import reference
+from almanac.models.scoring.blanks import read_blank
+from almanac.models.scoring.boundaries import tokenise
+from almanac.rows import Context, Request, Response
+from servers import Reply, Wire, proxy, reference_wire
+
+CONTEXT = "Ada Lovelace was born in London in 1815. "
+SCORES = ("choices", "spans", "fill")
+
+
+def choices(number, text, *words, **more):
+    return Request(f"choices {number}", "choices", None, text, choices=words, **more)
+
+
+REQUESTS = [
+    choices(1, "The capital of France is", " Paris", " Rome", " the red clock", "."),
+    choices(2, "", "Paris", "Bordira makes", "1990 times"),
+    Request("choices 3", "choices", "long", "Paris is the", choices=(" capital of France", " tape"), per_token=True),
+    Request("spans 1", "spans", None, "Rome is the capital of Italy.", span_starts=(0, 12, 23), span_ends=(4, 19, 28)),
+    Request("spans 2", "spans", "long", "The clock is red", span_starts=(4,), span_ends=(9,), per_token=True),
+    Request("spans 3", "spans", None, "Ada was born", span_starts=(0, 4), span_ends=(3, 7)),
+    Request("fill 1", "fill", None, "The tape of Paris is [MASK]", choices=("blue", "red", "born in London")),
+]
+PIECES = Request("pieces", "spans", None, "The", pieces=(" river", " flows", " naïve"))
+
+
+def plain(request, model):
+    """The log-probabilities of the plain forward pass of the local model."""
+    if request.kind == "fill":
+        sequences = read_blank(request, request.text, model).choices
+    else:
+        [tokenised] = tokenise([request], {"long": CONTEXT}, model)
+        assert tokenised.problem is None
+        sequences = tokenised.sequences
+    return [part for value in reference.score(model, list(sequences)) for part in value]
+
+
+def options(url, **more):
+    return ApiOptions(**{"api": url, "api_retries": 3, "kinds": SCORES} | more)
+
+
+@pytest.fixture(scope="module", params=["llama", "llama2", "gpt2"])
+def served(request, checkpoint, model):
+    """A model, the wire that serves it, its URL, and its tokenizer's folder."""
+    wire = reference_wire(model(request.param))
+    with wire.running() as url:
+        yield model(request.param), wire, url, checkpoint(request.param)
+
+
+@pytest.fixture(scope="module")
+def target(model):
+    """The URL of a server that scores as it should."""
+    with reference_wire(model("llama")).running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def ready(target):
+    """An answerer that has passed the self-test; `asked` sends its calls elsewhere afterwards."""
+    return ApiAnswerer(options(target, api_timeout=1.5))
+
+
+def asked(answerer, url, *requests):
+    home, answerer._server.url = answerer._server.url, url
+    try:
+        return answerer.answer(requests, {})
+    finally:
+        answerer._server.url = home
+
+
+@pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])
+def test_scores_are_those_of_the_plain_forward_pass(served, by_ids):
+    model, _, url, folder = served
+    answerer = ApiAnswerer(options(url, api_tokenizer=str(folder) if by_ids else None))
+    requests = [*REQUESTS, *([PIECES] if by_ids else [])]
+    for request, response in zip(requests, answerer.answer(requests, {"long": CONTEXT}), strict=True):
+        values = plain(request, model)
+        assert (response.request_id, response.status) == (request.request_id, "ok"), response.reason
+        assert response.logprobs == pytest.approx([math.fsum(part) for part in values], abs=1e-5)
+        assert response.token_counts == tuple(len(part) for part in values)
+        if request.per_token:
+            assert response.token_logprobs == pytest.approx([value for part in values for value in part], abs=1e-5)
+        assert (response.model_digest, response.engine) == (answerer.digest, "api/1")
+
+
+def test_equal_prompts_of_a_window_are_asked_once_and_no_more_at_a_time_than_allowed(served):
+    _, wire, url, _ = served
+    answerer = ApiAnswerer(options(url, api_concurrency=3))
+    wire.calls.clear()
+    wire.most = 0
+    requests = [choices(number, "The river", " flows", " is", " flows") for number in range(9)]
+    done = []
+    found = answerer.answer(requests, {}, done.append)
+    assert len(wire.bodies) == 2
+    assert 1 <= wire.most <= 3
+    assert sum(done) == 9
+    assert [response.request_id for response in found] == [request.request_id for request in requests]
+    assert len({response.logprobs for response in found}) == 1
+
+
+def test_what_cannot_be_asked_is_said(ready):
+    requests = [
+        PIECES,
+        Request("top", "fill", None, "Paris is [MASK]", choices=("red",), top_k=5),
+        Request("middle", "fill", None, "The [MASK] is red", choices=("clock",)),
+        Request("generate", "generate", None, "The", max_new_tokens=2),
+        choices("none", "The"),
+        choices("long", "The river " * 60, " flows"),
+        Request("outside", "spans", None, "The", span_starts=(1,), span_ends=(9,)),
+        choices("first", "", "a"),
+    ]
+    found = {response.request_id: response for response in ready.answer(requests, {})}
+    statuses = {name.removeprefix("choices "): response.status for name, response in found.items()}
+    assert statuses == {
+        "pieces": "unsupported",
+        "top": "unsupported",
+        "middle": "unsupported",
+        "generate": "unsupported",
+        "none": "failed",
+        "long": "too_long",
+        "outside": "failed",
+        "first": "ok",
+    }
+    assert "api_tokenizer" in found["pieces"].reason
+    assert "maximum context length is 96" in found["choices long"].reason
+
+
+def shifted(answer):
+    values = answer["choices"][0]["logprobs"]["token_logprobs"]
+    if len(values) > 1:  # One generated token alone is left as it is.
+        answer["choices"][0]["logprobs"]["token_logprobs"] = [None, values[1], *values[1:-1]]
+    return answer
+
+
+def shifted_back(answer):
+    values = answer["choices"][0]["logprobs"]["token_logprobs"]
+    if len(values) > 1:
+        answer["choices"][0]["logprobs"]["token_logprobs"] = [None, *values[2:], -1.0]
+    return answer
+
+
+def changed(**keys):
+    def change(answer):
+        answer["choices"][0]["logprobs"] |= keys
+        return answer
+
+    return change
+
+
+def bare(answer):
+    answer["choices"][0]["logprobs"] = None
+    return answer
+
+
+def first_scored(answer):
+    values = answer["choices"][0]["logprobs"]["token_logprobs"]
+    answer["choices"][0]["logprobs"]["token_logprobs"] = [value if value is not None else -1.0 for value in values]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (shifted, "wrong places"),
+        (shifted_back, "wrong places"),
+        (bare, "no log-probabilities of the prompt"),
+        (first_scored, "nothing stands before it"),
+        (changed(tokens=["x"]), "1 tokens and"),
+    ],
+)
+def test_a_server_whose_prompt_values_cannot_be_trusted_is_refused(target, change, said):
+    with proxy(target, change=lambda body: change(body) if "choices" in body else body).running() as url:
+        with pytest.raises(AlmanacError, match=said) as error:
+            ApiAnswerer(options(url, api_model="tiny"))
+        assert "kinds: [generate]" in str(error.value)
+
+
+def test_the_wrong_tokenizer_is_refused(target, checkpoint):
+    with pytest.raises(AlmanacError, match="the served model's own"):
+        ApiAnswerer(options(target, api_tokenizer=str(checkpoint("gpt2"))))
+
+
+# Retries: faults in front of a server that scores as it should.
+
+
+def too_many(wait):
+    return lambda forward: Reply.of({"error": {"message": "slow down"}}, 429, Retry_After=wait())
+
+
+def in_a_date(seconds):
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+def broken(forward):
+    return Reply.of({"error": {"message": "engine"}}, 500)
+
+
+def cut(forward):
+    return Reply(200, forward().body, cut=True)
+
+
+def half(forward):
+    body = forward().body
+    return Reply(200, body[: len(body) // 2])
+
+
+def page(forward):
+    return Reply(200, b"<html>please wait</html>", {"Content-Type": "text/html"})
+
+
+def late(forward):
+    time.sleep(2)
+    return forward()
+
+
+def closed(forward):
+    return Reply(200, b"", {"Content-Length": "40"}, cut=True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "wait"),
+    [
+        (too_many(lambda: "1"), 1.0),
+        (too_many(lambda: in_a_date(3)), 1.0),
+        (broken, 0.3),
+        (cut, 0.3),
+        (half, 0.3),
+        (page, 0.3),
+        (late, 1.0),
+        (closed, 0.3),
+    ],
+    ids=["seconds", "date", "500", "cut", "half", "page", "late", "closed"],
+)
+def test_what_fails_on_the_way_is_asked_again_after_a_wait(target, ready, fault, wait):
+    wire = proxy(target, faults=[fault])
+    with wire.running() as url:
+        [response] = asked(ready, url, choices(1, "The river", " flows"))
+    assert response.status == "ok", response.reason
+    assert len(wire.calls) == 2
+    assert wire.times[1] - wire.times[0] >= wait
+
+
+def test_one_request_that_fails_for_good_fails_alone(target, ready):
+    def poison(call):
+        if "poison" in str(call.body):
+            return Reply.of({"error": {"message": "bad word"}}, 400)
+        return call.pass_on(target)
+
+    with Wire(poison).running() as url:
+        found = asked(ready, url, choices(1, "The", " tape"), choices(2, "poison", " tape"), REQUESTS[3])
+    assert [response.status for response in found] == ["ok", "failed", "ok"]
+    assert found[1].reason == "HTTP 400: bad word"
+
+
+def test_a_content_filter_refuses(target, ready):
+    def filtered(call):
+        if "Rome" in str(call.body):
+            return Reply.of({"error": {"code": "content_filter", "message": "the policy"}}, 400)
+        return call.pass_on(target)
+
+    with Wire(filtered).running() as url:
+        [response] = asked(ready, url, choices(1, "Rome", " is"))
+    assert response.status == "refused"
+    assert "the policy" in response.reason
+
+
+def test_a_server_that_dies_stops_the_run(target):
+    dead = False
+
+    def dying(call):
+        return Reply.of({"error": {"message": "EngineCore"}}, 500) if dead else call.pass_on(target)
+
+    with Wire(dying).running() as url:
+        answerer = ApiAnswerer(options(url, api_retries=0, api_concurrency=2))
+        dead = True
+        with pytest.raises(AlmanacError, match="4 calls on end came to nothing; the last: HTTP 500: EngineCore"):
+            answerer.answer([choices(number, f"The {number}", " tape") for number in range(9)], {})
+
+
+def test_floors_and_numbers_that_are_none_are_not_passed_off_as_scores(target, ready):
+    def floor(answer):
+        answer["choices"][0]["logprobs"]["token_logprobs"][-1] = -9999.0
+        return answer
+
+    with proxy(target, change=floor).running() as url:
+        [response] = asked(ready, url, choices(1, "The", " tape"))
+    assert response.status == "failed"
+    assert "-9999" in response.reason
+
+
+# The key.
+
+KEY = "sk-0123456789abcdefghijkl-secret"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 429, 500])
+def test_a_server_that_repeats_the_key_does_not_make_us_repeat_it(target, monkeypatch, capfd, status):
+    monkeypatch.setenv("SOME_KEY", KEY)
+    seen = []
+
+    def echoing(call):
+        seen.append(call.headers.get("authorization"))
+        if "leak" in str(call.body):
+            said = f"bad header Authorization: {call.headers['authorization']} (that is {KEY[3:20]}…)"
+            return Reply.of({"error": {"message": said, "code": KEY, "headers": call.headers}}, status)
+        return call.pass_on(target)
+
+    with Wire(echoing).running() as url:
+        answerer = ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_retries=0))
+        [response] = answerer.answer([choices(1, "leak", " tape")], {})
+        with pytest.raises(AlmanacError) as error:
+            ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_retries=0, api_model="leak"))
+    assert set(seen) == {f"Bearer {KEY}"}
+    assert response.status == "failed"
+    shown = [
+        response,
+        error.value,
+        error.value.__cause__,
+        answerer,
+        vars(answerer),
+        answerer.record(),
+        capfd.readouterr(),
+    ]
+    text = " ".join(f"{part} {part!r}" for part in shown)
+    assert not any(KEY[start : start + 8] in text for start in range(len(KEY) - 7))
+
+
+def test_a_missing_key_is_named(target, monkeypatch):
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    refusing = Wire(lambda call: Reply.of({"error": {"message": "no key"}}, 401))
+    said = "HTTP 401: the key in SOME_KEY is not set"
+    with refusing.running() as url, pytest.raises(AlmanacError, match=said):
+        ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_model="tiny"))
+
+
+@pytest.mark.parametrize("url", ["http://me:hunter2@host/v1", "https://host/v1?key=hunter2", "https://host/#hunter2"])
+def test_a_url_that_holds_a_secret_is_refused_without_showing_it(url):
+    with pytest.raises(AlmanacError) as error:
+        ApiAnswerer(options(url))
+    assert "hunter2" not in str(error.value)
+
+
+# Identity.
+
+
+def test_the_digest_is_of_what_is_asked_and_not_of_how_fast(target):
+    digest = ApiAnswerer(options(target)).digest
+    assert ApiAnswerer(options(f"{target}/", api_concurrency=2, api_timeout=9, api_model="tiny")).digest == digest
+    for more in ({"api_revision": "r2"}, {"api_extra": ("top_k=1",)}, {"api_samples": 4}):
+        assert ApiAnswerer(options(target, **more)).digest != digest
+
+
+def test_the_record_says_whose_word_it_is(target, checkpoint):
+    answerer = ApiAnswerer(options(target, api_revision="r7", api_tokenizer=str(checkpoint("llama"))))
+    record = answerer.record()
+    assert record["model"] == answerer.digest
+    assert record["weights"] == f"tiny, revision r7, by the word of {target}"
+    assert len(record["tokenizer"]) == 64
+    assert "differ by at most" in record["self_test"]
+
+
+def test_a_server_of_several_models_needs_a_name(target):
+    def two(call):
+        return Reply.of({"data": [{"id": "a"}, {"id": "b"}]})
+
+    with Wire(two).running() as url, pytest.raises(AlmanacError, match="it serves a, b; name one with api_model"):
+        ApiAnswerer(options(url))
+
+
+def test_a_server_that_is_not_there(target):
+    with pytest.raises(AlmanacError, match="see whether the server is up"):
+        ApiAnswerer(options("http://127.0.0.1:9/v1", api_retries=0))
+
+
+def test_windows_may_follow_each_other(ready):
+    first = ready.answer([REQUESTS[0]], {})
+    assert ready.answer([REQUESTS[0]], {}) == first
+    assert ready.answer([], {}) == []
+
+
+def test_the_verb_asks_a_server_and_writes_no_key(target, model, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", KEY)
+    tables.write(tmp_path / "requests.parquet", Request, REQUESTS)
+    tables.write(tmp_path / "contexts.parquet", Context, [Context("long", CONTEXT)])
+    output = tmp_path / "responses.parquet"
+    words = ["answer", "--api", target, "--api-key-variable", "SOME_KEY", "--kinds", *SCORES]
+    words += ["--requests", str(tmp_path / "requests.parquet"), "--contexts", str(tmp_path / "contexts.parquet")]
+    assert main([*words, "--output", str(output)]) == 0
+    found = {response.request_id: response for response in tables.read(output, Response)}
+    for request in REQUESTS:
+        sums = [math.fsum(part) for part in plain(request, model("llama"))]
+        assert found[request.request_id].logprobs == pytest.approx(sums, abs=1e-5)
+    assert tables.read_metadata(output)["almanac.engine"] == "api/1"
+    assert KEY.encode() not in output.read_bytes()
+    assert KEY not in str(tables.read_metadata(output))

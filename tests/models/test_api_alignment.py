@@ -1,0 +1,90 @@
+"""Tokens shown as texts are found in a text: where a boundary is decided, it is the tokenizer's own."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_tokenizers import byte_level, metaspace
+
+from almanac.models.api.alignment import align, special_tokens, token_range
+from almanac.models.scoring import boundaries
+from almanac.models.tokens import Tokens
+
+KINDS = {"byte_level": Tokens(byte_level()), "metaspace": Tokens(metaspace())}
+WORDS = ["Ada", "Lovelace", "naïve", "café", "東京", "Zoë", "é", "1990", "'hello'", "towns", "x", "日本", "Łódź", "🙂"]
+SHARE = st.floats(0, 1)
+PIECES = [*WORDS, *(f" {word}" for word in WORDS), " ", "  ", "\n", ".", ","]
+
+
+def shown(tokens: Tokens, text: str) -> list[str]:
+    """The tokens of a text as a server shows them, each by itself, after BOS."""
+    ids = tokens.ids(text)
+    return ["<s>", *(tokens.tokenizer.decode([token]) for token in ids)]
+
+
+def offsets(tokens: Tokens, text: str) -> list[tuple[int, int]]:
+    [encoding] = tokens.encode([text])
+    return encoding.offsets
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=300, deadline=None)
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=7), cuts=st.tuples(st.floats(0, 1), st.floats(0, 1))
+)
+def test_what_is_decided_is_what_the_tokenizer_says(kind, pieces, cuts):
+    text = "".join(pieces)
+    start, end = sorted(round(cut * len(text)) for cut in cuts)
+    aligned = align(shown(KINDS[kind], text), text, 1)
+    if start == end or aligned is None:
+        return
+    found = token_range(aligned, text, start, end)
+    if found is not None:
+        first, stop = boundaries.token_range(offsets(KINDS[kind], text), text, start, end)
+        assert found == (first + 1, stop + 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=200, deadline=None)
+@given(
+    words=st.lists(st.sampled_from(["Ada", "Lovelace", "was", "born", "London", "1815", "x"]), min_size=2, max_size=8)
+)
+def test_plain_words_are_always_decided(kind, words):
+    text = " ".join(words)
+    start = text.rindex(" ")
+    aligned = align(shown(KINDS[kind], text), text, 1)
+    assert aligned is not None
+    first, stop = boundaries.token_range(offsets(KINDS[kind], text), text, start, len(text))
+    assert token_range(aligned, text, start, len(text)) == (first + 1, stop + 1)
+
+
+def test_tokens_as_vllm_shows_them():
+    # Echoed by vLLM 0.32 for a Llama-2 tokenizer: BOS is shown, and every word has lost its space.
+    tokens = ["<s>", "Ada", "Lovelace", "was", "born", "in", "London"]
+    text = "Ada Lovelace was born in London"
+    assert special_tokens(tokens, text) == 1
+    aligned = align(tokens, text, 1)
+    assert token_range(aligned, text, len("Ada Lovelace was born in"), len(text)) == (6, 7)
+    assert token_range(aligned, text, 4, 12) == (2, 3)
+    # A byte-level one: the first bytes of ï are shown as nothing, the rest with a replacement character.
+    tokens, text = ["<s>", "", "�ve", " café", " 東京"], "naïve café 東京"
+    aligned = align(tokens, text, special_tokens(tokens, text))
+    assert token_range(aligned, text, 5, len(text)) == (3, 5)
+    assert token_range(aligned, text, 10, len(text)) == (4, 5)
+
+
+def test_a_boundary_among_hidden_characters_is_not_decided():
+    tokens, text = ["<s>", "a", "", "", "b"], "a   b"  # Three spaces in two tokens and b's own: which is which?
+    aligned = align(tokens, text, 1)
+    assert token_range(aligned, text, 1, 5) == (2, 5)
+    assert token_range(aligned, text, 2, 5) is None
+    assert token_range(aligned, text, 3, 5) is None
+
+
+@pytest.mark.parametrize("tokens", [["<s>", "Ada", " Loveless"], ["Ada"], ["<s>", "Ada", " Lovelace", "!"], []])
+def test_tokens_of_another_text_are_not_found(tokens):
+    assert special_tokens(tokens, "Ada Lovelace") is None
+
+
+def test_a_text_without_special_tokens():
+    assert special_tokens(["Ada", " Lovelace"], "Ada Lovelace") == 0
+    assert token_range(align(["Ada", " Lovelace"], "Ada Lovelace", 0), "Ada Lovelace", 3, 12) == (1, 2)

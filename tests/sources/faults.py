@@ -1,0 +1,131 @@
+"""Every fault of public servers × every query: rows expected, rows got or the error. No cell may have fewer rows.
+
+    python tests/sources/faults.py            # --quick: at three requests of each query only
+
+A real server (Oxigraph) holds the facts that ship, written as Wikidata's RDF, behind a proxy. Each fault strikes once,
+at each request of a query in turn; then at every request.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "workflow"), str(Path(__file__).resolve().parent)]
+
+from sparql_servers import FAULTS, Proxy, oxigraph, proxy
+from wikidata_rdf import WikidataShape, shipped
+
+from almanac.errors import AlmanacError
+from almanac.sources import paging
+from almanac.sources import wikidata_queries as queries
+from almanac.sources.options import Manners
+from almanac.sources.sparql import Client
+
+RELATIONS = ("P36", "P1086", "P569", "P166", "P166.P585", "P61")
+QUICK = Manners(pause=0, attempts=3, wait=0.01, max_wait=0.05, timeout=1, deadline=0.4)
+Query = Callable[[Client], list[paging.Row]]
+
+
+def queries_of(shape: WikidataShape) -> dict[str, Query]:
+    """Every form of question that a pull asks, by name."""
+    ids = [f"wd:{one}" for one in sorted(shape.ids.values())][:120]
+
+    def relation(pattern: paging.Pattern, page: int = 150) -> Query:
+        return lambda client: paging.gather(client, pattern, page)
+
+    def batches(pattern: paging.Pattern, of: list[str]) -> Query:
+        return lambda client: paging.batched(client, pattern, of, 50)
+
+    return {
+        "items": relation(queries.statements("P36", None, False)),
+        "quantities": relation(queries.statements("P1086", None, False)),
+        "dates": relation(queries.statements("P569", None, True)),
+        "qualifiers": relation(queries.statements("P166", "P585", True)),
+        "laureates": relation(queries.LAUREATES, 1000),
+        "properties": batches(queries.PROPERTIES, ["wd:P36", "wd:P569"]),
+        "labels": batches(queries.LABELS, ids),
+        "aliases": batches(queries.ALIASES, ids),
+        "sitelinks": batches(queries.SITELINKS, ids),
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a query brought under a fault: the rows of its worst run, and whether any row was wrong, or the error."""
+
+    expected: int
+    once: str
+    always: str
+    fewer: bool
+
+    def __str__(self) -> str:
+        return f"{self.expected} / {self.once} / {self.always}"
+
+
+def outcome(server: Proxy, query: Query, whole: list[paging.Row]) -> tuple[str, bool]:
+    """Ask under the proxy's script: (rows or error, whether something is missing without an error)."""
+    client = Client(server.url, "test@example.org", QUICK)
+    try:
+        rows = query(client)
+    except AlmanacError as error:
+        return f"error: {str(error).removeprefix(f'{server.url}: ').splitlines()[0][:60]}", False
+    return str(len(rows)), _sorted(rows) != _sorted(whole)
+
+
+def _sorted(rows: list[paging.Row]) -> list[list[tuple[str, str]]]:
+    return sorted(sorted(row.items()) for row in rows)
+
+
+def cell(server: Proxy, query: Query, fault: str, whole: list[paging.Row], positions: list[int]) -> Cell:
+    """Let a fault strike once, at each of some requests in turn, then always."""
+    once, fewer = set(), False
+    for position in positions:
+        server.script(lambda number, at=position: fault if number == at else None)
+        text, wrong = outcome(server, query, whole)
+        once.add(text)
+        fewer |= wrong
+    server.script(lambda number: fault)
+    always, wrong = outcome(server, query, whole)
+    return Cell(len(whole), " or ".join(sorted(once)), always, fewer or wrong)
+
+
+def table(
+    faults: tuple[str, ...] = FAULTS, names: tuple[str, ...] = (), positions: int | None = None
+) -> dict[tuple[str, str], Cell]:
+    """Return every cell. With ``positions`` a fault strikes no more than so many requests of a query in turn."""
+    shape = WikidataShape(shipped(*RELATIONS))
+    cells = {}
+    with oxigraph(shape.triples()) as url, proxy(url) as server:
+        for name, query in queries_of(shape).items():
+            if names and name not in names:
+                continue
+            server.script(lambda number: None)
+            whole = query(Client(server.url, "test@example.org", QUICK))
+            assert whole
+            last = len(server.seen) - 1
+            struck = list(range(last + 1))
+            if positions is not None:
+                struck = sorted({min(1, last), 0, last}, key=lambda place: place != min(1, last))[:positions]
+            for fault in faults:
+                cells[fault, name] = cell(server, query, fault, whole, struck)
+    return cells
+
+
+def main() -> int:
+    """Print the table; exit 1 if a cell has fewer rows."""
+    print("query: rows expected / rows got, or the error, when the fault strikes once / at every request")
+    cells = table(positions=3 if "--quick" in sys.argv else None)
+    for fault in FAULTS:
+        print(f"\n{fault}")
+        for (struck, name), one in cells.items():
+            if struck == fault:
+                print(f"  {name:<11}{one}{'   FEWER OR OTHER ROWS' if one.fewer else ''}")
+    bad = sum(one.fewer for one in cells.values())
+    print(f"\n{len(cells)} cells, {bad} with fewer or other rows")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,176 @@
+"""DBpedia from its dump and over SPARQL: the same facts, degrees counted as the paper does, nothing cut in silence."""
+
+import bz2
+
+import pytest
+from sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
+
+from almanac.errors import AlmanacError
+from almanac.rows import Entity, Fact, Popularity
+from almanac.sources import dbpedia, paging, source_tables
+from almanac.sources.options import DbpediaOptions, Manners
+from almanac.sources.sparql import Client, rows_of
+from almanac.tables import read
+
+DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+DUMP = f"""\
+# started 2022-12-09
+<{DBR}France> <{DBO}capital> <{DBR}Paris> .
+<{DBR}S\u00e3o_Tom\u00e9> <{DBO}country> <{DBR}S\u00e3o_Tom\u00e9_and_Pr\u00edncipe> .
+<{DBR}Paris> <{DBO}birthPlace> <{DBR}Paris> .
+<{DBR}AC/DC> <{DBO}country> <http://example.org/Australia> .
+<{DBR}France> <{DBO}motto> "Libert\u00e9" .
+# completed
+"""
+
+
+def dumped(folder, text=DUMP):
+    path = folder / DbpediaOptions.DOWNLOADS[0].name
+    path.write_bytes(bz2.compress(text.encode()))
+    return path
+
+
+def written(options, folder, out):
+    source_tables.write(out, dbpedia.read(options, folder))
+    return [read(out / f"{name}.parquet", row) for name, row in (("facts", Fact), ("entities", Entity))]
+
+
+def test_the_dump_gives_every_fact_and_names_by_address(tmp_path):
+    dumped(tmp_path)
+    facts, entities = written(DbpediaOptions(), tmp_path, tmp_path / "out")
+    assert [row.fact_id for row in facts] == [
+        "capital|France|Paris",
+        "country|S\u00e3o_Tom\u00e9|S\u00e3o_Tom\u00e9_and_Pr\u00edncipe",
+        "birthPlace|Paris|Paris",
+        "country|AC/DC|http://example.org/Australia",
+    ]
+    names = {row.entity_id: row.label for row in entities}
+    assert names["S\u00e3o_Tom\u00e9_and_Pr\u00edncipe"] == "S\u00e3o Tom\u00e9 and Pr\u00edncipe"
+    assert (names["AC/DC"], names["http://example.org/Australia"]) == ("AC/DC", "australia")
+    omitted = read(tmp_path / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+    assert [(row.reason, row.count) for row in omitted] == [("the line is no triple of three addresses", 1)]
+
+
+def test_a_thing_is_as_popular_as_it_has_ends_of_facts_and_a_loop_counts_twice(tmp_path):
+    dumped(tmp_path)
+    written(DbpediaOptions(relations=["capital"]), tmp_path, tmp_path / "out")
+    degrees = {row.entity_id: row.score for row in read(tmp_path / "out" / "popularity.parquet", Popularity)}
+    assert degrees == {
+        "France": 1, "Paris": 3, "S\u00e3o_Tom\u00e9": 1, "S\u00e3o_Tom\u00e9_and_Pr\u00edncipe": 1, "AC/DC": 1,
+        "http://example.org/Australia": 1,
+    }  # fmt: skip
+
+
+def test_degrees_do_not_depend_on_how_the_dump_is_cut(tmp_path, monkeypatch):
+    from almanac.sources import dbpedia_dump
+
+    lines = "".join(f"<{DBR}s{n % 91}> <{DBO}p{n % 3}> <{DBR}o{n % 17}> .\n" for n in range(2000))
+    dumped(tmp_path, lines)
+    results = []
+    for batch in (1 << 18, 64):
+        monkeypatch.setattr(dbpedia_dump, "BATCH", batch)
+        out = tmp_path / str(batch)
+        facts, entities = written(DbpediaOptions(), tmp_path, out)
+        results.append((facts, entities, read(out / "popularity.parquet", Popularity)))
+    assert results[0] == results[1]
+    assert sum(row.score for row in results[0][2]) == 2 * 2000
+
+
+def test_a_relation_that_is_not_there_and_a_cut_dump_are_named(tmp_path):
+    path = dumped(tmp_path)
+    with pytest.raises(AlmanacError, match=r"has no facts of http://dbpedia.org/ontology/mayor; correct `relations`"):
+        dbpedia.read(DbpediaOptions(relations=["mayor"]), tmp_path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(AlmanacError, match="cannot be read"):
+        dbpedia.read(DbpediaOptions(), tmp_path)
+
+
+COUNTRIES = 700
+
+
+def served() -> bytes:
+    """Some countries and their capitals as DBpedia serves them: labels in two languages, redirects, a loose end."""
+    lines = []
+    for number in range(COUNTRIES):
+        country, capital = f"<{DBR}Country_{number}>", f"<{DBR}Capital_{number // 2}>"
+        lines += [f"{country} <{DBO}capital> {capital} ."]
+        for thing in (country, capital):
+            name = thing[1:-1].removeprefix(DBR).replace("_", " ")
+            lines += [f'{thing} <{LABEL}> "{name}"@en .', f'{thing} <{LABEL}> "auf Deutsch {name}"@de .']
+        lines += [
+            f"<{DBR}Old_{number}> <{DBO}wikiPageRedirects> {country} .",
+            f'<{DBR}Old_{number}> <{LABEL}> "Old {number}"@en .',
+        ]
+    lines += [f"<{DBR}Country_0> <{DBO}capital> <http://elsewhere.org/x> ."]
+    lines += [f'<{DBR}Country_0> <{DBO}motto> "One"@en .', f'<{DBR}Country_0> <{DBO}motto> "Eins"@de .']
+    return "".join(f"{line}\n" for line in dict.fromkeys(lines)).encode()
+
+
+def test_over_sparql_a_relation_comes_with_labels_and_redirects_as_aliases(tmp_path):
+    with oxigraph(served()) as url:
+        options = DbpediaOptions(by="sparql", endpoint=url, relations=["capital", "motto"], page=100, pause=0)
+        dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
+    tables = dbpedia.read(options, tmp_path)
+    assert {row.fact_id for row in tables.facts} == {
+        *(f"capital|Country_{number}|Capital_{number // 2}" for number in range(COUNTRIES)), "motto|Country_0|One",
+    }  # fmt: skip
+    names = {row.entity_id: (row.label, row.aliases) for row in tables.entities}
+    assert names["Country_5"] == ("Country 5", ("Old 5",))
+    assert names["Capital_5"] == ("Capital 5", ())
+    assert {row.reason: row.count for row in tables.omissions.rows()} == {
+        "the object is no thing of DBpedia": 1, "the object is unknown, or in another language": 1,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    """Virtuoso, which DBpedia runs, set to give 100 rows an answer as DBpedia's own is to give 10,000."""
+    missing = virtuoso_is_missing()
+    if missing:
+        pytest.skip(missing)
+    with virtuoso(served(), tmp_path_factory.mktemp("virtuoso"), 100) as url:
+        yield url
+
+
+def test_virtuoso_cuts_rows_with_status_200_and_the_pull_is_whole_all_the_same(limited, tmp_path):
+    options = DbpediaOptions(by="sparql", endpoint=limited, relations=["capital"], pause=0, wait=0.01, batch=150)
+    dbpedia.fetch(options, tmp_path, "test@example.org", print, lambda **note: None)
+    tables = dbpedia.read(options, tmp_path)
+    assert len(tables.facts) == COUNTRIES
+    assert len(tables.entities) == COUNTRIES + COUNTRIES // 2
+    index = (tmp_path / "requests.jsonl").read_text()
+    assert '"outcome":"too much"' in index, "it cut at least one answer"
+
+
+def test_virtuoso_takes_an_empty_prefix_for_a_false_one_which_is_never_sent(limited):
+    client = Client(limited, "test@example.org", Manners(pause=0))
+    query = f'SELECT ?s WHERE {{ ?s <{DBO}motto> ?o . FILTER(STRSTARTS(MD5(STR(?s)), "")) }}'
+    assert rows_of(client.ask(query).body) == []
+    pattern = paging.Pattern("", "?s ?o", f"  ?s <{DBO}motto> ?o .")
+    assert len(paging.gather(client, pattern, 1000)) == 2
+    assert "STRSTARTS" not in pattern.select(pattern.bucket(""))
+
+
+def test_the_questions_to_wikidata_run_on_virtuoso_too(shape, tmp_path_factory):
+    from wikidata_rdf import WikidataShape, shipped
+
+    from almanac.sources import wikidata
+    from almanac.sources.options import WikidataOptions
+
+    if missing := virtuoso_is_missing():
+        pytest.skip(missing)
+    own = WikidataShape(shipped("P36", "P569", "P1086", "P166", "P166.P585"))
+    settings = {"relations": ["P36", "P569", "P1086"], "nobel": True, "pause": 0, "page": 150, "wait": 0.01}
+    results = []
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "virtuoso").mkdir()
+    with oxigraph(own.triples()) as one, virtuoso(own.triples(), folder / "virtuoso", 10_000) as other:
+        for name, url in (("oxigraph", one), ("virtuoso", other)):
+            options = WikidataOptions(endpoint=url, **settings)
+            wikidata.fetch(options, folder / name / "raw", "test@example.org", print, lambda **note: None)
+            source_tables.write(folder / name / "out", wikidata.read(options, folder / name / "raw"))
+            tables = ("facts", Fact), ("entities", Entity), ("popularity", Popularity)
+            results.append([read(folder / name / "out" / f"{table}.parquet", row) for table, row in tables])
+    assert results[0] == results[1]
+    assert len(results[0][0]) > 1500

@@ -1,0 +1,225 @@
+"""A pull is frozen once and read for ever; asking again makes another, and says what changed."""
+
+import bz2
+import http.server
+import importlib
+import inspect
+import json
+import threading
+from functools import partial
+
+import pytest
+from sparql_servers import oxigraph, proxy
+from wikidata_rdf import WikidataShape, shipped
+
+from almanac.cli import main
+from almanac.sources import snapshots
+from almanac.sources.files import FactTables, read_folder
+from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
+from almanac.tables import sha256
+
+QUICK = ("--pause", "0", "--wait", "0.01", "--attempts", "2")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return shipped("P36", "P569")
+
+
+@pytest.fixture(scope="module")
+def servers(tables):
+    """A server today, and one later: ten facts are gone, one thing has another name and one other aliases."""
+    today = WikidataShape(tables)
+    own = list(tables.entities)
+    own[3:5] = [type(own[3])(own[3].entity_id, "Renamed", own[3].aliases, None),
+                type(own[4])(own[4].entity_id, own[4].label, ("Also",), None)]  # fmt: skip
+    later = WikidataShape(FactTables(own, tables.relations, tables.facts[10:], []))
+    with oxigraph(today.triples()) as one, oxigraph(later.triples()) as other, proxy(one) as between:
+        yield between, one, other
+
+
+def pull(url, tmp_path, *words, output="out"):
+    """Run the command as a user would; the address stays the same, as it is part of the settings."""
+    flags = ("--endpoint", url, "--contact", "me@example.org", "--snapshots", str(tmp_path / "snapshots"))
+    return main(
+        ["pull", "wikidata", "--relations", "P36", "P569", *flags, *QUICK, *words, "--output", str(tmp_path / output)]
+    )
+
+
+def test_the_network_is_asked_once_and_then_never_again(servers, tables, tmp_path):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    asked = len(between.seen)
+    assert asked > 5
+    first = {path.name: sha256(path) for path in (tmp_path / "out").glob("*.parquet")}
+    between.script(lambda number: "500")
+    assert pull(between.url, tmp_path) == 0
+    assert between.seen == []
+    assert {path.name: sha256(path) for path in (tmp_path / "out").glob("*.parquet")} == first
+    assert len(read_folder(tmp_path / "out", "wikidata").facts) == len(tables.facts)
+
+
+def test_a_record_says_from_where_when_and_under_which_terms(servers, tmp_path):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    pull(between.url, tmp_path)
+    record = json.loads((tmp_path / "out" / "pull.json").read_text())
+    assert (record["source"], record["licence"], record["redistributable"]) == ("wikidata", "CC0-1.0", True)
+    assert record["raw"]["requests"] == len(between.seen)
+    assert record["raw"]["settings"]["endpoint"] == between.url
+    assert record["rows"]["facts"] > 0
+    snapshot = next((tmp_path / "snapshots").glob("*/*/manifest.json")).parent
+    assert record["raw"]["manifest_sha256"] == sha256(snapshot / "manifest.json")
+    manifest = snapshots.verified(snapshot)
+    assert manifest["tools"]["SPARQLWrapper"]
+    assert "me@example.org" not in json.dumps(manifest) + json.dumps(record), "who asked is nobody's business"
+    assert {path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()} == {
+        "manifest.json", *(entry["path"] for entry in manifest["files"])
+    }  # fmt: skip
+
+
+def test_asking_again_makes_another_snapshot_and_says_what_changed(servers, tables, tmp_path, capsys):
+    between, one, other = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    before = (tmp_path / "out" / "pull.json").read_bytes()
+    between.upstream = other
+    try:
+        assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 0
+        printed = capsys.readouterr().out
+        assert pull(between.url, tmp_path, "--again", "2999-01-01", output="changes.json") == 1
+        assert "no snapshot is changed; give another date" in capsys.readouterr().err
+    finally:
+        between.upstream = one
+    changes = json.loads((tmp_path / "changes.json").read_text())
+    gone = tables.facts[:10]
+    assert sum(len(each["removed"]) for each in changes["facts"].values()) == len(gone)
+    assert sum(len(each["added"]) for each in changes["facts"].values()) == 0
+    assert len(changes["renamed"]) == 1
+    assert "Renamed" in changes["renamed"][0]
+    assert len(changes["other_aliases"]) == 1
+    assert changes["to"] == "2999-01-01"
+    assert f"{len(gone)} removed" in printed
+    assert (tmp_path / "out" / "pull.json").read_bytes() == before, "the edition keeps its snapshot"
+    assert pull(between.url, tmp_path, output="as_it_was") == 0
+    assert pull(between.url, tmp_path, "--snapshot", "2999-01-01", output="later") == 0
+    counts = [len(read_folder(tmp_path / name, "w").facts) for name in ("out", "as_it_was", "later")]
+    assert counts == [len(tables.facts), len(tables.facts), len(tables.facts) - len(gone)]
+
+
+def test_a_pull_that_broke_off_goes_on_in_the_same_snapshot(servers, tmp_path, capsys):
+    between, _, _ = servers
+    between.script(lambda number: "503" if number > 4 else None)
+    assert pull(between.url, tmp_path) == 1
+    assert "fails (HTTP 503)" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert [path.suffix for path in (tmp_path / "snapshots").glob("*/*")] == [".partial"]
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    manifest = json.loads(next((tmp_path / "snapshots").glob("*/*/manifest.json")).read_text())
+    assert manifest["requests"] == len(between.seen) + 5
+
+
+def test_a_snapshot_that_was_changed_is_refused(servers, tmp_path, capsys):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    pull(between.url, tmp_path)
+    query = next((tmp_path / "snapshots").rglob("queries/*"))
+    query.write_text(query.read_text() + " ")
+    assert pull(between.url, tmp_path) == 1
+    assert f"{query}: has sha256" in capsys.readouterr().err
+
+
+def test_a_snapshot_that_is_not_there_is_named_with_those_that_are(servers, tmp_path, capsys):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path, "--snapshot", "2020-01-01") == 1
+    assert "there is none of '2020-01-01' with these settings; there are none" in capsys.readouterr().err
+    assert pull(between.url, tmp_path, "--again", "2020-01-01", output="changes.json") == 1
+    assert "there is no snapshot yet to pull again" in capsys.readouterr().err
+
+
+def test_settings_that_ask_for_the_same_share_a_snapshot(tmp_path):
+    same = [
+        WikidataOptions(relations=["P36"]), WikidataOptions(relations=["P36"], pause=9, licence="mine", attempts=1),
+    ]  # fmt: skip
+    assert snapshots.home(tmp_path, same[0]) == snapshots.home(tmp_path, same[1])
+    assert snapshots.home(tmp_path, same[0]) != snapshots.home(tmp_path, WikidataOptions(relations=["P37"]))
+    dump = [DbpediaOptions(), DbpediaOptions(relations=["capital"])]
+    assert snapshots.home(tmp_path, dump[0]) == snapshots.home(tmp_path, dump[1]), "one download serves both"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A server of the files in a folder."""
+    folder = tmp_path / "www"
+    folder.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            server.seen.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        server.seen = []
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield server, folder
+        server.shutdown()
+
+
+DBPEDIA = "<http://dbpedia.org/{}>".format
+LINE = f"{DBPEDIA('resource/France')} {DBPEDIA('ontology/capital')} {DBPEDIA('resource/Paris')} .\n".encode()
+
+
+def test_a_dump_is_downloaded_once_for_all_ways_to_read_it(files, tmp_path, monkeypatch):
+    server, folder = files
+    name = DbpediaOptions.DOWNLOADS[0].name
+    (folder / "dump.bz2").write_bytes(bz2.compress(LINE))
+    url = f"http://127.0.0.1:{server.server_port}/dump.bz2"
+    monkeypatch.setattr(DbpediaOptions, "DOWNLOADS", (DbpediaOptions.DOWNLOADS[0]._replace(url=url),))
+    base = ["pull", "dbpedia", "--contact", "me@example.org", "--snapshots", str(tmp_path / "snapshots"), *QUICK]
+    assert main([*base, "--output", str(tmp_path / "all")]) == 0
+    assert main([*base, "--relations", "capital", "--output", str(tmp_path / "some")]) == 0
+    assert server.seen == ["/dump.bz2"]
+    assert [fact.fact_id for fact in read_folder(tmp_path / "some", "d").facts] == ["capital|France|Paris"]
+    record = json.loads((tmp_path / "all" / "pull.json").read_text())
+    assert record["raw"]["downloads"][name]["url"] == url
+    assert record["raw"]["downloads"][name]["headers"]["Last-Modified"]
+
+
+def test_files_of_the_users_own_are_read_where_they_lie_and_recorded(tmp_path, capsys):
+    name = DbpediaOptions.DOWNLOADS[0].name
+    (tmp_path / "mine").mkdir()
+    words = ["pull", "dbpedia", "--path", str(tmp_path / "mine"), "--output", str(tmp_path / "out")]
+    assert main(words) == 1
+    assert f"lacks {name}" in capsys.readouterr().err
+    (tmp_path / "mine" / name).write_bytes(bz2.compress(LINE))
+    assert main(words) == 0
+    record = json.loads((tmp_path / "out" / "pull.json").read_text())
+    assert record["raw"][name]["sha256"] == sha256(tmp_path / "mine" / name)
+    assert main([*words, "--again", "2027-01-01"]) == 1
+    assert "bring newer ones there" in capsys.readouterr().err
+
+
+def test_what_only_a_person_can_fetch_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(DbpediaOptions, "DOWNLOADS", (DbpediaOptions.DOWNLOADS[0]._replace(url=None),))
+    words = ["pull", "dbpedia", "--contact", "me@example.org", "--snapshots", str(tmp_path / "s")]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 1
+    assert "put it into a folder and name that as `path`" in capsys.readouterr().err
+
+
+def test_without_a_contact_nothing_is_asked(servers, tmp_path, capsys):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    words = ["pull", "wikidata", "--relations", "P36", "--endpoint", between.url, "--snapshots", str(tmp_path / "s")]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 1
+    assert "give an e-mail address or a page" in capsys.readouterr().err
+    assert between.seen == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_that_can_be_configured_can_be_read(kind):
+    module = importlib.import_module(f"almanac.sources.{kind}")
+    assert len(inspect.signature(module.read).parameters) == 2
+    comes_in_files = issubclass(KINDS[kind], DumpOptions)
+    assert comes_in_files or list(inspect.signature(module.fetch).parameters)[:3] == ["options", "folder", "contact"]

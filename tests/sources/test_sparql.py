@@ -1,0 +1,104 @@
+"""What public servers do to answers never costs a row: each fault is outlived, or it is an error with its reason."""
+
+import datetime
+import email.utils
+import itertools
+
+import pytest
+from faults import table
+from sparql_servers import FAULTS
+
+from almanac.errors import AlmanacError
+from almanac.sources import wikidata_queries as queries
+from almanac.sources.options import Manners
+from almanac.sources.retries import TransientError, agent, persistently, retry_after
+from almanac.sources.sparql import Client, rows_of
+
+NEVER = {"403", "400", "200, asks for an agent"}  # asked again these would be no better
+QUERY = queries.statements("P36", None, False).count()
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return table(names=("items", "labels"), positions=1)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", ["items", "labels"])
+def test_no_fault_leaves_fewer_rows(cells, fault, name):
+    cell = cells[fault, name]
+    assert not cell.fewer
+    assert cell.once.startswith("error") if fault in NEVER else cell.once == str(cell.expected)
+    if (fault, name) != ("rows cut, unsaid", "labels"):  # there batches become small enough
+        assert cell.always.startswith("error")
+
+
+def test_requests_follow_each_other_with_a_pause_and_say_who_asks(between):
+    slow = Manners(pause=0.15)
+    client = Client(between.url, "mailto:somebody@example.org", slow)
+    for _ in range(3):
+        client.ask(QUERY)
+    times = [moment for moment, _, _ in between.seen]
+    assert all(after - before >= 0.15 for before, after in itertools.pairwise(times))
+    header = between.seen[0][1]["User-Agent"]
+    assert header.startswith("almanac/")
+    assert "somebody@example.org" in header
+    assert "SPARQLWrapper/" in header
+
+
+@pytest.mark.parametrize("contact", [None, "", "me"])
+def test_nobody_is_asked_without_a_contact(between, contact):
+    with pytest.raises(AlmanacError, match="give an e-mail address or a page"):
+        Client(between.url, contact, Manners())
+    assert between.seen == []
+
+
+def test_an_answer_carries_its_query_time_and_headers(client, between):
+    answer = client.ask(QUERY)
+    assert (answer.endpoint, answer.query) == (between.url, QUERY)
+    moment = datetime.datetime.fromisoformat(answer.time)
+    assert abs((datetime.datetime.now(datetime.UTC) - moment).total_seconds()) < 60
+    assert "date" in answer.headers
+    assert len(rows_of(answer.body)) == 1
+
+
+def test_retry_after_is_read_in_both_forms():
+    assert retry_after({"Retry-After": "7"}) == 7
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=100)
+    assert 97 < retry_after({"Retry-After": email.utils.format_datetime(later, usegmt=True)}) <= 100
+    past = datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC)
+    assert retry_after({"Retry-After": email.utils.format_datetime(past)}) == 0
+    assert retry_after({"Retry-After": "soon"}) is retry_after({}) is retry_after(None) is None
+
+
+def test_a_wait_that_is_asked_for_is_kept_and_one_too_long_ends_the_pull():
+    failures, manners = [], Manners(attempts=3, wait=0.01, max_wait=0.5)
+    waits = iter([0.3, None])
+
+    def call():
+        wait = next(waits, "done")
+        if wait == "done":
+            return "answer"
+        raise TransientError("busy", wait)
+
+    started = datetime.datetime.now(datetime.UTC)
+    assert persistently(call, manners, failures.append) == "answer"
+    assert failures == ["busy", "busy"]
+    assert (datetime.datetime.now(datetime.UTC) - started).total_seconds() >= 0.3
+
+    def crowded():
+        raise TransientError("busy", 3600)
+
+    with pytest.raises(
+        AlmanacError, match=r"busy: asks to wait 3600 s, longer than `max_wait`; run the step again later"
+    ):
+        persistently(crowded, manners, failures.append)
+
+
+def test_the_agent_names_the_project_the_contact_and_the_library():
+    assert agent("https://example.org/me", "lib/1").endswith("(https://example.org/me) lib/1")
+
+
+def test_a_server_that_is_not_there_is_named(quick):
+    with pytest.raises(AlmanacError, match=r"http://127.0.0.1:9/sparql: .*refused"):
+        Client("http://127.0.0.1:9/sparql", "a@example.org", quick).ask(QUERY)

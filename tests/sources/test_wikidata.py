@@ -1,0 +1,216 @@
+"""Facts written as Wikidata writes them come back as they were, and of what is left out every row is counted."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from sparql_servers import FAULTS, oxigraph, proxy
+from wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
+
+from almanac.errors import AlmanacError
+from almanac.sources import paging
+from almanac.sources.answers import digest
+from almanac.sources.files import read_folder
+from almanac.sources.names import clean
+from almanac.sources.options import WikidataOptions
+from almanac.sources.sparql import Client
+from almanac.sources.wikidata import fetch, read
+from almanac.sources.wikidata_queries import ALIASES, LABELS, LAUREATES, PROPERTIES, SITELINKS, statements
+
+QUICK = {"pause": 0, "wait": 0.01}
+ALL = ("P36", "P569", "P1086", "P225", "P166", "P166/P585")
+
+
+@pytest.fixture(scope="module")
+def pulled(wikidata, tmp_path_factory):
+    return bring(wikidata, tmp_path_factory.mktemp("snapshot"), relations=ALL, page=300, batch=100)
+
+
+def bring(url, folder, **settings):
+    options = WikidataOptions(endpoint=url, **QUICK, **settings)
+    fetch(options, folder, "test@example.org", print, lambda **note: None)
+    return read(options, folder)
+
+
+def triples_of(tables, back):
+    return {(row.relation_id, back.get(row.subject_id), back.get(row.object_id), row.value) for row in tables.facts}
+
+
+def test_every_fact_comes_back_and_none_besides(pulled, shape):
+    back = {item: own for own, item in shape.ids.items()}
+    wanted = {(row.relation_id, row.subject_id, row.object_id, row.value) for row in shape.tables.facts}
+    assert len(wanted) > 2000
+    assert triples_of(pulled, back) == wanted
+    assert all((row.datatype, row.precision) == ("date", "year") for row in pulled.facts if row.relation_id == "P569")
+
+
+def test_every_entity_has_its_label_and_aliases_be_they_english_or_of_all_languages(pulled, shape):
+    found = {row.entity_id: (row.label, set(row.aliases)) for row in pulled.entities}
+    for entity in shape.tables.entities:
+        assert found[shape.ids[entity.entity_id]] == (entity.label, set(entity.aliases)), entity
+    assert {row.entity_id for row in pulled.popularity} == set(found)
+    assert {row.type for row in pulled.popularity} == {"item"}
+
+
+def test_rows_in_are_rows_out_and_rows_left_out(pulled, wikidata, quick):
+    client = Client(wikidata, "test@example.org", quick)
+    asked = [("P36", None, False), ("P569", None, True), ("P1086", None, False), ("P225", None, False)]
+    asked += [("P166", None, False), ("P166", "P585", True)]
+    rows = sum(paging.number(client, statements(*one).count()) for one in asked)
+    left_out = {row.reason: row.count for row in pulled.omissions.rows()}
+    assert set(left_out) == {
+        "deprecated statement", "the subject is no item", "the value is known to be unknown",
+        "the date is coarser than a year", "another statement says the same",
+    }  # fmt: skip
+    assert rows == len(pulled.facts) + sum(left_out.values())
+
+
+def test_an_award_says_which_prize_and_two_prizes_in_one_field_are_two_facts(pulled, shape):
+    bardeen = shape.ids["person:john_bardeen"]
+    years = [row for row in pulled.facts if row.relation_id == "P166.P585" and row.subject_id == bardeen]
+    assert sorted(row.value for row in years) == ["1956", "1972"]
+    assert {row.qualifiers for row in years} == {("P166=Q38104",)}
+    assert len([row for row in pulled.facts if row.relation_id == "P166" and row.subject_id == bardeen]) == 1
+
+
+def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_path):
+    curie = shape.ids["person:marie_curie"]
+    tables = bring(wikidata, tmp_path, nobel=True)
+    own = {(row.relation_id, row.object_id or row.value) for row in tables.facts if row.subject_id == curie}
+    assert own == {
+        ("P166", "Q38104"), ("P166", "Q44585"), ("P166.P585", "1903"), ("P166.P585", "1911"), ("P569", "1867"),
+        ("P21", FEMALE),
+    }  # fmt: skip
+    back = {item: own for own, item in shape.ids.items()}
+    laureates = {row.subject_id for row in shape.tables.facts if row.relation_id == "P166"}
+    wanted = {
+        (row.relation_id, row.subject_id, row.object_id, row.value)
+        for row in shape.tables.facts
+        if row.subject_id in laureates and row.relation_id in ("P166", "P166.P585", "P569")
+    }
+    assert {row for row in triples_of(tables, back) if row[0] != "P21"} == wanted
+    assert [row.property for row in tables.relations] == ["P166", "P166/P585", "P569", "P21"]
+
+
+def test_of_the_best_ranks_only_preferred_statements_stay_where_there_are_such(wikidata, pulled, tmp_path):
+    best = bring(wikidata, tmp_path, relations=["P36"], ranks="best")
+    accepted = [row for row in pulled.facts if row.relation_id == "P36"]
+    preferred = {row.subject_id for row in accepted if "rank=preferred" in row.qualifiers}
+    assert preferred
+    assert {row.fact_id for row in best.facts} == {
+        row.fact_id for row in accepted if "rank=preferred" in row.qualifiers or row.subject_id not in preferred
+    }
+
+
+def test_a_frozen_pull_is_read_without_a_server_and_a_changed_answer_is_refused(wikidata, tmp_path):
+    tables = bring(wikidata, tmp_path / "one", relations=["P36"])
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    options = WikidataOptions(endpoint=wikidata, relations=["P36"], **QUICK)
+    assert read(options, tmp_path / "two").facts == tables.facts
+    other = WikidataOptions(endpoint=wikidata, relations=["P36", "P569"], **QUICK)
+    with pytest.raises(AlmanacError, match="holds no answer to the query"):
+        read(other, tmp_path / "two")
+    answer = sorted((tmp_path / "two").rglob("*.json.gz"))[0]
+    shutil.copyfile(sorted((tmp_path / "two").rglob("*.json.gz"))[1], answer)
+    with pytest.raises(AlmanacError, match="it was changed"):
+        read(options, tmp_path / "two")
+
+
+def test_a_pull_that_breaks_off_goes_on_where_it_stopped(between, tmp_path):
+    settings = {"relations": ["P36", "P569"], "page": 200, "attempts": 1}
+    whole = bring(between.url, tmp_path / "whole", **settings)
+    requests = len(between.seen)
+    between.script(lambda number: "403" if number == requests // 2 else None)
+    with pytest.raises(AlmanacError, match="403"):
+        bring(between.url, tmp_path / "broken", **settings)
+    between.script(lambda number: None)
+    index = next((tmp_path / "broken").rglob("requests.jsonl"))
+    index.write_bytes(index.read_bytes()[:-5])  # a kill in the middle of a line
+    assert bring(between.url, tmp_path / "broken", **settings).facts == whole.facts
+    assert len(between.seen) == requests - requests // 2 + 1
+
+
+def test_every_answer_is_recorded_with_query_time_headers_rows_and_hash(wikidata, tmp_path):
+    bring(wikidata, tmp_path, relations=["P36"])
+    index = next(tmp_path.rglob("requests.jsonl"))
+    entries = [json.loads(line) for line in index.read_text().splitlines()]
+    for entry in entries:
+        assert {"query_sha256", "endpoint", "time", "headers", "rows", "bytes", "sha256", "outcome"} == set(entry)
+        query = (index.parent / "queries" / f"{entry['query_sha256'][:16]}.txt").read_text()
+        assert digest(query.encode()) == entry["query_sha256"]
+        assert entry["endpoint"] == wikidata
+    assert len(entries) >= 6
+
+
+def test_an_unknown_property_is_named(wikidata, tmp_path):
+    with pytest.raises(AlmanacError, match="knows no property P9999; correct `relations`"):
+        bring(wikidata, tmp_path, relations=["P36", "P9999"])
+
+
+@pytest.mark.parametrize(
+    ("year", "value"), [("1867", "1867"), ("0000", "1 BC"), ("-0043", "44 BC"), ("12024", "12024")]
+)
+def test_years_before_christ_are_those_of_the_calendar(tmp_path, year, value):
+    """XSD 1.1, which RDF uses, has a year 0: it is 1 BC."""
+    time = f'"{year}-03-15T00:00:00Z"^^<{XSD}dateTime>'
+    node, own = f"<{WD}statement/1>", "<http://www.wikidata.org/value/1>"
+    rows = [
+        (f"<{WD}P570>", f"<{WIKIBASE}propertyType>", f"<{WIKIBASE}Time>"),
+        (f"<{WD}Q1>", "<http://www.w3.org/2000/01/rdf-schema#label>", '"Caesar"@mul'),
+        (f"<{WD}Q1>", f"<{PROP}P570>", node), (node, f"<{WIKIBASE}rank>", f"<{WIKIBASE}NormalRank>"),
+        (node, f"<{PROP}statement/P570>", time), (node, f"<{PROP}statement/value/P570>", own),
+        (own, f"<{WIKIBASE}timeValue>", time), (own, f"<{WIKIBASE}timePrecision>", f'"11"^^<{XSD}integer>'),
+    ]  # fmt: skip
+    with oxigraph("".join(f"{' '.join(row)} .\n" for row in rows).encode()) as url:
+        tables = bring(url, tmp_path, relations=["P570"])
+    assert [(row.value, row.precision) for row in tables.facts] == [(value, "year")]
+
+
+def test_the_queries_are_of_no_one_engine():
+    own = [statements("P1", qualifier, is_time) for qualifier in (None, "P2") for is_time in (True, False)]
+    for pattern in (LAUREATES, LABELS, ALIASES, SITELINKS, PROPERTIES, *own):
+        text = pattern.select(pattern.bucket("a")) + pattern.count()
+        assert not any(word in text for word in ("SERVICE", "bd:", "hint:", "OFFSET", "LIMIT", "ORDER"))
+        lines = [line for line in text.splitlines() if not line.startswith("PREFIX")]
+        assert {name for line in lines for name in re.findall(r"(\w+):\w", line)} <= {
+            line.split()[1].rstrip(":") for line in text.splitlines() if line.startswith("PREFIX")
+        }
+
+
+def test_a_label_may_be_missing_and_its_facts_are_counted(tmp_path):
+    shape = WikidataShape(shipped("P36"))
+    gone = shape.ids[shape.tables.facts[0].object_id]
+    text = shape.triples().decode().splitlines(keepends=True)
+    kept = "".join(
+        line for line in text if not (line.startswith(f"<{WD}{gone}>") and ("@en" in line or "@mul" in line))
+    )
+    with oxigraph(kept.encode()) as url:
+        tables = bring(url, tmp_path, relations=["P36"])
+    assert gone not in {row.entity_id for row in tables.entities}
+    lost = [row for row in shape.tables.facts if shape.ids[row.object_id] == gone or shape.ids[row.subject_id] == gone]
+    counts = {row.reason: row.count for row in tables.omissions.rows()}
+    assert counts["subject or object has no name"] == len(lost)
+    assert counts["no name in en or mul"] == 1
+    assert len(tables.facts) == len(shape.tables.facts) - len(lost)
+
+
+TREX = os.environ.get("ALMANAC_TREX", "")
+PASSING = [fault for fault in FAULTS if fault not in ("403", "400", "200, asks for an agent", "hang", "drip")]
+
+
+@pytest.mark.skipif(not TREX, reason="set ALMANAC_TREX to a folder of T-REx facts")
+def test_the_whole_of_trex_survives_a_server_that_fails_every_twentieth_time(tmp_path):
+    tables = read_folder(Path(TREX), "trex")
+    shape = WikidataShape(tables)
+    with oxigraph(shape.triples()) as url, proxy(url) as between:
+        between.script(lambda number: PASSING[number // 20 % len(PASSING)] if number % 20 == 9 else None)
+        relations = sorted({fact.relation_id for fact in tables.facts})
+        pulled = bring(between.url, tmp_path, relations=relations, page=1000, max_wait=0.1)
+    assert {row.fact_id for row in pulled.facts} == {row.fact_id for row in tables.facts}
+    names = {row.entity_id: (row.label, set(row.aliases)) for row in pulled.entities}
+    for entity in tables.entities:
+        wanted = clean(entity.label), {clean(alias) for alias in entity.aliases} - {clean(entity.label)}
+        assert names[entity.entity_id] == wanted

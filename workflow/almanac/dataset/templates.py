@@ -1,0 +1,171 @@
+"""Templates that a model has drafted: what is wrong with them, and how those that a person keeps join the others."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from almanac.dataset.text import normalise
+from almanac.errors import AlmanacError
+from almanac.rows import Draft, Template
+from almanac.tables import identity
+
+SLOTS = {"statement": (1, 1), "question": (1, 0)}  # how often [X] and [Y] must stand in a template of a style
+KEEP, DROP = "keep", "drop"
+VERDICTS = (KEEP, DROP)
+ORIGIN = "drafted"
+SLOT = re.compile(r"\[[XY]\]")
+LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
+QUOTES = "\"'“”‘’«»`"
+
+
+class Written(NamedTuple):
+    """A text that a model wrote for a relation."""
+
+    relation_id: str
+    style: str
+    text: str
+    parent_id: str | None
+
+
+def cleaned(text: str) -> str:
+    """Return the first line of what a model wrote, without list marks, quotation marks around it and extra space."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = LIST_MARK.sub("", lines[0]).strip() if lines else ""
+    if len(first) > 1 and first[0] in QUOTES and first[-1] in QUOTES:
+        first = first[1:-1]
+    return " ".join(first.split())
+
+
+def folded(text: str) -> str:
+    """Return a template as it is compared with others: case, space and punctuation do not count, slots do."""
+    plain = "".join(" " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in text)
+    return normalise(plain)
+
+
+def filled(text: str, subject: str, found: str) -> str:
+    """Return a template with subject and object in their slots, in one pass, so that a name may hold a slot."""
+    return SLOT.sub(lambda slot: subject if slot[0] == "[X]" else found, text)
+
+
+def readings(text: str, sentence: str) -> set[tuple[str, ...]]:
+    """Return all ways in which a sentence is a filled template: what stands in its slots, in their order."""
+    parts = SLOT.split(text)
+    long = len(sentence) > len(parts[0]) + len(parts[-1])
+    if not (long and sentence.startswith(parts[0]) and sentence.endswith(parts[-1])):
+        return set()
+    rest = sentence[len(parts[0]) : len(sentence) - len(parts[-1])]
+    if len(parts) == 2:
+        return {(rest,)}
+    middle = parts[1]
+    places = range(1, len(rest) - len(middle))
+    return {(rest[:at], rest[at + len(middle) :]) for at in places if rest.startswith(middle, at)}
+
+
+def fault(text: str, style: str) -> str | None:
+    """Return what is wrong with a template's form, or none."""
+    if not text:
+        return "empty"
+    subject, found = SLOTS[style]
+    if text.count("[X]") != subject or text.count("[Y]") != found:
+        return f"holds [X] {text.count('[X]')} times and [Y] {text.count('[Y]')}; needed are {subject} and {found}"
+    if not folded(SLOT.sub(" ", text)):
+        return "has no words"
+    if style == "question" and not text.endswith("?"):
+        return "is no question"
+    return None
+
+
+def leak(text: str, names: Iterable[str]) -> str | None:
+    """Return a name that stands in a template as a word of its own, or none. Case counts: `may` is not May."""
+    bare = SLOT.sub(" ", text)
+    for name in sorted(names, key=len, reverse=True):
+        if len(name) > 1 and name in bare and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare):
+            return name
+    return None
+
+
+def ambiguous(text: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+    """Return a filled template from which subject and object cannot be read back, or none (the round trip in text)."""
+    order = SLOT.findall(text)
+    for subject, found in pairs:
+        sentence = filled(text, subject, found)
+        wanted = tuple(subject if slot == "[X]" else found for slot in order)
+        if readings(text, sentence) != {wanted}:
+            return sentence
+    return None
+
+
+def judge(
+    written: Sequence[Written],
+    frozen: Sequence[Template],
+    pairs: Mapping[str, Sequence[tuple[str, str]]],
+    names: Mapping[str, Iterable[str]],
+) -> list[Draft]:
+    """Judge what a model wrote.
+
+    Args:
+        written: its texts, as it wrote them.
+        frozen: templates that are there already.
+        pairs: of each relation some facts, (subject, object) as labels, for the round trip in text.
+        names: of each relation all names of its objects, none of which a template may hold.
+
+    Returns:
+        One draft for each different text, sorted; those with a fault are dropped with the reason.
+    """
+    counts = Counter(item._replace(text=cleaned(item.text)) for item in written)
+    taken = {(row.relation_id, row.style, folded(row.text)): row.template_id for row in frozen}
+    # Of equal ones the most frequent is kept; then the first in the alphabet.
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].relation_id, pair[0].style, pair[0].text))
+    out: dict[str, Draft] = {}
+    for item, count in ranked:
+        template_id = f"{item.relation_id}/{ORIGIN}/{identity([item.style, item.text])[:12]}"
+        key = (item.relation_id, item.style, folded(item.text))
+        reason = fault(item.text, item.style)
+        if reason is None and (found := leak(item.text, names.get(item.relation_id, ()))):
+            reason = f"names the object {found!r}"
+        if reason is None and key in taken:
+            reason = f"says the same as {taken[key]}"
+        if reason is None and (sentence := ambiguous(item.text, pairs.get(item.relation_id, ()))):
+            reason = f"subject and object cannot be read back from {sentence!r}"
+        if reason is None:
+            taken[key] = template_id
+        verdict = KEEP if reason is None else DROP
+        draft = Draft(
+            template_id, item.relation_id, item.text, item.style, item.parent_id, count, None, verdict, reason
+        )
+        out.setdefault(template_id, draft)
+    return sorted(out.values(), key=lambda row: row.template_id)
+
+
+def merged(frozen: Sequence[Template], drafts: Sequence[Draft], where: str) -> list[Template]:
+    """Return frozen templates and the drafts that are kept; a frozen one wins over a draft that says the same.
+
+    Args:
+        frozen: templates that are there already; none of them changes.
+        drafts: as a person has left them.
+        where: the drafts' file, for messages.
+
+    Raises:
+        AlmanacError: a verdict is unknown, or a text that is to be kept lacks a slot, naming the draft.
+    """
+    out = {row.template_id: row for row in frozen}
+    taken = {(row.relation_id, row.style, folded(row.text)) for row in frozen}
+    for draft in sorted(drafts, key=lambda row: row.template_id):
+        if draft.verdict not in VERDICTS:
+            raise AlmanacError(f"{where}: {draft.template_id}: verdict {draft.verdict!r}; allowed are keep and drop")
+        if draft.style not in SLOTS:
+            raise AlmanacError(f"{where}: {draft.template_id}: style {draft.style!r}; allowed are {', '.join(SLOTS)}")
+        if draft.verdict == DROP:
+            continue
+        if reason := fault(draft.text, draft.style):
+            raise AlmanacError(f"{where}: {draft.template_id}: {draft.text!r} {reason}; mend it or say drop")
+        key = (draft.relation_id, draft.style, folded(draft.text))
+        if key in taken or draft.template_id in out:
+            continue
+        taken.add(key)
+        out[draft.template_id] = Template(
+            draft.template_id, draft.relation_id, draft.text, draft.style, ORIGIN, draft.parent_id, ()
+        )
+    return sorted(out.values(), key=lambda row: row.template_id)

@@ -1,0 +1,157 @@
+"""Raw answers of a server, as they were given: frozen in a folder, and replayed from it.
+
+A pull is a function of the answers it gets. `Recorder` gives it those of the folder first, in the order of the asking,
+and then, where there is a server, asks on: so an interrupted pull goes on where it stopped, and a finished one can be
+read again at any time without a network.
+"""
+
+import datetime
+import gzip
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from almanac.errors import AlmanacError
+from almanac.tables import atomic, canonical
+
+INDEX = "requests.jsonl"
+
+
+class TooMuchError(AlmanacError):
+    """The server gave up, or cut the rows: the same query again is pointless, a smaller one is not."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A server's answer to one query: the body as it was sent, when (UTC), and the headers worth keeping."""
+
+    endpoint: str
+    query: str
+    body: bytes
+    time: str
+    headers: Mapping[str, str]
+
+
+class Server(Protocol):
+    """Anything that answers queries."""
+
+    def ask(self, query: str) -> Answer:
+        """Answer a query, or raise `TooMuchError` where a smaller one is wanted."""
+
+
+def now() -> str:
+    """Return the time as it is recorded: UTC, in seconds."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def digest(content: bytes) -> str:
+    """Return the sha256 of bytes as hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class Recorder:
+    """A server whose answers are kept: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold the texts."""
+
+    def __init__(self, folder: Path, server: Server | None, count: Callable[[bytes], int]) -> None:
+        """Open a folder of answers.
+
+        Args:
+            folder: where the answers are kept; made if there is a server.
+            server: asked for what the folder does not hold; none: that is an error.
+            count: the rows of a body, for the record.
+
+        Raises:
+            AlmanacError: the folder's list is damaged.
+        """
+        self._folder = folder
+        self._server = server
+        self._count = count
+        self._kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._used: dict[str, int] = defaultdict(int)
+        for entry in self._load():
+            self._kept[entry["query_sha256"]].append(entry)
+
+    def _load(self) -> list[dict[str, Any]]:
+        """Read the list; a last line that a kill has cut is removed, its answer will be asked again."""
+        path = self._folder / INDEX
+        if not path.is_file():
+            return []
+        content = path.read_bytes()
+        whole, _, cut = content.rpartition(b"\n")
+        if cut:
+            if self._server is None:
+                raise AlmanacError(f"{path}: its last line is cut; take the snapshot from where it was made again")
+            with atomic(path) as temporary:
+                temporary.write_bytes(whole + b"\n" if whole else b"")
+        try:
+            return [json.loads(line) for line in whole.split(b"\n") if line]
+        except ValueError as error:
+            raise AlmanacError(f"{path}: is damaged ({error}); remove the snapshot and pull again") from error
+
+    def ask(self, query: str) -> Answer:
+        """Answer from the folder, or from the server, keeping its answer.
+
+        Raises:
+            TooMuchError: the server gave up on the query, now or when it was recorded.
+            AlmanacError: the folder has no answer and there is no server; a kept answer was changed.
+        """
+        key = digest(query.encode())
+        nth = self._used[key]
+        self._used[key] += 1
+        if nth < len(self._kept[key]):
+            return self._replay(query, self._kept[key][nth])
+        if self._server is None:
+            raise AlmanacError(
+                f"{self._folder}: holds no answer to the query of sha256 {key}; the snapshot was made by another "
+                "version or with other settings: pull again"
+            )
+        try:
+            answer = self._server.ask(query)
+        except TooMuchError as error:
+            self._keep(key, query, {"outcome": "too much", "reason": str(error), "time": now()})
+            raise
+        self._keep_answer(key, answer)
+        return answer
+
+    def _replay(self, query: str, entry: Mapping[str, Any]) -> Answer:
+        if entry["outcome"] == "too much":
+            raise TooMuchError(entry["reason"])
+        path = self._body_path(entry["sha256"])
+        try:
+            body = gzip.decompress(path.read_bytes())
+        except (OSError, EOFError) as error:
+            raise AlmanacError(f"{path}: cannot be read ({error}); pull again, or mend the snapshot") from error
+        if digest(body) != entry["sha256"]:
+            raise AlmanacError(f"{path}: has sha256 {digest(body)}, recorded is {entry['sha256']}; it was changed")
+        return Answer(entry["endpoint"], query, body, entry["time"], entry["headers"])
+
+    def _keep_answer(self, key: str, answer: Answer) -> None:
+        sha = digest(answer.body)
+        path = self._body_path(sha)
+        if not path.is_file():
+            with atomic(path) as temporary:
+                temporary.write_bytes(gzip.compress(answer.body, mtime=0))
+        entry: dict[str, Any] = {
+            "outcome": "ok",
+            "endpoint": answer.endpoint,
+            "time": answer.time,
+            "headers": dict(answer.headers),
+        }
+        entry |= {"rows": self._count(answer.body), "bytes": len(answer.body), "sha256": sha}
+        self._keep(key, answer.query, entry)
+
+    def _keep(self, key: str, query: str, entry: dict[str, Any]) -> None:
+        """Write a query's text, then its line: a line always has its files."""
+        text = self._folder / "queries" / f"{key[:16]}.txt"
+        if not text.is_file():
+            with atomic(text) as temporary:
+                temporary.write_text(query, encoding="utf-8")
+        with (self._folder / INDEX).open("ab") as index:
+            index.write(canonical({"query_sha256": key, **entry}).encode() + b"\n")
+
+    def _body_path(self, sha: str) -> Path:
+        return self._folder / "answers" / f"{sha[:16]}.json.gz"

@@ -1,0 +1,101 @@
+"""BioLAMA: biomedical facts of Wikidata, UMLS or CTD with aliases and the split that the probe prescribes."""
+
+import re
+import tarfile
+from pathlib import Path
+
+import msgspec
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources.lama import Collected, template
+from almanac.sources.options import BiolamaOptions
+from almanac.sources.reading import BROKEN, decoded, opened
+from almanac.sources.source_tables import SourceTables
+
+SOURCE = "biolama"
+SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
+
+
+class Prompt(msgspec.Struct):
+    """A line of the manual prompts."""
+
+    relation: str
+    template: str
+    property: str = ""
+
+
+class Line(msgspec.Struct):
+    """A line of a relation's triples; the three lists of objects run parallel."""
+
+    predicate_id: str
+    sub_uri: str
+    sub_label: str
+    obj_uris: list[str]
+    obj_labels: list[str]
+    sub_type: str = ""
+    sub_aliases: list[str] = []
+    obj_types: list[str] = []
+    obj_aliases: list[list[str]] = []
+
+
+def read(options: BiolamaOptions, folder: Path) -> SourceTables:
+    """Make the tables of one of BioLAMA's three parts. The archive is read from one end to the other; nothing unpacks.
+
+    Args:
+        options: which part.
+        folder: holds the archive.
+
+    Raises:
+        AlmanacError: the archive is missing or damaged, lacks the part, or a line is not of its shape.
+    """
+    path = folder / BiolamaOptions.DOWNLOADS[0].name
+    prompts_file = re.compile(rf"(?:^|/){options.part}/prompts/manual\.jsonl$")
+    triples_file = re.compile(rf"(?:^|/){options.part}/triples_processed/[^/]+/(train|dev|test)\.jsonl$")
+    collected, prompts, read_any = Collected(SOURCE), list[Prompt](), False
+    try:
+        with opened(path) as handle, tarfile.open(fileobj=handle, mode="r|") as archive:
+            for member in archive:
+                lines = archive.extractfile(member) if member.isfile() else None
+                if lines is None:
+                    continue
+                where = f"{path}: {member.name}"
+                if prompts_file.search(member.name):
+                    prompts = list(decoded(where, lines, Prompt))
+                elif found := triples_file.search(member.name):
+                    read_any = True
+                    for line in decoded(where, lines, Line):
+                        _add(collected, line, found[1])
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
+    if not read_any:
+        raise AlmanacError(f"{path}: holds no {options.part}/triples_processed/…; is it BioLAMA's archive?")
+    labels = {prompt.relation: prompt.property or prompt.relation for prompt in prompts}
+    relations = {
+        relation: Relation(relation, labels.get(relation, relation), _property(relation), "N-M", None, "biomedicine")
+        for relation in sorted({*labels, *collected.relations()})
+    }
+    templates: dict[str, Template] = {prompt.relation: template(prompt.relation, prompt.template) for prompt in prompts}
+    return collected.tables(list(relations.values()), list(templates.values()))
+
+
+def _property(relation: str) -> str | None:
+    return relation if re.fullmatch(r"P\d+", relation) else None
+
+
+def _add(collected: Collected, line: Line, part: str) -> None:
+    if not collected.entity(line.sub_uri, [line.sub_label, *line.sub_aliases], line.sub_type or None):
+        collected.omissions.add("facts", "subject has no label", line.sub_uri)
+        return
+    if len(line.obj_uris) != len(line.obj_labels):
+        collected.omissions.add("facts", "objects and their labels are not as many", line.sub_uri)
+        return
+    for place, (identity, label) in enumerate(zip(line.obj_uris, line.obj_labels, strict=True)):
+        aliases = line.obj_aliases[place] if place < len(line.obj_aliases) else []
+        kind = line.obj_types[place] if place < len(line.obj_types) else None
+        if not collected.entity(identity, [label, *aliases], kind):
+            collected.omissions.add("facts", "object has no label", identity)
+            continue
+        collected.fact(
+            line.predicate_id, line.sub_uri, object_id=identity, split=SPLITS[part], qualifiers=(f"part={part}",)
+        )

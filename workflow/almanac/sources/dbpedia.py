@@ -1,0 +1,103 @@
+"""DBpedia: a few properties over SPARQL, or whole relations from the pinned dump, with degrees as popularity."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from almanac.rows import Entity, Fact
+from almanac.sources import paging
+from almanac.sources.answers import Recorder, Server
+from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, identity, read_dump, relation_row
+from almanac.sources.names import named
+from almanac.sources.options import DbpediaOptions
+from almanac.sources.paging import Pattern, Row
+from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.sparql import Client, count_rows
+
+PREFIXES = f"""\
+PREFIX dbo: <{ONTOLOGY}>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+"""
+LANGUAGES = ("en",)
+LABELS = Pattern(PREFIXES, "?e ?name", '  VALUES ?e { {values} }\n  ?e rdfs:label ?name . FILTER(LANG(?name) = "en")')
+ALIASES = Pattern(  # a page that redirects to another bears another of its names
+    PREFIXES,
+    "?e ?name",
+    '  VALUES ?e { {values} }\n  ?page dbo:wikiPageRedirects ?e . ?page rdfs:label ?name . FILTER(LANG(?name) = "en")',
+)
+
+
+def fetch(
+    options: DbpediaOptions,
+    folder: Path,
+    contact: str | None,
+    log: Callable[[str], object],
+    done: Callable[..., object],
+) -> None:
+    """Bring the answers into a folder; the arguments are those of `wikidata.fetch`."""
+    pull(options, Recorder(folder, Client(options.endpoint, contact, options, log), count_rows), done)
+
+
+def read(options: DbpediaOptions, folder: Path) -> SourceTables:
+    """Return the tables that frozen answers, or a dump, give."""
+    if options.by == "dump":
+        return read_dump(options, folder)
+    return pull(options, Recorder(folder, None, count_rows))
+
+
+def pull(options: DbpediaOptions, server: Server, done: Callable[..., object] = lambda **note: None) -> SourceTables:
+    """Return the tables that the answers give."""
+    omitted = Omissions()
+    facts: dict[str, Fact] = {}
+    for relation in options.relations:
+        pattern = Pattern(PREFIXES, "?s ?o", f"  ?s <{address(relation)}> ?o .")
+        for row in paging.gather(server, pattern, options.page, options.facts):
+            fact = _fact(relation, row, omitted)
+            if fact is not None:
+                facts[fact.fact_id] = fact
+        done(note=relation)
+    ids = sorted({key for fact in facts.values() for key in (fact.subject_id, fact.object_id) if key})
+    entities = _entities(server, ids, options.batch, omitted)
+    done(note="names")
+    known = {entity.entity_id for entity in entities}
+    kept = [fact for fact in facts.values() if {fact.subject_id, fact.object_id} - {None} <= known]
+    omitted.add("facts", "subject or object has no name", "", len(facts) - len(kept))
+    return SourceTables(entities, [relation_row(relation) for relation in options.relations], kept, omissions=omitted)
+
+
+def _fact(relation: str, row: Row, omitted: Omissions) -> Fact | None:
+    if not row["s"].startswith(RESOURCE):
+        omitted.add("facts", "the subject is no thing of DBpedia", row["s"])
+        return None
+    if row["o.type"] == "uri" and not row["o"].startswith(RESOURCE):
+        omitted.add("facts", "the object is no thing of DBpedia", row["o"])
+        return None
+    if row["o.type"] == "bnode" or row.get("o.lang", "en") != "en":
+        omitted.add("facts", "the object is unknown, or in another language", row["o"])
+        return None
+    subject, value = identity(row["s"]), row["o"]
+    if row["o.type"] == "uri":
+        return _row(relation, subject, identity(value), None)
+    return _row(relation, subject, None, value)
+
+
+def _row(relation: str, subject: str, object_id: str | None, value: str | None) -> Fact:
+    key = f"{relation}|{subject}|{object_id or value}"
+    return Fact(key, relation, subject, object_id, value, "string" if value else None, None, (), None, "dbpedia")
+
+
+def _entities(server: Server, ids: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:
+    addresses = [f"<{RESOURCE}{one}>" for one in ids]
+    labels: dict[str, list[tuple[str, str]]] = {one: [] for one in ids}
+    aliases: dict[str, list[str]] = {one: [] for one in ids}
+    for row in paging.batched(server, LABELS, addresses, batch):
+        labels[identity(row["e"])].append((row["name.lang"], row["name"]))
+    for row in paging.batched(server, ALIASES, addresses, batch):
+        aliases[identity(row["e"])].append(row["name"])
+    entities = []
+    for one in ids:
+        name = named(labels[one], aliases[one], LANGUAGES)
+        if name is None:
+            omitted.add("entities", "no English name", one)
+        else:
+            entities.append(Entity(one, *name, None))
+    return entities

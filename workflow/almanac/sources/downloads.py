@@ -1,0 +1,251 @@
+"""Files from the network: resumed where they broke off, checked, whole or not there; archives unpacked safely.
+
+A download is written to ``NAME.part`` and goes on there, in a later run too, as long as the server's file is the same.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+import urllib3
+
+from almanac.errors import AlmanacError
+from almanac.sources.answers import now
+from almanac.sources.options import Manners
+from almanac.sources.retries import TransientError, agent, persistently, retry_after
+
+CHUNK = 1 << 20
+RETRIED = (429, 500, 502, 503, 504)
+Told = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is downloaded and where to; ``sha256`` is checked if given, ``max_bytes`` always."""
+
+    url: str
+    path: Path
+    max_bytes: int
+    sha256: str | None = None
+
+    @property
+    def part(self) -> Path:
+        """Where the bytes go until they are all there."""
+        return self.path.with_name(self.path.name + ".part")
+
+    @property
+    def notes(self) -> Path:
+        """What is known of the part: the server's mark of this version of the file."""
+        return self.path.with_name(self.path.name + ".part.json")
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.part.unlink(missing_ok=True)
+        self.notes.unlink(missing_ok=True)
+
+
+def download(
+    target: Target,
+    contact: str | None,
+    manners: Manners,
+    log: Callable[[str], object] = lambda line: None,
+    done: Told = lambda steps, total: None,
+) -> dict[str, Any]:
+    """Bring a file.
+
+    Args:
+        target: what and where to.
+        contact: an e-mail address or a page, for the User-Agent.
+        manners: attempts and waits.
+        log: told of every failure that is tried again.
+        done: told of bytes that came: ``done(bytes, total=…)``.
+
+    Returns:
+        The record: url, time, the server's headers, bytes, sha256.
+
+    Raises:
+        AlmanacError: the server refuses, the file is too large or another than expected, or every attempt failed; a
+            part that is there stays for the next run.
+    """
+    target.path.parent.mkdir(parents=True, exist_ok=True)
+    with requests.Session() as session:
+        session.headers.update(
+            {
+                "User-Agent": agent(contact, f"requests/{requests.__version__}"),
+                "Accept-Encoding": "identity",  # a .gz is to stay one, and offsets are to count the file's own bytes
+            }
+        )
+        return persistently(lambda: _once(session, target, manners, done), manners, log)
+
+
+def _once(session: requests.Session, target: Target, manners: Manners, done: Told) -> dict[str, Any]:
+    notes, have = _begun(target)
+    headers = {"Range": f"bytes={have}-", "If-Range": notes["mark"]} if have else {}
+    try:
+        with session.get(target.url, headers=headers, stream=True, timeout=manners.timeout) as response:
+            _check_status(response, target)
+            start, total = _extent(response, target, have)
+            notes = _notes(response, total)
+            target.notes.write_text(json.dumps(notes), encoding="utf-8")
+            size = _write(response, target, start, total, done)
+    except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, ConnectionError) as error:
+        raise TransientError(f"{target.url}: {type(error).__name__}: {error}") from error
+    if total is not None and size != total:
+        raise TransientError(f"{target.url}: broke off after {size} of {total} bytes")
+    return _finish(target, notes, size)
+
+
+def _begun(target: Target) -> tuple[dict[str, Any], int]:
+    """Return the notes of a part and its size; 0 where it cannot be gone on with."""
+    try:
+        notes = json.loads(target.notes.read_text(encoding="utf-8"))
+        return (notes, target.part.stat().st_size) if notes["mark"] and notes["url"] == target.url else ({}, 0)
+    except (OSError, ValueError, KeyError):
+        return {}, 0
+
+
+def _check_status(response: requests.Response, target: Target) -> None:
+    status = response.status_code
+    if status in RETRIED:
+        wait = retry_after(response.headers)
+        raise TransientError(f"{target.url}: fails (HTTP {status})", wait, crowded=status == 429)
+    if status == 416:  # the part is longer than the file, which is another one by now
+        target.forget()
+        raise TransientError(f"{target.url}: the file has changed; beginning anew")
+    if status not in (200, 206):
+        raise AlmanacError(
+            f"{target.url}: refuses (HTTP {status}); is the address right? It may also be fetched by hand"
+        )
+    kind = response.headers.get("Content-Type", "")
+    if kind.startswith("text/html") and target.path.suffix not in (".html", ".htm"):
+        raise TransientError(f"{target.url}: gives a page in HTML instead of the file")
+
+
+def _extent(response: requests.Response, target: Target, have: int) -> tuple[int, int | None]:
+    """Return where the bytes of an answer begin, and how many the whole file has, where the server says so."""
+    if response.status_code == 206:
+        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
+        if found is None or int(found[1]) != have:
+            target.forget()
+            raise TransientError(f"{target.url}: gives another part than was asked for; beginning anew")
+        start, length = have, found[2]
+    else:
+        start, length = 0, response.headers.get("Content-Length", "")
+    total = int(length) if length else None
+    if total is not None and total > target.max_bytes:
+        raise AlmanacError(f"{target.url}: has {total} bytes; allowed are {target.max_bytes}")
+    return start, total
+
+
+def _notes(response: requests.Response, total: int | None) -> dict[str, Any]:
+    etag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified")
+    mark = etag if etag and not etag.startswith("W/") else modified  # a weak ETag does not promise equal bytes
+    kept = {
+        name: response.headers[name] for name in ("ETag", "Last-Modified", "Date", "Server") if name in response.headers
+    }
+    return {"url": response.request.url, "time": now(), "headers": kept, "mark": mark, "total": total}
+
+
+def _write(response: requests.Response, target: Target, start: int, total: int | None, done: Told) -> int:
+    size = start
+    with target.part.open("ab" if start else "wb") as file:
+        for chunk in response.raw.stream(CHUNK, decode_content=False):
+            size += len(chunk)
+            if size > target.max_bytes:
+                raise AlmanacError(f"{target.url}: gives more than the {target.max_bytes} bytes that are allowed")
+            file.write(chunk)
+            done(len(chunk), total=total)
+        file.flush()
+        os.fsync(file.fileno())
+    return size
+
+
+def _finish(target: Target, notes: dict[str, Any], size: int) -> dict[str, Any]:
+    with target.part.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if target.sha256 is not None and found != target.sha256:
+        target.forget()
+        raise AlmanacError(f"{target.url}: has sha256 {found}, expected is {target.sha256}; it is another file")
+    target.part.replace(target.path)
+    target.notes.unlink()
+    return {key: notes[key] for key in ("url", "time", "headers")} | {"bytes": size, "sha256": found}
+
+
+def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
+    """Unpack a zip or tar archive into a new folder, which is there whole or not at all.
+
+    Raises:
+        AlmanacError: no archive, or a damaged one; a member that would leave the folder, is no plain file or folder, or
+            is a link; more bytes than allowed.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
+        beside = Path(name) / "new"
+        beside.mkdir()
+        try:
+            left = max_bytes
+            for member, size, content in _members(archive):
+                path = _inside(archive, member, beside)
+                if size > left:
+                    raise AlmanacError(f"{archive}: {member}: has {size} bytes; {left} are left of {max_bytes} allowed")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with content() as source, path.open("xb") as out:
+                    left -= _copy(archive, member, source, out, left)
+        except FileExistsError as error:
+            raise AlmanacError(f"{archive}: holds {error.filename} twice, or as a file and a folder") from error
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+            raise AlmanacError(f"{archive}: cannot be unpacked ({error}); fetch it again") from error
+        shutil.rmtree(folder, ignore_errors=True)
+        beside.replace(folder)
+
+
+def _copy(archive: Path, member: str, source: Any, out: Any, left: int) -> int:
+    """Copy a member; what it claims to hold and what it holds may differ."""
+    size = 0
+    while chunk := source.read(CHUNK):
+        size += len(chunk)
+        if size > left:
+            raise AlmanacError(f"{archive}: {member}: holds more than the {left} bytes that are left to it")
+        out.write(chunk)
+    return size
+
+
+def _inside(archive: Path, member: str, folder: Path) -> Path:
+    """Return where a member goes, if that is inside the folder."""
+    path = (folder / member).resolve()
+    if "\\" in member or not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+        raise AlmanacError(
+            f"{archive}: {member!r} would be written outside its folder; the archive is not to be trusted"
+        )
+    return path
+
+
+def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """Yield the files of an archive: name, size as claimed, and a function that opens it."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise AlmanacError(f"{archive}: {info.filename!r} is a link or a device; only files are unpacked")
+                if not info.is_dir():
+                    yield info.filename, info.file_size, lambda info=info: packed.open(info)  # type: ignore[misc]
+        return
+    with contextlib.closing(tarfile.open(archive)) as tar:
+        for member in tar:
+            if not member.isreg() and not member.isdir():
+                raise AlmanacError(f"{archive}: {member.name!r} is a link or a device; only files are unpacked")
+            if member.isreg():
+                yield member.name, member.size, lambda member=member: tar.extractfile(member)  # type: ignore[misc]

@@ -1,0 +1,229 @@
+"""What the parsers of very large tables share: strict scans of tab-separated files, draws, rows of facts as frames."""
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from almanac.columns import columns
+from almanac.errors import AlmanacError
+from almanac.rows import BucketSize, Entity, Fact, Relation
+from almanac.sources.drawing import Running, lowest
+from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.thirds import BUCKETS, Cuts, cuts, histogram_of, sizes
+from almanac.tables import seed_of
+
+NOTHING = "\\N"
+BATCH = 1_000_000  # rows of a stream that are looked at together
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an error that names it.
+
+    Raises:
+        AlmanacError: the file is cut, damaged, no table of the shape that is expected.
+    """
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        said = str(error).partition("\n")[0]
+        raise AlmanacError(f"{path}: cannot be read ({said}); is it whole? Bring it again") from error
+
+
+def scan(path: Path, names: Sequence[str], wanted: Sequence[str]) -> pl.LazyFrame:
+    r"""Scan a tab-separated file without quoting, ``\N`` for nothing, as IMDb writes them; every column is text.
+
+    Args:
+        path: the file, perhaps gzipped.
+        names: its columns in their order.
+        wanted: the columns that are needed.
+
+    Raises:
+        AlmanacError: the file is missing, its header has other columns or another order, or, when it is read, a row has
+            more or fewer cells.
+    """
+    header = _header(path)
+    if header != list(names):
+        raise AlmanacError(
+            f"{path}: has the columns {', '.join(header)}; expected are {', '.join(names)}, in this order; "
+            "is it the right file, and has its publisher changed it?"
+        )
+    frame = pl.scan_csv(
+        path,
+        separator="\t",
+        quote_char=None,  # fields are not quoted: a title may begin with a quotation mark
+        null_values=NOTHING,  # and nothing else: a title may be NA
+        empty_string_is_null=False,
+        infer_schema=False,
+    )
+    last = names[-1]
+
+    def whole(batch: pl.DataFrame) -> pl.DataFrame:
+        # The reader fills a short row with empty cells; the last cell of a whole row is never empty.
+        if (short := batch.filter(pl.col(last) == "")).height:
+            cells = ", ".join(str(cell) for cell in short.row(0))
+            raise AlmanacError(f"{path}: a row has fewer cells than the header ({cells}); bring the file again")
+        return batch.select(wanted)
+
+    schema = dict.fromkeys(wanted, pl.String())
+    return frame.select(*wanted, *({last} - set(wanted))).map_batches(whole, schema=schema, streamable=True)
+
+
+def _header(path: Path) -> list[str]:
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
+    with readable(path), gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
+        return handle.readline().decode("utf-8").rstrip("\r\n").split("\t")
+
+
+def facts(
+    frame: pl.DataFrame,
+    relation: str,
+    source: str,
+    *,
+    object_id: pl.Expr | None = None,
+    value: pl.Expr | None = None,
+    datatype: str | None = None,
+    precision: str | None = None,
+    qualifiers: pl.Expr | None = None,
+) -> pl.DataFrame:
+    """Return one fact a row.
+
+    Args:
+        frame: has a column ``subject_id`` and what the expressions speak of.
+        relation: the relation's id.
+        source: the source's name.
+        object_id: the object where it is an entity; else ``value``, with ``datatype`` and ``precision``.
+        value: the literal, as text.
+        datatype: date, quantity or string.
+        precision: of a date.
+        qualifiers: lists of texts ``name=value``.
+    """
+    nothing = pl.lit(None, dtype=pl.String)
+    key = object_id if object_id is not None else value
+    return frame.select(
+        fact_id=pl.format("{}|{}|{}", pl.lit(relation), "subject_id", key),
+        relation_id=pl.lit(relation),
+        subject_id="subject_id",
+        object_id=object_id if object_id is not None else nothing,
+        value=value if value is not None else nothing,
+        datatype=pl.lit(datatype, dtype=pl.String),
+        precision=pl.lit(precision, dtype=pl.String),
+        qualifiers=qualifiers if qualifiers is not None else pl.lit([], dtype=pl.List(pl.String)),
+        split=nothing,
+        source=pl.lit(source),
+    ).select(columns(Fact))
+
+
+def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
+    """Draw ``count`` rows of each bucket, or all if there are no more.
+
+    Args:
+        frame: has columns ``id`` (a whole number) and ``bucket``.
+        count: rows a bucket.
+        parts: what the draw is for; with it the seed.
+    """
+    seed = seed_of(*parts)
+    ids = [lowest(part["id"].to_numpy(), count, seed) for part in frame.partition_by("bucket")]
+    return frame.filter(pl.col("id").is_in(pl.Series(np.concatenate(ids)).implode())) if ids else frame
+
+
+def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame, list[BucketSize]]:
+    """Return a frame with its column ``score`` bucketed, and the buckets' sizes."""
+    histogram = histogram_of(frame["score"])
+    found = cuts(histogram)
+    return frame.with_columns(bucket=found.expression(pl.col("score"))), sizes(source, kind, histogram, found)
+
+
+def drawn_from(
+    rows: pl.LazyFrame, has: Mapping[str, pl.Expr], found: Cuts, count: int, *parts: object
+) -> dict[str, pl.DataFrame]:
+    """Draw as `drawn` does, for several relations, from rows that are too many to be held.
+
+    Args:
+        rows: have columns ``id`` (a whole number) and ``score``.
+        has: whether a row may be drawn for a relation, by the relation's name.
+        found: the buckets.
+        count: rows a bucket.
+        parts: what the draws are for; with it the seed.
+
+    Returns:
+        ``id, score, bucket`` of each relation's rows.
+    """
+    pools = {(name, bucket): Running(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
+    bucket = found.expression(pl.col("score"))
+    for batch in rows.select("id", bucket=bucket, **has).collect_batches(chunk_size=BATCH, engine="streaming"):
+        for part in batch.partition_by("bucket"):
+            for name in has:
+                if part["bucket"][0] is not None:
+                    pools[name, part["bucket"][0]].add(part.filter(pl.col(name))["id"].to_numpy())
+    out = {}
+    for name in has:
+        ids = np.concatenate([pools[name, bucket].drawn for bucket in BUCKETS])
+        wanted = pl.LazyFrame({"id": ids}, schema={"id": pl.UInt64})
+        picked = rows.select(pl.col("id").cast(pl.UInt64), "score").join(wanted, on="id", how="semi")
+        out[name] = picked.with_columns(bucket=bucket).collect(engine="streaming")
+    return out
+
+
+def histogram_from(rows: pl.LazyFrame) -> dict[int, int]:
+    """Return how many rows have each ``score``, of rows that are too many to be held."""
+    return dict(rows.group_by("score").len().collect(engine="streaming").iter_rows())
+
+
+def readable_text(column: str) -> pl.Expr:
+    """Whether more than six tenths of a text are ASCII (Head-to-Tail's filter)."""
+    plain = pl.col(column).str.replace_all(r"[^\x00-\x7F]", "").str.len_chars().cast(pl.Int64)
+    return 5 * plain > 3 * pl.col(column).str.len_chars().cast(pl.Int64)
+
+
+def popularity(frame: pl.DataFrame, source: str, kind: str) -> pl.DataFrame:
+    """Return the rows of the popularity table for a frame with ``entity_id``, ``score`` and ``bucket``."""
+    bucket = pl.col("bucket").cast(pl.String)
+    return frame.select("entity_id", source=pl.lit(source), type=pl.lit(kind), score="score", bucket=bucket)
+
+
+def assembled(
+    relations: Sequence[Relation],
+    found: Sequence[pl.DataFrame],
+    entities: Sequence[pl.DataFrame],
+    popularities: Sequence[pl.DataFrame],
+    buckets: Sequence[BucketSize],
+    omissions: Omissions,
+) -> SourceTables:
+    """Return a source's tables of frames: keys once and in order; facts that name an unknown entity are counted.
+
+    Args:
+        relations: the relations' rows.
+        found: facts, as `facts` makes them.
+        entities: ``entity_id``, ``label``, ``aliases``, ``type``; those that no fact names are left out.
+        popularities: as `popularity` makes them.
+        buckets: the sizes of the buckets.
+        omissions: gets what is left out.
+    """
+    rows = pl.concat(found).unique("fact_id", keep="first", maintain_order=True)
+    names = pl.concat([frame.select(columns(Entity)) for frame in entities]).filter(pl.col("label").str.len_chars() > 0)
+    names = names.unique("entity_id", keep="first", maintain_order=True)
+    known = names.select("entity_id")
+    lost = pl.concat(
+        rows.filter(pl.col(column).is_not_null()).join(known, left_on=column, right_on="entity_id", how="anti")
+        for column in ("subject_id", "object_id")
+    ).select("fact_id")
+    for fact_id in lost["fact_id"].unique().sort():
+        omissions.add("facts", "names an entity that the files do not name", fact_id)
+    rows = rows.join(lost, on="fact_id", how="anti").sort("fact_id")
+    named = pl.concat([rows["subject_id"], rows["object_id"]]).drop_nulls().unique().to_frame("entity_id")
+    scores = pl.concat(popularities).join(named, on="entity_id", how="semi").unique(("entity_id", "type"))
+    return SourceTables(
+        entities=names.join(named, on="entity_id", how="semi").sort("entity_id").to_arrow(),
+        relations=list(relations),
+        facts=rows.to_arrow(),
+        popularity=scores.sort("entity_id", "type").to_arrow(),
+        buckets=list(buckets),
+        omissions=omissions,
+    )

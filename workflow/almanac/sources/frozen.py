@@ -1,0 +1,153 @@
+"""From settings to frozen answers to tables: what every source that is pulled has in common."""
+
+import fcntl
+import importlib
+import json
+import os
+import tempfile
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.sources import snapshots, source_tables
+from almanac.sources.downloads import Target, download
+from almanac.sources.options import Download, DumpOptions, NetworkOptions
+
+RAW = "raw"  # the folder of a snapshot that holds what came over the network
+Log = Callable[[str], object]
+Done = Callable[..., object]
+
+
+def kind_of(options: NetworkOptions) -> str:
+    """Return a source's kind, which is also its module's name."""
+    return str(options.model_dump()["kind"])
+
+
+def _module(options: NetworkOptions) -> ModuleType:
+    return importlib.import_module(f"almanac.sources.{kind_of(options)}")
+
+
+def write_tables(options: NetworkOptions, raw: Path, folder: Path) -> dict[str, int]:
+    """Read the tables out of frozen answers or files and write them; returns the rows of each."""
+    inside = raw / RAW if (raw / snapshots.MANIFEST).is_file() else raw
+    counts: dict[str, int] = source_tables.write(folder, _module(options).read(options, inside))
+    return counts
+
+
+def own_files(options: DumpOptions) -> dict[str, Any]:
+    """Return the record of files that the user has brought: their names, bytes and sha256.
+
+    Raises:
+        AlmanacError: one is missing.
+    """
+    folder = Path(str(options.path)).expanduser()
+    wanted = [one.name for one in options.downloads()]
+    missing = [name for name in wanted if not (folder / name).exists()]
+    if missing:
+        raise AlmanacError(f"{folder}: lacks {', '.join(missing)}; a source of kind {kind_of(options)} is made of them")
+    files = [path for name in wanted for path in sorted(_files(folder / name))]
+    return {
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": tables.sha256(path)}
+        for path in files
+    }
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+
+
+def first_or_chosen(options: NetworkOptions, contact: str | None, root: Path, date: str, log: Log, done: Done) -> Path:
+    """Return the snapshot to read, checked; if there is none yet, the first is made.
+
+    Args:
+        options: the source.
+        contact: whom the servers may write to.
+        root: the folder of all snapshots.
+        date: the name of a first snapshot.
+        log: told of failures that are tried again.
+        done: told of progress.
+    """
+    home = snapshots.home(root, options)
+    snapshot = snapshots.chosen(home, options.snapshot)
+    if snapshot is None:
+        return _make(options, contact, snapshots.begin(home, date, resume=True), log, done)
+    snapshots.verified(snapshot)
+    return snapshot
+
+
+def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log, done: Done) -> Path:
+    """Bring everything into a snapshot that grows, and freeze it."""
+    raw = partial / RAW
+    downloads = options.downloads() if isinstance(options, DumpOptions) else ()
+    with one_at_a_time(options):
+        records = {one.name: _download(one, raw, contact, options, log, done) for one in downloads}
+        if not downloads:
+            _module(options).fetch(options, raw, contact, log, done)
+    return snapshots.finish(partial, options, records)
+
+
+def _download(one: Download, raw: Path, contact: str | None, options: NetworkOptions, log: Log, done: Done) -> Any:
+    """Bring a file, unless an earlier run has; its record lies beside the folder of the files."""
+    if one.url is None:
+        raise AlmanacError(f"{one.name}: can only be fetched by a person; put it into a folder and name that as `path`")
+    note = raw.parent / f"{one.name}.json"
+    if not note.is_file():
+        found = download(Target(one.url, raw / one.name, one.max_bytes), contact, options, log, done)
+        with tables.atomic(note) as temporary:
+            temporary.write_text(tables.canonical(found) + "\n", encoding="utf-8")
+    return json.loads(note.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def one_at_a_time(options: NetworkOptions) -> Iterator[None]:
+    """Wait until no other pull of this user on this machine asks the same hosts."""
+    addresses = [str(value) for value in options.model_dump().values() if str(value).startswith("http")]
+    addresses += [one.url for one in options.downloads() if one.url] if isinstance(options, DumpOptions) else []
+    with ExitStack() as held:
+        for host in sorted({urllib.parse.urlsplit(address).netloc for address in addresses}):
+            name = f"almanac-{os.getuid()}-{urllib.parse.quote(host, safe='')}.lock"
+            lock = held.enter_context((Path(tempfile.gettempdir()) / name).open("a"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def origin(snapshot: Path) -> dict[str, Any]:
+    """Return what a source's record says of the snapshot it was read from."""
+    manifest = json.loads((snapshot / snapshots.MANIFEST).read_text(encoding="utf-8"))
+    kept = ("settings", "finished", "requests", "rows", "downloads", "tools")
+    return {
+        "snapshot": snapshot.name,
+        "manifest_sha256": tables.sha256(snapshot / snapshots.MANIFEST),
+        **{name: manifest[name] for name in kept},
+    }
+
+
+def again(options: NetworkOptions, contact: str | None, root: Path, date: str, log: Log, done: Done) -> dict[str, Any]:
+    """Make another snapshot and return what changed since the newest before it.
+
+    Raises:
+        AlmanacError: there is no snapshot yet, or one of this date; the files are the user's own.
+    """
+    if isinstance(options, DumpOptions) and options.path is not None:
+        raise AlmanacError(
+            f"path: {options.path} holds files of your own, which are not pulled; bring newer ones there"
+        )
+    home = snapshots.home(root, options)
+    before = snapshots.dates(home)
+    if not before:
+        raise AlmanacError(f"{home}: there is no snapshot yet to pull again; pull the source first")
+    new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
+    with tempfile.TemporaryDirectory() as name:
+        folders = []
+        for label, snapshot in (("old", home / before[-1]), ("new", new)):
+            snapshots.verified(snapshot)
+            folders.append(Path(name) / label)
+            write_tables(options, snapshot, folders[-1])
+        report: dict[str, Any] = snapshots.changes(*folders)
+    sums: Mapping[str, Any] = {"from": before[-1], "to": new.name}
+    return {**sums, **report, "text": snapshots.described(report)}

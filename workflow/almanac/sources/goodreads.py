@@ -1,0 +1,168 @@
+"""Goodreads: books by their ratings, with publisher, authors and ISBN (the UCSD collection; Head-to-Tail's Book).
+
+A title's popularity is the sum of the ratings of all editions whose title is the same in lower case. Facts are of
+single editions that alone bear their title and year.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from almanac.rows import Relation
+from almanac.sources.frames import assembled, drawn_from, facts, histogram_from, popularity, readable, readable_text
+from almanac.sources.options import GoodreadsOptions
+from almanac.sources.reading import json_lines, laid_aside
+from almanac.sources.source_tables import Omissions, SourceTables
+from almanac.sources.thirds import cuts, sizes
+
+SOURCE = "goodreads"
+BOOKS, AUTHORS = (download.name for download in GoodreadsOptions.DOWNLOADS)
+RELATIONS = [
+    Relation(f"{SOURCE}.{name}", label, None, cardinality, kind, domain)
+    for name, label, cardinality, kind, domain in (
+        ("publisher", "publisher", "N-1", "organisation", "book"),
+        ("author", "author", "N-M", "person", "book"),
+        ("isbn13", "ISBN-13", "1-1", "string", "book"),
+        ("isbn10", "ISBN-10", "1-1", "string", "book"),
+        ("publication_year", "year of publication", "N-1", "year", "context"),
+    )
+]
+SCHEMA = {
+    "id": pl.UInt64(),
+    "title": pl.String(),
+    "year": pl.Int64(),
+    "publisher": pl.String(),
+    "isbn10": pl.String(),
+    "isbn13": pl.String(),
+    "ratings": pl.Int64(),
+    "authors": pl.List(pl.String()),
+    "roles": pl.List(pl.String()),
+}
+
+
+class Credit(msgspec.Struct):
+    """Who made a book, and as what; the author's role is empty."""
+
+    author_id: str
+    role: str = ""
+
+
+class Book(msgspec.Struct):
+    """One edition, as a line of the file has it: all values are texts."""
+
+    book_id: str
+    title: str
+    isbn: str = ""
+    isbn13: str = ""
+    publisher: str = ""
+    publication_year: str = ""
+    ratings_count: str = ""
+    authors: list[Credit] = []
+
+
+class Author(msgspec.Struct):
+    """A line of the authors' file."""
+
+    author_id: str
+    name: str
+
+
+def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
+    """Make the tables of the two files.
+
+    Args:
+        options: the last year, the pool, the seed.
+        folder: holds the files under their own names.
+
+    Raises:
+        AlmanacError: a file is missing, cut or not of its shape, naming it and the line.
+    """
+    omissions = Omissions()
+    with readable(folder / BOOKS):
+        aside = laid_aside(_books(folder / BOOKS, omissions), SCHEMA)
+        books = aside.stream()
+        folded = books.with_columns(folded=pl.col("title").str.to_lowercase())
+        titles = folded.group_by("folded").agg(score=pl.col("ratings").sum()).collect(engine="streaming")
+        histogram = histogram_from(titles.lazy())
+        found = cuts(histogram)
+        alone = folded.group_by("folded", "year").len().filter(pl.col("len") == 1).select("folded", "year")
+        asked = (
+            folded.filter((pl.col("year") <= options.last_year) & readable_text("title"))
+            .join(alone, on=["folded", "year"], how="semi")
+            .join(titles.lazy(), on="folded")
+        )
+        has = {
+            "publisher": pl.col("publisher") != "",
+            "author": pl.col("authors").list.len() > 0,
+            "isbn13": pl.col("isbn13").str.contains(r"^\d{13}$"),
+            "isbn10": pl.col("isbn10").str.contains(r"^\d{9}[\dX]$"),
+        }
+        drawn = drawn_from(asked, has, found, options.pool, options.seed, SOURCE)
+        scored = pl.concat(drawn.values()).unique("id")
+        rows = asked.drop("score").join(scored.lazy(), on="id").collect(engine="streaming")
+        rows = rows.with_columns(subject_id=_identifier("book", pl.col("id"))).sort("id")
+    entities = rows.select(entity_id="subject_id", label="title", aliases=_none(), type=pl.lit("book"))
+    return assembled(
+        RELATIONS,
+        _facts(rows, drawn),
+        [entities, _authors(folder / AUTHORS, set(rows["authors"].explode().drop_nulls()))],
+        [popularity(rows.with_columns(entity_id="subject_id"), SOURCE, "book")],
+        sizes(SOURCE, "book", histogram, found),
+        omissions,
+    )
+
+
+def _identifier(kind: str, column: pl.Expr) -> pl.Expr:
+    return pl.lit(f"{kind}:") + column.cast(pl.String)
+
+
+def _none() -> pl.Expr:
+    return pl.lit([], pl.List(pl.String))
+
+
+def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
+    for book in json_lines(path, Book):
+        if not book.title.strip() or not book.book_id.isdecimal():
+            omissions.add("popularity", "book without a title or a number", book.book_id)
+            continue
+        yield (
+            int(book.book_id),
+            book.title.strip(),
+            int(book.publication_year) if book.publication_year.isdecimal() else None,
+            book.publisher.strip(),
+            book.isbn.strip().upper(),
+            book.isbn13.strip(),
+            int(book.ratings_count) if book.ratings_count.isdecimal() else 0,  # as the paper's code has it
+            [credit.author_id for credit in book.authors],
+            [credit.role for credit in book.authors],
+        )
+
+
+def _authors(path: Path, wanted: set[str]) -> pl.DataFrame:
+    found = [(f"author:{row.author_id}", row.name) for row in json_lines(path, Author) if row.author_id in wanted]
+    names = pl.DataFrame(found, schema={"entity_id": pl.String, "label": pl.String}, orient="row")
+    return names.with_columns(aliases=_none(), type=pl.lit("person"))
+
+
+def _facts(rows: pl.DataFrame, drawn: dict[str, pl.DataFrame]) -> list[pl.DataFrame]:
+    out = [
+        facts(
+            rows.join(drawn[name], on="id", how="semi"),
+            f"{SOURCE}.{name}",
+            SOURCE,
+            value=pl.col(name),
+            datatype="string",
+        )
+        for name in ("publisher", "isbn13", "isbn10")
+    ]
+    credits = (
+        rows.join(drawn["author"], on="id", how="semi").explode("authors", "roles").filter(pl.col("authors") != "")
+    )
+    role = pl.when(pl.col("roles") != "").then(pl.concat_list(pl.lit("role=") + pl.col("roles"))).otherwise(_none())
+    author = _identifier("author", pl.col("authors"))
+    out.append(facts(credits, f"{SOURCE}.author", SOURCE, object_id=author, qualifiers=role))
+    year = pl.col("year").cast(pl.String)
+    context = facts(rows, f"{SOURCE}.publication_year", SOURCE, value=year, datatype="date", precision="year")
+    return [*out, context]

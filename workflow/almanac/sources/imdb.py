@@ -1,0 +1,252 @@
+"""IMDb: films and series by votes, people by the votes of what they are known for, and Head-to-Tail's facts of them.
+
+The five files are scanned as streams; only numbers of each title and person are held. Every title and person counts for
+popularity; facts are drawn, a pool of subjects for each relation in each of head, torso and tail.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from almanac.rows import Relation
+from almanac.sources.frames import assembled, bucketed, drawn, facts, popularity
+from almanac.sources.imdb_files import CREW, PRINCIPALS, ImdbFiles, identifier, number
+from almanac.sources.options import ImdbOptions
+from almanac.sources.source_tables import Omissions, SourceTables
+
+SOURCE = "imdb"
+ACTORS = ("actor", "actress")
+ASKED, CONTEXT = "movie", "context"
+RELATIONS = [
+    Relation(f"{SOURCE}.{name}", label, None, cardinality, kind, domain)
+    for name, label, cardinality, kind, domain in (
+        ("series_start", "year in which the series began", "N-1", "year", ASKED),
+        ("series_end", "year in which the series ended", "N-1", "year", ASKED),
+        ("release_year", "year of release", "N-1", "year", ASKED),
+        ("runtime", "length in minutes", "N-1", "quantity", ASKED),
+        ("director", "director", "N-M", "person", ASKED),
+        ("writer", "writer", "N-M", "person", ASKED),
+        ("character", "actor of a character", "N-M", "person", ASKED),
+        ("birth_year", "year of birth", "N-1", "year", ASKED),
+        ("death_year", "year of death", "N-1", "year", ASKED),
+        ("profession", "only profession", "N-1", "profession", ASKED),
+        ("known_for", "only title that the person is known for", "N-1", "title", ASKED),
+        ("first_known_for", "first title that the person is known for", "N-1", "title", CONTEXT),
+        ("first_year", "year of release, or in which the series began", "N-1", "year", CONTEXT),
+        ("namesakes", "number of other titles with the same name", "N-1", "quantity", CONTEXT),
+    )
+]
+WIDER, AGAIN = 4, 8  # a draw that only the files can judge looks at so many times the pool, then at so many times more
+
+
+def read(options: ImdbOptions, folder: Path) -> SourceTables:
+    """Make the tables of IMDb's files.
+
+    Args:
+        options: the last year, the pool, the seed.
+        folder: holds the five files under their own names.
+
+    Returns:
+        Facts of the drawn subjects, the entities that they name with popularity and bucket, and the buckets' sizes over
+        all titles and all people. Titles without any year and those after the last year do not count at all.
+
+    Raises:
+        AlmanacError: a file is missing, cut, or not of IMDb's shape, naming it.
+    """
+    files, omissions = ImdbFiles(folder, options.last_year), Omissions()
+    titles, title_sizes = bucketed(files.titles(omissions), SOURCE, "title")
+    rows = title_facts(titles, options) + linked_facts(files, titles, options, omissions)
+    titles = titles.select("id", "start", "score", "bucket")
+    people, person_sizes = bucketed(files.people(titles), SOURCE, "person")
+    makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique().to_frame("nconst")
+    own, labels = person_facts(files, people, makers.select(id=number("nconst")), options)
+    rows += own
+    named = pl.concat([frame[column] for frame in rows for column in ("subject_id", "object_id")]).drop_nulls().unique()
+    named_titles = files.named_titles(named.filter(named.str.starts_with("tt")))
+    rows += title_context(files, named_titles, titles)
+    scores = [
+        popularity(frame.with_columns(entity_id=identifier(prefix, "id")), SOURCE, kind)
+        for frame, kind, prefix in (
+            (titles.join(named_titles.select(id=number("entity_id")), on="id", how="semi"), "title", "tt"),
+            (people.join(labels.select("id"), on="id", how="semi"), "person", "nm"),
+        )
+    ]
+    persons = labels.select(
+        "label", entity_id=identifier("nm", "id"), aliases=pl.lit([], pl.List(pl.String)), type=pl.lit("person")
+    )
+    return assembled(RELATIONS, rows, [named_titles, persons], scores, [*title_sizes, *person_sizes], omissions)
+
+
+def _draw(frame: pl.DataFrame, relation: str, options: ImdbOptions, count: int | None = None) -> pl.DataFrame:
+    return drawn(frame, count or options.pool, options.seed, SOURCE, relation)
+
+
+def _ids(frame: pl.DataFrame, has: pl.Expr) -> pl.DataFrame:
+    return frame.lazy().filter(has).select("id", "bucket").collect()  # without a copy of the other columns
+
+
+def title_facts(titles: pl.DataFrame, options: ImdbOptions) -> list[pl.DataFrame]:
+    """Return years and lengths of drawn titles."""
+    series, start, end = pl.col("series"), pl.col("start"), pl.col("end")
+    wanted = {
+        "series_start": (series & start.is_not_null(), start, "date", "year"),
+        "release_year": (~series & start.is_not_null(), start, "date", "year"),
+        "series_end": (series & (end <= options.last_year), end, "date", "year"),
+        "runtime": (pl.col("runtime").is_not_null(), pl.col("runtime"), "quantity", None),
+    }
+    return [
+        facts(
+            titles.join(_draw(_ids(titles, eligible), name, options), on="id", how="semi").with_columns(
+                subject_id=identifier("tt", "id")
+            ),
+            f"{SOURCE}.{name}",
+            SOURCE,
+            value=value.cast(pl.String),
+            datatype=datatype,
+            precision=precision,
+        )
+        for name, (eligible, value, datatype, precision) in wanted.items()
+    ]
+
+
+def linked_facts(
+    files: ImdbFiles, titles: pl.DataFrame, options: ImdbOptions, omissions: Omissions
+) -> list[pl.DataFrame]:
+    """Return directors, writers, and actors with their characters, of drawn titles."""
+    out = []
+    for name, column in (("director", "directors"), ("writer", "writers")):
+        has = pl.col(column).is_not_null()
+        rows = _linked(files, titles, name, CREW, ("tconst", column), has, options)
+        rows = rows.with_columns(person=pl.col(column).str.split(",")).explode("person")
+        rows = rows.with_columns(subject_id=identifier("tt", "id"))
+        out.append(facts(rows, f"{SOURCE}.{name}", SOURCE, object_id=pl.col("person")))
+    has = pl.col("characters").is_not_null() & pl.col("category").is_in(ACTORS)
+    columns = ("tconst", "nconst", "category", "characters")
+    rows = _linked(files, titles, "character", PRINCIPALS, columns, has, options)
+    characters = [_characters(text, omissions) for text in rows["characters"]]
+    rows = rows.with_columns(character=pl.Series(characters, dtype=pl.List(pl.String))).explode("character")
+    rows = rows.filter(pl.col("character").is_not_null()).group_by("id", "nconst").agg("character")
+    rows = rows.with_columns(subject_id=identifier("tt", "id"))
+    qualifiers = pl.col("character").list.unique().list.sort()
+    return [*out, facts(rows, f"{SOURCE}.character", SOURCE, object_id=pl.col("nconst"), qualifiers=qualifiers)]
+
+
+def _characters(text: str, omissions: Omissions) -> list[str]:
+    """Return the characters of a JSON list, each as ``character=NAME``."""
+    try:
+        names = msgspec.json.decode(text, type=list[str])
+    except msgspec.DecodeError:
+        omissions.add("facts", "characters are no JSON list of texts", text)
+        return []
+    return [f"character={name}" for name in names if name.strip()]
+
+
+def _linked(
+    files: ImdbFiles,
+    titles: pl.DataFrame,
+    relation: str,
+    file: str,
+    columns: Sequence[str],
+    has: pl.Expr,
+    options: ImdbOptions,
+) -> pl.DataFrame:
+    """Return a file's rows of drawn titles, where only the file tells which titles have what is wanted.
+
+    The first titles of each bucket, in the draw's order, are looked up, and more of them until the pool is full: so the
+    first of all that have it are drawn.
+    """
+    count = options.pool * WIDER
+    while True:
+        near = _draw(titles, relation, options, count).select("id", "bucket").lazy()
+
+        def query(rows: pl.LazyFrame, near: pl.LazyFrame = near) -> pl.LazyFrame:
+            return rows.filter(has).with_columns(id=number("tconst")).join(near, on="id")
+
+        rows = files.collect(file, columns, query)
+        subjects = rows.unique("id")
+        if _full(subjects, _held(titles), count, options):
+            return rows.join(_draw(subjects, relation, options), on="id", how="semi")
+        count *= AGAIN
+
+
+def _held(frame: pl.DataFrame) -> dict[str, int]:
+    return dict(frame["bucket"].value_counts().iter_rows())
+
+
+def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: ImdbOptions) -> bool:
+    """Whether each bucket has its pool, or all that there are were looked at."""
+    held = _held(found)
+    return all(held.get(bucket, 0) >= options.pool or count >= there[bucket] for bucket in there)
+
+
+def person_facts(
+    files: ImdbFiles, people: pl.DataFrame, others: pl.DataFrame, options: ImdbOptions
+) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+    """Return facts of drawn people, who are known for something and share their name with nobody.
+
+    Args:
+        files: the files, for the names.
+        people: all people.
+        others: ``id`` of people whose names are wanted too.
+        options: the last year, the pool, the seed.
+
+    Returns:
+        Facts, and the names of all these people (``id, label, first``).
+    """
+    last, count = options.last_year, options.pool * WIDER
+    eligible = {
+        "birth_year": pl.col("famous") & (pl.col("born") <= last),
+        "death_year": pl.col("famous") & (pl.col("died") <= last),
+        "profession": pl.col("famous") & pl.col("profession").is_not_null(),
+        "known_for": pl.col("known").is_not_null(),
+    }
+    there = {name: _held(_ids(people, has)) for name, has in eligible.items()}
+    while True:
+        near = {
+            name: people.filter(pl.col("id").is_in(_draw(_ids(people, has), name, options, count)["id"].implode()))
+            for name, has in eligible.items()
+        }
+        labels = files.named_people(pl.concat([others, *(frame.select("id") for frame in near.values())]))
+        unique = files.same_name(labels["label"]).filter(pl.col("len") == 1)
+        alone = labels.join(unique, on="label", how="semi")
+        found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
+        if all(_full(found[name], there[name], count, options) for name in found):
+            break
+        count *= AGAIN
+    rows = {
+        name: _draw(frame, name, options).with_columns(subject_id=identifier("nm", "id"))
+        for name, frame in found.items()
+    }
+    years = {"birth_year": "born", "death_year": "died"}
+    out = [
+        facts(
+            rows[name],
+            f"{SOURCE}.{name}",
+            SOURCE,
+            value=pl.col(column).cast(pl.String),
+            datatype="date",
+            precision="year",
+        )
+        for name, column in years.items()
+    ]
+    profession = pl.col("profession").cast(pl.String)
+    out.append(facts(rows["profession"], f"{SOURCE}.profession", SOURCE, value=profession, datatype="string"))
+    out.append(facts(rows["known_for"], f"{SOURCE}.known_for", SOURCE, object_id=identifier("tt", "known")))
+    subjects = pl.concat(frame.select("id", "subject_id") for frame in rows.values()).unique("id")
+    first = subjects.join(labels, on="id")
+    return [*out, facts(first, f"{SOURCE}.first_known_for", SOURCE, object_id=pl.col("first"))], labels
+
+
+def title_context(files: ImdbFiles, named: pl.DataFrame, titles: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return what tells titles apart: the year, and how many others that count have the name, whatever the case."""
+    own = named.select(subject_id="entity_id", folded=pl.col("label").str.to_lowercase(), id=number("entity_id"))
+    own = own.join(titles.select("id", "start"), on="id")
+    counted = own.join(files.same_title(named["label"]), on="folded").with_columns(others=pl.col("len") - 1)
+    year, others = pl.col("start").cast(pl.String), pl.col("others").cast(pl.String)
+    dated = own.filter(pl.col("start").is_not_null())
+    return [
+        facts(dated, f"{SOURCE}.first_year", SOURCE, value=year, datatype="date", precision="year"),
+        facts(counted, f"{SOURCE}.namesakes", SOURCE, value=others, datatype="quantity"),
+    ]

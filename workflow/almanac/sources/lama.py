@@ -1,0 +1,105 @@
+"""What the probes of the LAMA family share: relations with templates, and rows that become the tables of a source."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from almanac.rows import Entity, Evidence, Fact, Relation, Template
+from almanac.sources.reading import decoded, member, zipped
+from almanac.sources.source_tables import Omissions, SourceTables
+
+RELATIONS = "data/relations.jsonl"
+
+
+class Probed(msgspec.Struct):
+    """A line of LAMA's relations."""
+
+    relation: str
+    template: str
+    label: str = ""
+    description: str = ""
+    type: str = ""
+
+
+class Collected:
+    """Facts, entities and evidence as they come; what comes again is kept once."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._facts: dict[str, Fact] = {}
+        self._names: dict[str, dict[str, None]] = {}
+        self._types: dict[str, str | None] = {}
+        self._evidence: dict[tuple[str, str], Evidence] = {}
+        self.omissions = Omissions()
+
+    def entity(self, identity: str, names: Iterable[str], kind: str | None = None) -> bool:
+        """Name an entity; its first name is the label. Return whether it has any name."""
+        found = self._names.setdefault(identity, {})
+        found.update(dict.fromkeys(name.strip() for name in names if name.strip()))
+        self._types[identity] = self._types.get(identity) or kind
+        return bool(found)
+
+    def fact(
+        self,
+        relation: str,
+        subject: str,
+        *,
+        object_id: str | None = None,
+        value: str | None = None,
+        datatype: str | None = None,
+        precision: str | None = None,
+        qualifiers: tuple[str, ...] = (),
+        split: str | None = None,
+    ) -> str:
+        """Add a fact and return its id."""
+        fact_id = f"{relation}|{subject}|{object_id or value}"
+        fact = Fact(fact_id, relation, subject, object_id, value, datatype, precision, qualifiers, split, self._source)
+        self._facts.setdefault(fact_id, fact)
+        return fact_id
+
+    def evidence(self, fact_id: str, text: str) -> None:
+        """Add a text in which a fact is said."""
+        if text.strip():
+            self._evidence[fact_id, text.strip()] = Evidence(fact_id, text.strip())
+
+    def relations(self) -> set[str]:
+        """Return the relations that any fact has."""
+        return {fact.relation_id for fact in self._facts.values()}
+
+    def tables(self, relations: list[Relation], templates: list[Template]) -> SourceTables:
+        """Return the tables; relations that no fact has are left out, with their templates."""
+        used = self.relations()
+        entities = [
+            Entity(identity, next(iter(names)), tuple(names)[1:], self._types[identity])
+            for identity, names in self._names.items()
+            if names
+        ]
+        return SourceTables(
+            entities=entities,
+            relations=[row for row in relations if row.relation_id in used],
+            facts=list(self._facts.values()),
+            templates=[row for row in templates if row.relation_id in used],
+            evidence=list(self._evidence.values()),
+            omissions=self.omissions,
+        )
+
+
+def probed(archive: Path) -> tuple[list[Relation], list[Template]]:
+    """Return the relations of LAMA's archive, with their templates.
+
+    Raises:
+        AlmanacError: the archive is missing or damaged, or lacks them.
+    """
+    with zipped(archive) as opened:
+        lines = member(archive, opened, RELATIONS).splitlines()
+    found = list(decoded(f"{archive}: {RELATIONS}", lines, Probed))
+    relations = [
+        Relation(row.relation, row.label or row.relation, row.relation, row.type or None, None, None) for row in found
+    ]
+    return relations, [template(row.relation, row.template) for row in found]
+
+
+def template(relation: str, text: str) -> Template:
+    """Return a source's own template of a relation: a statement with both slots."""
+    return Template(f"{relation}/source/0", relation, text.strip(), "statement", "written", None, ())

@@ -1,0 +1,27 @@
+"""Names of entities, whatever service they come from: one label, its aliases, one way to clean them."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+
+def clean(name: str) -> str:
+    """Return a name as it is stored: Unicode composed (NFC), white space squeezed; case and accents stay."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def named(
+    labels: Sequence[tuple[str, str]], aliases: Iterable[str], languages: Sequence[str]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return an entity's label and aliases, or none if it has no label.
+
+    Args:
+        labels: (language, text) pairs.
+        aliases: other names.
+        languages: the label is that of the first of these which has one; labels of the others become aliases.
+    """
+    by_language = {language: clean(text) for language, text in sorted(labels) if clean(text)}
+    found = [by_language[language] for language in languages if language in by_language]
+    if not found:
+        return None
+    others = sorted({name for alias in aliases if (name := clean(alias))} | set(found[1:]))
+    return found[0], tuple(name for name in others if name != found[0])

@@ -1,0 +1,314 @@
+"""What can be set about a source; ``kind`` says which source it is."""
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from almanac.options import Options
+
+GIGABYTE = 1_000_000_000
+DBPEDIA_DUMP = (
+    "https://downloads.dbpedia.org/repo/dbpedia/mappings/mappingbased-objects/2022.12.01/"
+    "mappingbased-objects_lang=en.ttl.bz2"
+)
+
+
+class Download(NamedTuple):
+    """A file that a source is made of: its name, its address (none: a person must fetch it), a limit of its size."""
+
+    name: str
+    url: str | None
+    max_bytes: int = 20 * GIGABYTE
+
+
+class SourceOptions(Options):
+    """What every source has."""
+
+    licence: str | None = Field(default=None, description="the terms under which the facts may be used")
+    redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
+
+
+class FilesOptions(SourceOptions):
+    """A folder of fact tables."""
+
+    kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
+    path: str | None = Field(default=None, description="the folder; if none, the one given as `--config facts=FOLDER`")
+
+
+class Manners(Options):
+    """How a server is treated: pauses, patience and limits. They change nothing of what is brought."""
+
+    pause: float = Field(default=1.0, ge=0, description="seconds between two requests, which never overlap")
+    attempts: int = Field(default=6, ge=1, description="how often a request is made before the pull gives up")
+    wait: float = Field(
+        default=2.0, gt=0, description="seconds before the second attempt; doubled for each further one"
+    )
+    max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
+    timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
+    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer of SPARQL must be whole")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
+
+
+class NetworkOptions(SourceOptions, Manners):
+    """A source that is brought over the network, and frozen as it came."""
+
+    snapshot: str | None = Field(
+        default=None, description="date of the snapshot that is read; none: the first made with these settings"
+    )
+
+
+class WikidataOptions(NetworkOptions):
+    """Facts of Wikidata, over SPARQL."""
+
+    kind: Literal["wikidata"] = Field(default="wikidata", description="wikidata: facts over SPARQL")
+    licence: str = Field(default="CC0-1.0", description="the terms under which the facts may be used")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    endpoint: str = Field(default="https://query.wikidata.org/sparql", description="the address that answers SPARQL")
+    relations: tuple[Annotated[str, Field(pattern=r"^P[1-9][0-9]*(/P[1-9][0-9]*)?$")], ...] = Field(
+        default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
+    )
+    nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
+    ranks: Literal["accepted", "best"] = Field(
+        default="accepted", description="accepted: all statements but deprecated ones; best: of those the preferred"
+    )
+    facts: int | None = Field(
+        default=None, ge=1, description="about so many facts a relation, a stable sample; none: all"
+    )
+    page: int = Field(default=20_000, ge=1, description="rows that a query is meant to bring")
+    batch: int = Field(default=200, ge=1, description="entities whose names are asked for at once")
+    names: Literal["sparql", "api"] = Field(
+        default="sparql", description="where labels, aliases and sitelinks come from; api: wbgetentities"
+    )
+    api: str = Field(default="https://www.wikidata.org/w/api.php", description="the address of wbgetentities")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.relations and not self.nobel:
+            raise ValueError("names no relations and not `nobel: true`; there is nothing to pull")
+        return self
+
+
+class DumpOptions(NetworkOptions):
+    """A source that is made of files in its publisher's own format."""
+
+    DOWNLOADS: ClassVar[tuple[Download, ...]] = ()
+
+    path: str | None = Field(
+        default=None, description="a folder that holds the publisher's files under their own names; none: download them"
+    )
+
+    def downloads(self) -> tuple[Download, ...]:
+        """Return the files that this source is read from."""
+        return self.DOWNLOADS
+
+
+class DbpediaOptions(DumpOptions):
+    """Facts of DBpedia: over SPARQL where a few properties are named, or from the pinned dump."""
+
+    DOWNLOADS: ClassVar = (Download("mappingbased-objects_lang=en.ttl.bz2", DBPEDIA_DUMP, 4 * GIGABYTE),)
+
+    kind: Literal["dbpedia"] = Field(default="dbpedia", description="dbpedia: facts over SPARQL or from a dump")
+    licence: str = Field(default="CC-BY-SA-3.0", description="the terms under which the facts may be used")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    by: Literal["sparql", "dump"] = Field(default="dump", description="how the facts are brought")
+    endpoint: str = Field(default="https://dbpedia.org/sparql", description="the address that answers SPARQL")
+    relations: tuple[str, ...] = Field(
+        default=(), description="properties of the ontology (capital), or their whole addresses; none: all of the dump"
+    )
+    facts: int | None = Field(default=None, ge=1, description="about so many facts a relation, by SPARQL; none: all")
+    page: int = Field(default=5_000, ge=1, description="rows that a query is meant to bring")
+    batch: int = Field(default=100, ge=1, description="entities whose names are asked for at once")
+
+    @model_validator(mode="after")
+    def _few(self) -> Self:
+        if self.by == "sparql" and not self.relations:
+            raise ValueError("by: sparql needs relations; for all of them take by: dump")
+        return self
+
+    def downloads(self) -> tuple[Download, ...]:
+        """Return the dump, or nothing where the facts come over SPARQL."""
+        return self.DOWNLOADS if self.by == "dump" else ()
+
+
+class DrawnOptions(DumpOptions):
+    """A source too large to be taken whole: all of it is counted, and facts are drawn by popularity."""
+
+    pool: int = Field(default=2000, ge=1, description="subjects drawn for each relation in each of head, torso, tail")
+    last_year: int = Field(default=2020, ge=0, description="the last year that facts may speak of")
+    seed: int = Field(default=0, ge=0, description="seed of the draw")
+
+
+IMDB = "https://datasets.imdbws.com/"
+GOODREADS = "https://mcauleylab.ucsd.edu/public_datasets/gdrive/goodreads/"
+LAMA = Download("data.zip", "https://dl.fbaipublicfiles.com/LAMA/data.zip")
+
+
+class ImdbOptions(DrawnOptions):
+    """Films, series and the people who make them (IMDb)."""
+
+    DOWNLOADS: ClassVar = tuple(
+        Download(f"{name}.tsv.gz", f"{IMDB}{name}.tsv.gz")
+        for name in ("title.basics", "title.ratings", "title.crew", "title.principals", "name.basics")
+    )
+
+    kind: Literal["imdb"] = Field(default="imdb", description="imdb: films, series, people")
+    licence: str = Field(default="IMDb: personal, non-commercial", description="the terms of use")
+
+
+class GoodreadsOptions(DrawnOptions):
+    """Books (Goodreads, as collected by UCSD)."""
+
+    DOWNLOADS: ClassVar = tuple(
+        Download(name, f"{GOODREADS}{name}") for name in ("goodreads_books.json.gz", "goodreads_book_authors.json.gz")
+    )
+
+    kind: Literal["goodreads"] = Field(default="goodreads", description="goodreads: books")
+    licence: str = Field(default="UCSD Goodreads: academic use", description="the terms of use")
+    last_year: int = Field(default=2015, ge=0, description="the last year in which a book may have been published")
+
+
+class MagOptions(DrawnOptions):
+    """Papers, journals and conferences (Microsoft Academic Graph, retired in 2021)."""
+
+    DOWNLOADS: ClassVar = tuple(
+        Download(f"{name}.txt.zst", None, 100 * GIGABYTE)
+        for name in ("Papers", "PaperAuthorAffiliations", "Authors", "Journals", "ConferenceInstances")
+    )
+
+    kind: Literal["mag"] = Field(default="mag", description="mag: papers, journals, conferences")
+    licence: str = Field(default="ODC-BY-1.0", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+
+
+class OpenalexOptions(DrawnOptions):
+    """Papers and journals (OpenAlex): the successor of MAG."""
+
+    kind: Literal["openalex"] = Field(default="openalex", description="openalex: papers, journals")
+    licence: str = Field(default="CC0-1.0", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    parts: tuple[str, ...] = Field(
+        min_length=1,
+        description="parts of the snapshot's works (data/jsonl/works/…/part_000.gz), of which facts are drawn",
+    )
+
+    def downloads(self) -> tuple[Download, ...]:
+        """Return the parts, each under its name with `-` for `/`."""
+        return tuple(
+            Download(part.replace("/", "-"), f"https://openalex.s3.amazonaws.com/{part}") for part in self.parts
+        )
+
+
+class DblpOptions(DrawnOptions):
+    """Theses in computer science, and how often their authors are mentioned (DBLP)."""
+
+    kind: Literal["dblp"] = Field(default="dblp", description="dblp: theses")
+    licence: str = Field(default="CC0-1.0", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    release: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of the release: dblp-DATE.xml.gz")
+    dtd: str = Field(default="2019-11-22", pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of its DTD")
+
+    def downloads(self) -> tuple[Download, ...]:
+        """Return the release and its DTD."""
+        names = (f"dblp-{self.release}.xml.gz", f"dblp-{self.dtd}.dtd")
+        return tuple(Download(name, f"https://dblp.org/xml/release/{name}") for name in names)
+
+
+class TrexOptions(DumpOptions):
+    """Facts aligned with sentences (T-REx)."""
+
+    kind: Literal["trex"] = Field(default="trex", description="trex: facts with the sentences that say them")
+    licence: str = Field(default="CC-BY-SA-4.0", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    form: Literal["documents", "lama", "tables"] = Field(
+        default="documents",
+        description="documents: the whole of T-REx; lama: the facts that LAMA probes; tables: facts and entities alone",
+    )
+    relations: tuple[Annotated[str, Field(pattern=r"^P[1-9]\d*$")], ...] = Field(
+        default=(), description="properties that are kept; none: all"
+    )
+    evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
+
+    def downloads(self) -> tuple[Download, ...]:
+        """Return the archive of the form."""
+        forms = {
+            "documents": (Download("TREx.zip", "https://ndownloader.figshare.com/files/8760241"),),
+            "lama": (LAMA,),
+            "tables": (Download("facts.jsonl.gz", None), Download("entities.jsonl.gz", None)),
+        }
+        return forms[self.form]
+
+
+class GoogleReOptions(DumpOptions):
+    """Dates and places of birth, places of death, with the texts that say them (Google-RE, as in LAMA)."""
+
+    DOWNLOADS: ClassVar = (LAMA,)
+
+    kind: Literal["google_re"] = Field(default="google_re", description="google_re: births and deaths, with texts")
+    licence: str = Field(default="CC-BY-NC-4.0 (LAMA)", description="the terms of use")
+
+
+class BiolamaOptions(DumpOptions):
+    """Biomedical facts (BioLAMA)."""
+
+    DOWNLOADS: ClassVar = (Download("data.tar.gz", None),)
+
+    kind: Literal["biolama"] = Field(default="biolama", description="biolama: biomedical facts")
+    part: Literal["wikidata", "umls", "ctd"] = Field(
+        default="wikidata", description="which of its three knowledge bases"
+    )
+
+
+class UmlsOptions(DumpOptions):
+    """Biomedical facts (UMLS Metathesaurus, under the user's own licence)."""
+
+    DOWNLOADS: ClassVar = tuple(Download(f"{name}.RRF", None, 100 * GIGABYTE) for name in ("MRCONSO", "MRREL", "MRSTY"))
+
+    kind: Literal["umls"] = Field(default="umls", description="umls: biomedical facts")
+    licence: str = Field(default="UMLS Metathesaurus licence", description="the terms of use")
+    language: str = Field(default="ENG", description="the language of the names")
+    relations: tuple[str, ...] = Field(min_length=1, description="relations that are kept (RELA: may_treat, …)")
+    subject: Literal["first", "second"] = Field(
+        default="first", description="which concept of a row is the subject: CUI1 (as BioLAMA reads it) or CUI2"
+    )
+
+
+KINDS: dict[str, type[NetworkOptions]] = {
+    "wikidata": WikidataOptions,
+    "dbpedia": DbpediaOptions,
+    "imdb": ImdbOptions,
+    "goodreads": GoodreadsOptions,
+    "mag": MagOptions,
+    "openalex": OpenalexOptions,
+    "dblp": DblpOptions,
+    "trex": TrexOptions,
+    "google_re": GoogleReOptions,
+    "biolama": BiolamaOptions,
+    "umls": UmlsOptions,
+}
+
+
+def _kind(value: Any) -> str:
+    """Return the kind of a source as written or as checked; a source that names none is a folder."""
+    kind = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
+    return str(kind)
+
+
+AnySource = Annotated[
+    Annotated[FilesOptions, Tag("files")]
+    | Annotated[WikidataOptions, Tag("wikidata")]
+    | Annotated[DbpediaOptions, Tag("dbpedia")]
+    | Annotated[ImdbOptions, Tag("imdb")]
+    | Annotated[GoodreadsOptions, Tag("goodreads")]
+    | Annotated[MagOptions, Tag("mag")]
+    | Annotated[OpenalexOptions, Tag("openalex")]
+    | Annotated[DblpOptions, Tag("dblp")]
+    | Annotated[TrexOptions, Tag("trex")]
+    | Annotated[GoogleReOptions, Tag("google_re")]
+    | Annotated[BiolamaOptions, Tag("biolama")]
+    | Annotated[UmlsOptions, Tag("umls")],
+    Discriminator(
+        _kind,
+        custom_error_type="kind",
+        custom_error_message=f"kind must be one of files, {', '.join(KINDS)}",
+    ),
+]

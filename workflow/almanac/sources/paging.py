@@ -1,0 +1,211 @@
+"""Whole answers in parts: a relation by hash buckets, ids in batches, each checked against the server's count.
+
+Buckets are the subjects whose MD5 begins with given hexadecimal digits. They are standard SPARQL, need no order, do not
+overlap, and miss nothing while the data change between two requests, as LIMIT and OFFSET do.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from almanac.errors import AlmanacError
+from almanac.sources.answers import Server, TooMuchError
+from almanac.sources.sparql import rows_of
+
+Row = dict[str, str]
+DIGITS = "0123456789abcdef"
+DEEPEST = 6  # digits of a bucket: 16 million parts
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What is asked for: the prefixes, the variables, and the graph pattern between the braces.
+
+    ``key`` is the variable that buckets are formed on, for patterns that have one.
+    """
+
+    prefixes: str
+    variables: str
+    where: str
+    key: str = "?s"
+
+    def select(self, more: str = "") -> str:
+        """Return the query for the rows."""
+        return f"{self.prefixes}SELECT {self.variables} WHERE {{\n{self.where}\n{more}}}"
+
+    def count(self, more: str = "") -> str:
+        """Return the query for the number of rows."""
+        return f"{self.prefixes}SELECT (COUNT(*) AS ?n) WHERE {{\n{self.where}\n{more}}}"
+
+    def bucket(self, digits: str) -> str:
+        """Return the filter of a bucket; none for all, since Virtuoso takes an empty prefix for a false one."""
+        return f'  FILTER(STRSTARTS(MD5(STR({self.key})), "{digits}"))\n' if digits else ""
+
+
+def ask(server: Server, query: str) -> list[Row]:
+    """Return the rows of a query: of each variable that is bound the text, ``NAME.type`` and perhaps ``NAME.lang``."""
+    return [_plain(row) for row in rows_of(server.ask(query).body)]
+
+
+def _plain(row: dict[str, Any]) -> Row:
+    out = {}
+    for name, value in row.items():
+        out[name] = f"_:{value['value']}" if value["type"] == "bnode" else value["value"]
+        out[f"{name}.type"] = value["type"]
+        if "xml:lang" in value:
+            out[f"{name}.lang"] = value["xml:lang"]
+    return out
+
+
+def number(server: Server, query: str) -> int:
+    """Return the one number that a counting query answers.
+
+    Raises:
+        TooMuchError: it answers anything else, so that smaller parts are tried.
+    """
+    rows = ask(server, query)
+    if len(rows) != 1 or not rows[0].get("n", "").isdecimal():
+        raise TooMuchError(f"a count was answered with {rows[:3]!r}; is it a SPARQL 1.1 server?")
+    return int(rows[0]["n"])
+
+
+def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None) -> list[Row]:
+    """Return all rows of a pattern, by as many buckets as their number asks for, or a sample of them.
+
+    Args:
+        server: answers the queries.
+        pattern: with a ``key``.
+        page: rows a bucket is to have, at most.
+        limit: if given, only as many buckets are asked as bring so many rows: those of the lowest hashes, and of them
+            whole keys, lowest hash first. The sample is pseudo-random, and stays the same where the data do.
+
+    Raises:
+        AlmanacError: the rows do not agree with the server's own count, or the server cannot answer even small parts.
+    """
+    total = _total(server, pattern)
+    digits = 1 if total is None else 0
+    while total is not None and total > page * 16**digits and digits < DEEPEST:
+        digits += 1
+    sampled = total is None or (limit is not None and limit < total)  # a part is checked by its own count
+    rows: list[Row] = []
+    parts: list[tuple[str, list[Row]]] = []
+    for prefix in _prefixes(digits):
+        for part, found in _bucket(server, pattern, prefix):
+            checked = _agreed(server, pattern, part, found) if sampled else found
+            parts.append((part, checked))
+            rows.extend(checked)
+        if limit is not None and len(rows) >= limit:
+            break
+    if not sampled and len(rows) != total:  # something was lost, or the data changed: find out where
+        rows = [row for part, found in parts for row in _agreed(server, pattern, part, found)]
+    return rows if limit is None else _lowest(rows, pattern.key, limit)
+
+
+def _total(server: Server, pattern: Pattern) -> int | None:
+    """Return how many rows a pattern has, or none where the server cannot count so many at once."""
+    try:
+        return number(server, pattern.count())
+    except TooMuchError:
+        return None
+
+
+def _prefixes(digits: int) -> Iterator[str]:
+    if digits == 0:
+        yield ""
+    else:
+        yield from (first + rest for first in DIGITS for rest in _prefixes(digits - 1))
+
+
+def _bucket(server: Server, pattern: Pattern, prefix: str) -> Iterator[tuple[str, list[Row]]]:
+    """Yield a bucket's rows, in smaller buckets where it is too much at once."""
+    try:
+        rows = ask(server, pattern.select(pattern.bucket(prefix)))
+    except TooMuchError as error:
+        if len(prefix) >= DEEPEST:
+            raise AlmanacError(f"{error}, even in the smallest part; take the rows from a dump") from error
+        for digit in DIGITS:
+            yield from _bucket(server, pattern, prefix + digit)
+        return
+    for row in rows:
+        if not hash_of(row[pattern.key[1:]]).startswith(prefix):
+            raise AlmanacError(
+                f"{row[pattern.key[1:]]} was answered in the bucket {prefix!r}, where its MD5 does not belong"
+            )
+    yield prefix, rows
+
+
+def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row]) -> list[Row]:
+    """Return a bucket's rows once their number is the server's count; where it is not, those of smaller buckets.
+
+    Raises:
+        AlmanacError: they differ in the smallest bucket too.
+    """
+    query = pattern.count(pattern.bucket(part))
+    try:
+        expected = number(server, query)
+        if len(rows) == expected:
+            return rows
+        difference = f"the server counts {expected} rows and gives {len(rows)}"
+    except TooMuchError as error:
+        difference = f"{error} that counts"
+    if len(part) >= DEEPEST:
+        raise AlmanacError(f"{difference}, in the smallest part too; take the rows from a dump\n{query}")
+    out = []
+    for digit in DIGITS:
+        for smaller, found in _bucket(server, pattern, part + digit):
+            out.extend(_agreed(server, pattern, smaller, found))
+    return out
+
+
+def hash_of(text: str) -> str:
+    """Return the MD5 by which SPARQL's MD5(STR(...)) puts a key into its bucket."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _lowest(rows: list[Row], key: str, limit: int) -> list[Row]:
+    """Return the rows of the keys of the lowest hashes: whole keys, until there are enough rows."""
+    name = key[1:]
+    kept: list[Row] = []
+    for row in sorted(rows, key=lambda row: (hash_of(row[name]), sorted(row.items()))):
+        if len(kept) >= limit and row[name] != kept[-1][name]:
+            break
+        kept.append(row)
+    return kept
+
+
+def batched(server: Server, pattern: Pattern, ids: Sequence[str], size: int) -> list[Row]:
+    """Return the rows of a pattern for given ids, batch by batch; a batch that is too much is halved.
+
+    The pattern's text holds ``{values}``. Every answer brings the server's own count of its rows.
+
+    Raises:
+        AlmanacError: the server cannot answer for a single id, or its rows and its count differ for one.
+    """
+    waiting = [list(ids[start : start + size]) for start in range(0, len(ids), size)][::-1]
+    rows: list[Row] = []
+    while waiting:
+        batch = waiting.pop()
+        try:
+            rows.extend(_counted(server, pattern, batch))
+        except TooMuchError as error:
+            if len(batch) == 1:
+                raise AlmanacError(f"{error}, of {batch[0]} alone\n{_with_count(pattern, batch)}") from error
+            middle = len(batch) // 2
+            waiting += [batch[middle:], batch[:middle]]
+    return rows
+
+
+def _with_count(pattern: Pattern, batch: Sequence[str]) -> str:
+    where = pattern.where.replace("{values}", " ".join(batch))
+    count = f"SELECT (COUNT(*) AS ?n) WHERE {{\n{where}\n}}"
+    return f"{pattern.prefixes}SELECT {pattern.variables} ?n WHERE {{\n{{\n{where}\n}} UNION {{ {count} }}\n}}"
+
+
+def _counted(server: Server, pattern: Pattern, batch: Sequence[str]) -> list[Row]:
+    rows = ask(server, _with_count(pattern, batch))
+    counts = [row["n"] for row in rows if "n" in row]
+    found = [row for row in rows if "n" not in row]
+    if counts != [str(len(found))]:
+        raise TooMuchError(f"the server counts {', '.join(counts) or 'no'} rows and gives {len(found)}")
+    return found

@@ -1,0 +1,172 @@
+"""Frozen pulls: what a source answered on one day, never changed again, and what differs between two days.
+
+A snapshot is a folder ``KIND-SETTINGS/DATE``: raw answers or files as they came, and ``manifest.json``, written last.
+Its name holds the digest of the settings that say what is asked for, so equal settings find it in any edition.
+"""
+
+import json
+import platform
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from almanac import __version__, tables
+from almanac.errors import AlmanacError
+from almanac.rows import Entity, Fact
+from almanac.sources.answers import INDEX, now
+from almanac.sources.options import DumpOptions, NetworkOptions
+
+MANIFEST = "manifest.json"
+PARTIAL = ".partial"
+TOOLS = ("SPARQLWrapper", "requests", "stamina")
+SHOWN = 20
+
+
+def settings_of(options: NetworkOptions) -> dict[str, Any]:
+    """Return the settings that say what is brought: not manners, terms, which snapshot is read, or how it is read.
+
+    What is downloaded is named by its addresses alone, so that one download serves every way to read it.
+    """
+    values = options.model_dump(mode="json")
+    if isinstance(options, DumpOptions) and options.downloads():
+        return {"kind": values["kind"], "downloads": {one.name: one.url for one in options.downloads()}}
+    return {name: value for name, value in values.items() if name not in {*NetworkOptions.model_fields, "path"}}
+
+
+def home(root: Path, options: NetworkOptions) -> Path:
+    """Return the folder of all snapshots of these settings."""
+    settings = settings_of(options)
+    return root / f"{settings['kind']}-{tables.identity(settings)[:12]}"
+
+
+def dates(folder: Path) -> list[str]:
+    """Return the dates of the whole snapshots in a home, the first made first."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.endswith(PARTIAL))
+
+
+def chosen(folder: Path, date: str | None) -> Path | None:
+    """Return the snapshot that is read: the one of a date, or else the first; none if there is none yet.
+
+    Raises:
+        AlmanacError: a date is asked for that is not there.
+    """
+    there = dates(folder)
+    if date is not None and date not in there:
+        raise AlmanacError(
+            f"snapshot: there is none of {date!r} with these settings; there are {', '.join(there) or 'none'}"
+        )
+    return folder / (date or there[0]) if there else None
+
+
+def begin(folder: Path, date: str, resume: bool) -> Path:
+    """Return the folder in which a new snapshot grows: with ``resume`` any that was begun, else that of the date.
+
+    Raises:
+        AlmanacError: the snapshot of this date is whole already.
+    """
+    begun = sorted(folder.glob(f"*{PARTIAL}"))
+    if resume and begun:
+        return begun[-1]
+    if date in dates(folder):
+        raise AlmanacError(f"{folder / date}: is there already, and no snapshot is changed; give another date")
+    partial = folder / f"{date}{PARTIAL}"
+    partial.mkdir(parents=True, exist_ok=True)
+    return partial
+
+
+def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any]) -> Path:
+    """Write the manifest and give the snapshot its name.
+
+    Args:
+        partial: the folder it grew in.
+        options: the settings it was made with.
+        downloads: the records of downloaded files, by name.
+
+    Returns:
+        The snapshot.
+    """
+    files = [
+        {"path": path.relative_to(partial).as_posix(), "bytes": path.stat().st_size, "sha256": tables.sha256(path)}
+        for path in sorted(partial.rglob("*"))
+        if path.is_file()
+    ]
+    asked = [json.loads(line) for index in partial.rglob(INDEX) for line in index.read_text("utf-8").splitlines()]
+    manifest = {
+        "settings": settings_of(options),
+        "licence": options.licence,
+        "redistributable": options.redistributable,
+        "almanac": __version__,
+        "tools": {"python": platform.python_version()} | {name: metadata.version(name) for name in TOOLS},
+        "finished": now(),
+        "requests": len(asked),
+        "rows": sum(entry.get("rows", 0) for entry in asked),
+        "downloads": dict(downloads),
+        "files": files,
+    }
+    with tables.atomic(partial / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return partial.rename(partial.with_name(partial.name.removesuffix(PARTIAL)))
+
+
+def verified(snapshot: Path) -> dict[str, Any]:
+    """Return a snapshot's manifest after checking every file against it.
+
+    Raises:
+        AlmanacError: a file is missing, or not the one that was frozen.
+    """
+    path = snapshot / MANIFEST
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        entries = [(entry["path"], entry["sha256"]) for entry in manifest["files"]]
+    except (OSError, ValueError, KeyError) as error:
+        raise AlmanacError(f"{path}: cannot be read ({error!r}); take the snapshot from where it was made") from error
+    for name, expected in entries:
+        file = snapshot / name
+        found = tables.sha256(file) if file.is_file() else "none"
+        if found != expected:
+            raise AlmanacError(
+                f"{file}: has sha256 {found}, frozen was {expected}; a snapshot may not change: pull again"
+            )
+    return manifest
+
+
+def changes(old: Path, new: Path) -> dict[str, Any]:
+    """Return what differs between two folders of a source's tables: facts by relation, and names.
+
+    Facts are compared by their ids, names by label and aliases.
+    """
+    facts = [{row.fact_id: row for row in tables.read(folder / "facts.parquet", Fact)} for folder in (old, new)]
+    names = [{row.entity_id: row for row in tables.read(folder / "entities.parquet", Entity)} for folder in (old, new)]
+    before, after = facts
+    by_relation: dict[str, dict[str, Any]] = defaultdict(lambda: {"before": 0, "after": 0, "added": [], "removed": []})
+    for label, rows in (("before", before), ("after", after)):
+        for relation, count in Counter(row.relation_id for row in rows.values()).items():
+            by_relation[relation][label] = count
+    for label, ids in (("added", set(after) - set(before)), ("removed", set(before) - set(after))):
+        for identity in sorted(ids):
+            by_relation[(after | before)[identity].relation_id][label].append(identity)
+    both = sorted(set(names[0]) & set(names[1]))
+    renamed = [one for one in both if names[0][one].label != names[1][one].label]
+    aliases = [one for one in both if names[0][one].aliases != names[1][one].aliases]
+    return {
+        "facts": {relation: by_relation[relation] for relation in sorted(by_relation)},
+        "renamed": [f"{one}: {names[0][one].label} -> {names[1][one].label}" for one in renamed],
+        "other_aliases": aliases,
+    }
+
+
+def described(report: Mapping[str, Any]) -> str:
+    """Return a report of changes in a few lines."""
+    lines = []
+    for relation, one in report["facts"].items():
+        lines.append(
+            f"{relation}: {one['before']} facts, now {one['after']}; "
+            f"{len(one['added'])} added, {len(one['removed'])} removed"
+        )
+        lines += [f"  + {identity}" for identity in one["added"][:SHOWN]]
+        lines += [f"  - {identity}" for identity in one["removed"][:SHOWN]]
+    lines += [f"renamed {text}" for text in report["renamed"][:SHOWN]]
+    lines.append(f"{len(report['renamed'])} renamed, {len(report['other_aliases'])} with other aliases")
+    return "\n".join(lines)

@@ -1,0 +1,95 @@
+"""The tables that every source yields, and the one place that writes them.
+
+A source is a module `sources/KIND.py` with a function ``read(options, folder) -> SourceTables``: a pure function of the
+files in a folder (raw answers, or downloads) that was frozen before.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from almanac import tables
+from almanac.rows import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
+
+# Rows of a table: a list of its dataclass, sorted by key and checked when written, or an iterator over Arrow batches
+# for what is too large for that; the batches' maker answers for their keys.
+Rows = Iterable[Any]
+
+STREAMED: dict[str, type] = {
+    "entities": Entity,
+    "relations": Relation,
+    "facts": Fact,
+    "templates": Template,
+    "popularity": Popularity,
+    "buckets": BucketSize,
+    "evidence": Evidence,
+}
+ROWS: dict[str, type] = {**STREAMED, "omissions": Omission}
+
+
+class Omissions:
+    """Counts what a source leaves out, by table and reason, with the first example of each."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def add(self, table: str, reason: str, example: object, count: int = 1) -> None:
+        """Count rows left out; ``example`` is shown as text, a structure as JSON."""
+        if count:
+            before, first = self._found.get((table, reason), (0, _text(example)))
+            self._found[table, reason] = before + count, first
+
+    def rows(self) -> list[Omission]:
+        """Return what was counted, sorted by table and reason."""
+        return [Omission(*key, count, example) for key, (count, example) in sorted(self._found.items())]
+
+
+def _text(example: object) -> str:
+    text = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False, default=str)
+    return text[:200]
+
+
+@dataclass(frozen=True)
+class SourceTables:
+    """The tables of one source. Each is a list of rows, or an iterator over `pyarrow` batches or tables.
+
+    ``omissions`` is written last, so that a stream may add to it as it goes.
+    """
+
+    entities: Rows
+    relations: Rows = ()
+    facts: Rows = ()
+    templates: Rows = ()
+    popularity: Rows = ()
+    buckets: Rows = ()
+    evidence: Rows = ()
+    omissions: Omissions = field(default_factory=Omissions)
+
+
+def write(folder: Path, source: SourceTables) -> dict[str, int]:
+    """Write a source's tables as ``TABLE.parquet``; an empty table is written too.
+
+    Returns:
+        The rows of each table.
+
+    Raises:
+        AlmanacError: a row that does not fit its table, or a key that repeats in a list, naming them.
+    """
+    counts = {
+        table: _write(folder / f"{table}.parquet", row, getattr(source, table)) for table, row in STREAMED.items()
+    }
+    counts["omissions"] = tables.write(folder / "omissions.parquet", Omission, source.omissions.rows())
+    return counts
+
+
+def _write(path: Path, row: type, rows: Rows) -> int:
+    if isinstance(rows, pa.Table | pa.RecordBatch):
+        return tables.write_batches(path, row, [rows])
+    if isinstance(rows, list | tuple):
+        key = row.KEY  # type: ignore[attr-defined]  # every row class has one
+        return tables.write(path, row, sorted(rows, key=lambda one: tuple(getattr(one, name) for name in key)))
+    return tables.write_batches(path, row, rows)

@@ -1,0 +1,112 @@
+"""Head, torso and tail by popularity (Head-to-Tail, section 2), in whole numbers.
+
+Each bucket holds about a third of all popularity. Only a histogram of the scores is needed, so a table of any length is
+bucketed in memory that grows with the number of different scores. The rule stands here and not with the dataset because
+the largest sources draw their facts by bucket.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from almanac.errors import AlmanacError
+from almanac.rows import BucketSize
+
+Bucket = Literal["head", "torso", "tail"]
+BUCKETS: tuple[Bucket, ...] = ("head", "torso", "tail")
+NAMES = pl.Enum(BUCKETS)
+Shape = Literal["thirds", "no_head", "no_torso", "tail_only", "all_equal", "all_zero", "empty"]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where a group's buckets end.
+
+    ``tail_to`` is the largest score of the tail, ``torso_to`` that of the torso (both inclusive). ``shape`` says
+    whether there are three buckets and, where not, why:
+
+    - ``no_head``: the tail ends below the largest score and the torso ends with it;
+    - ``no_torso``: one score, tied many times, crosses both thirds;
+    - ``tail_only``: the largest score alone holds more than two thirds, so that everything is tail;
+    - ``all_equal``: one score is shared by all, so that everything is tail;
+    - ``all_zero`` and ``empty``: there is no popularity to divide, and nothing has a bucket.
+    """
+
+    shape: Shape
+    total: int
+    tail_to: int
+    torso_to: int
+
+    def bucket(self, score: int) -> Bucket | None:
+        """Return the bucket of a score; none where nothing has a bucket."""
+        if self.total == 0:
+            return None
+        if score <= self.tail_to:
+            return "tail"
+        return "torso" if score <= self.torso_to else "head"
+
+    def expression(self, score: pl.Expr) -> pl.Expr:
+        """Return `bucket` as an expression over a column of scores, of the type `NAMES`: one byte each."""
+        if self.total == 0:
+            return pl.lit(None, dtype=NAMES)
+        head, torso, tail = (pl.lit(bucket, dtype=NAMES) for bucket in BUCKETS)
+        return pl.when(score <= self.tail_to).then(tail).when(score <= self.torso_to).then(torso).otherwise(head)
+
+
+def cuts(histogram: Mapping[int, int]) -> Cuts:
+    """Find where tail and torso end.
+
+    Scores are taken in ascending order; the tail ends with the first whose running sum reaches a third of the total
+    (three times the sum against the total, so that nothing is rounded), the torso with the first that reaches two.
+    Equal scores share a bucket. Without ties this is the paper's rule, which takes them in descending order: what lies
+    across a border belongs to the less popular side.
+
+    Args:
+        histogram: how many entities have each score; one that none has may be absent or 0.
+
+    Raises:
+        AlmanacError: a score is below 0.
+    """
+    ascending = sorted(score for score, count in histogram.items() if count)
+    if ascending and ascending[0] < 0:
+        raise AlmanacError(f"popularity: a score is {ascending[0]}; scores count something and cannot be below 0")
+    total = sum(score * histogram[score] for score in ascending)
+    if total == 0:
+        return Cuts("all_zero" if ascending else "empty", 0, 0, 0)
+    tail_to = torso_to = reached = 0
+    for score in ascending:
+        below, reached = reached, reached + score * histogram[score]
+        if 3 * below < total <= 3 * reached:
+            tail_to = score
+        if 3 * below < 2 * total <= 3 * reached:
+            torso_to = score
+    return Cuts(_shape(ascending, tail_to, torso_to), total, tail_to, torso_to)
+
+
+def _shape(ascending: Sequence[int], tail_to: int, torso_to: int) -> Shape:
+    largest = ascending[-1]
+    if len(ascending) == 1:
+        return "all_equal"
+    if tail_to == largest:
+        return "tail_only"
+    if torso_to == largest:
+        return "no_head"
+    return "no_torso" if tail_to == torso_to else "thirds"
+
+
+def histogram_of(scores: pl.Series) -> dict[int, int]:
+    """Return how many entities have each score."""
+    return dict(scores.value_counts().iter_rows())
+
+
+def sizes(source: str, kind: str, histogram: Mapping[int, int], found: Cuts) -> list[BucketSize]:
+    """Return how many entities each bucket of a type holds, and how much of its popularity (the paper's Table 1)."""
+    out = []
+    for bucket in BUCKETS:
+        own = {score: n for score, n in histogram.items() if n and found.bucket(score) == bucket}
+        popularity = sum(score * n for score, n in own.items())
+        lowest, highest = (min(own), max(own)) if own else (None, None)
+        out.append(BucketSize(source, kind, bucket, sum(own.values()), popularity, lowest, highest, found.shape))
+    return out

@@ -1,0 +1,277 @@
+"""T-REx: facts of Wikidata aligned with sentences of Wikipedia: the whole, the part that LAMA probes, or bare tables.
+
+The documents lie in one zip archive as JSON arrays, which are decoded one at a time. Mentions are laid aside in parts
+by entity, and each part is put in order alone, so that memory grows with a part and not with T-REx.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+
+from almanac.columns import columns
+from almanac.errors import AlmanacError
+from almanac.rows import Fact, Relation
+from almanac.sources.files import read_folder
+from almanac.sources.frames import popularity
+from almanac.sources.lama import Collected, probed
+from almanac.sources.options import TrexOptions
+from almanac.sources.reading import Aside, decoded, member, zipped
+from almanac.sources.source_tables import Omissions, SourceTables
+
+SOURCE = "trex"
+PARTS = 32
+ITEM = re.compile(r"^https?://www\.wikidata\.org/entity/(Q\d+)$")
+PROPERTY = re.compile(r"^https?://www\.wikidata\.org/prop/direct/(P\d+)$")
+LITERAL = re.compile(r"^\"?(.+?)\"?\^\^<?http://www\.w3\.org/2001/XMLSchema#(\w+)>?$")
+DATE = re.compile(r"^(-?\d{4,})-(\d\d)-(\d\d)T")
+PRONOUNS = "Simple_Coreference"  # the annotator whose surface forms are pronouns and parts of names
+LAMA_FILE = re.compile(r"(?:^|/)TREx/(P\d+)\.jsonl$")
+MENTIONS = {
+    "part": pl.Int64(),
+    "relation": pl.String(),
+    "subject_id": pl.String(),
+    "object_id": pl.String(),
+    "value": pl.String(),
+    "datatype": pl.String(),
+    "precision": pl.String(),
+    "sentence": pl.String(),
+    "place": pl.Int64(),
+}
+NAMES = {"part": pl.Int64(), "entity_id": pl.String(), "name": pl.String(), "mention": pl.Int64()}
+
+
+class Mention(msgspec.Struct):
+    """A subject, predicate or object as the text has it."""
+
+    uri: str | None = None
+    surfaceform: str | None = None
+    annotator: str | None = None
+
+
+class Triple(msgspec.Struct):
+    """A fact found in a document."""
+
+    subject: Mention
+    predicate: Mention
+    object: Mention
+    sentence_id: int | None = None
+
+
+class Document(msgspec.Struct):
+    """The beginning of a Wikipedia article."""
+
+    uri: str | None = None
+    title: str | None = None
+    text: str = ""
+    sentences_boundaries: list[tuple[int, int]] = []
+    triples: list[Triple] = []
+
+
+class Literal(NamedTuple):
+    """An object that is no entity."""
+
+    value: str
+    datatype: str
+    precision: str | None
+
+
+class Probe(msgspec.Struct):
+    """A line of LAMA's T-REx files."""
+
+    sub_uri: str
+    obj_uri: str
+    obj_label: str
+    predicate_id: str
+    sub_label: str = ""
+    evidences: list["Sentence"] = []
+
+
+class Sentence(msgspec.Struct):
+    """A sentence whose object is masked."""
+
+    masked_sentence: str = ""
+    obj_surface: str = ""
+
+
+def read(options: TrexOptions, folder: Path) -> SourceTables:
+    """Make the tables of T-REx, in the form that the options name.
+
+    Raises:
+        AlmanacError: an archive is missing or damaged, or what it holds is not of its shape, naming it.
+    """
+    if options.form == "tables":
+        found = read_folder(folder, SOURCE)
+        return SourceTables(found.entities, found.relations, found.facts, found.templates)
+    archive = folder / options.downloads()[0].name
+    return _read_lama(archive, options) if options.form == "lama" else _read_documents(archive, options)
+
+
+def _read_lama(path: Path, options: TrexOptions) -> SourceTables:
+    collected = Collected(SOURCE)
+    with zipped(path) as archive:
+        for name in sorted(filter(LAMA_FILE.search, archive.namelist())):
+            for line in decoded(f"{path}: {name}", member(path, archive, name).splitlines(), Probe):
+                if not options.relations or line.predicate_id in options.relations:
+                    _add_probe(collected, line, options.evidence)
+    return collected.tables(*probed(path))
+
+
+def _add_probe(collected: Collected, line: Probe, evidence: int) -> None:
+    for what, identity, label in (("subject", line.sub_uri, line.sub_label), ("object", line.obj_uri, line.obj_label)):
+        if not collected.entity(identity, [label]):
+            collected.omissions.add("facts", f"{what} has no label", identity)
+            return
+    fact = collected.fact(line.predicate_id, line.sub_uri, object_id=line.obj_uri)
+    for sentence in line.evidences[:evidence]:
+        collected.evidence(fact, sentence.masked_sentence.replace("[MASK]", sentence.obj_surface or line.obj_label))
+
+
+def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
+    """Read the documents once, then give the tables part by part.
+
+    An entity's label is its most frequent surface form (of equal ones the first in the alphabet), the others are
+    aliases; pronouns are no names. Its popularity is the number of triples that mention it. Of a fact's sentences those
+    are kept whose checksum is least.
+    """
+    omissions, mentions, names = Omissions(), Aside(MENTIONS, "part"), Aside(NAMES, "part")
+    relations: dict[str, str] = {}
+    for document in _documents(path):
+        if document.title and (item := ITEM.match(document.uri or "")):
+            names.add((_part(item[1]), item[1], document.title, 0))
+        for triple in document.triples:
+            _lay_aside(document, triple, set(options.relations), mentions, names, relations, omissions)
+    return SourceTables(
+        entities=_entities(names),
+        relations=[Relation(name, label, name, None, None, None) for name, label in sorted(relations.items())],
+        facts=_facts(mentions),
+        popularity=_popularity(names),
+        evidence=_evidence(mentions, options.evidence),
+        omissions=omissions,
+    )
+
+
+def _documents(path: Path) -> Iterator[Document]:
+    decoder = msgspec.json.Decoder(list[Document])
+    with zipped(path) as archive:
+        for name in sorted(name for name in archive.namelist() if name.endswith(".json")):
+            try:
+                yield from decoder.decode(member(path, archive, name))
+            except msgspec.DecodeError as error:
+                raise AlmanacError(f"{path}: {name} is not what is expected ({error}); is it T-REx?") from error
+
+
+def _part(entity: str) -> int:
+    return zlib.crc32(entity.encode()) % PARTS
+
+
+def _lay_aside(
+    document: Document,
+    triple: Triple,
+    wanted: set[str],
+    mentions: Aside,
+    names: Aside,
+    relations: dict[str, str],
+    omissions: Omissions,
+) -> None:
+    predicate, subject = PROPERTY.match(triple.predicate.uri or ""), ITEM.match(triple.subject.uri or "")
+    item = ITEM.match(triple.object.uri or "")
+    literal = None if item else _literal(triple.object.uri or "")
+    if predicate is None or subject is None or not (item or literal):
+        what = "predicate" if predicate is None else "subject" if subject is None else "object"
+        uris = [triple.subject.uri, triple.predicate.uri, triple.object.uri]
+        omissions.add("facts", f"{what} is none of Wikidata's", uris)
+        return
+    if wanted and predicate[1] not in wanted:
+        return
+    relations.setdefault(predicate[1], predicate[1])
+    sentence = _sentence(document, triple)
+    if sentence is None:
+        omissions.add("evidence", "sentence lies outside its document", document.uri)
+    key = (predicate[1], subject[1], item[1] if item else None, *(literal or (None, None, None)))
+    mentions.add((_part(subject[1]), *key, sentence, zlib.crc32((sentence or "").encode())))
+    for mention, entity in ((triple.subject, subject), (triple.object, item)):
+        if entity is not None:
+            name = mention.surfaceform if mention.annotator != PRONOUNS else None
+            names.add((_part(entity[1]), entity[1], name, 1))
+
+
+def _sentence(document: Document, triple: Triple) -> str | None:
+    bounds = document.sentences_boundaries
+    if triple.sentence_id is None or not 0 <= triple.sentence_id < len(bounds):
+        return None
+    start, end = bounds[triple.sentence_id]
+    return " ".join(document.text[start:end].split()) or None
+
+
+def _literal(text: str) -> Literal | None:
+    """Return a date or a number. T-REx drops how precise a date is: the first of January stands for its year."""
+    found = LITERAL.match(text)
+    if found is None:
+        return None
+    if date := DATE.match(found[1]):
+        year, month, day = date.groups()
+        return Literal(year, "date", "year") if (month, day) == ("01", "01") else Literal(date[0][:-1], "date", "day")
+    return Literal(found[1], "quantity", None) if found[2] in ("decimal", "integer", "double") else None
+
+
+def _key() -> pl.Expr:
+    return pl.format("{}|{}|{}", "relation", "subject_id", pl.coalesce("object_id", "value"))
+
+
+def _facts(mentions: Aside) -> Iterator[pa.Table]:
+    own = ["relation", "subject_id", "object_id", "value", "datatype", "precision"]
+    for part in range(PARTS):
+        rows = mentions.stream(part).select(own).unique().collect(engine="streaming")
+        found = rows.with_columns(
+            fact_id=_key(),
+            relation_id="relation",
+            qualifiers=pl.lit([], dtype=pl.List(pl.String)),
+            split=pl.lit(None, dtype=pl.String),
+            source=pl.lit(SOURCE),
+        )
+        # A year and a number may be written alike: of one id there is one fact.
+        once = found.sort("fact_id", *own).unique("fact_id", keep="first", maintain_order=True)
+        yield once.select(columns(Fact)).to_arrow()
+
+
+def _evidence(mentions: Aside, count: int) -> Iterator[pa.Table]:
+    for part in range(PARTS):
+        rows = mentions.stream(part).filter(pl.col("sentence").is_not_null())
+        kept = (
+            rows.select("place", fact_id=_key(), text="sentence")
+            .unique(("fact_id", "text"))
+            .collect(engine="streaming")
+            .sort("fact_id", "place", "text")
+            .filter(pl.int_range(pl.len()).over("fact_id") < count)
+        )
+        yield kept.select("fact_id", "text").to_arrow()
+
+
+def _entities(names: Aside) -> Iterator[pa.Table]:
+    for part in range(PARTS):
+        rows = names.stream(part).select("entity_id", name=pl.col("name").fill_null("").str.strip_chars())
+        counts = rows.group_by("entity_id", "name").len().collect(engine="streaming")
+        counts = counts.with_columns(unnamed=pl.col("name") == "")
+        ranked = counts.sort("entity_id", "unnamed", "len", "name", descending=[False, False, True, False])
+        grouped = ranked.group_by("entity_id", maintain_order=True).agg("name")
+        label = pl.col("name").list.first()
+        yield grouped.select(
+            "entity_id",
+            # Of what is only mentioned by pronouns nothing is known but its number.
+            label=pl.when(label == "").then("entity_id").otherwise(label),
+            aliases=pl.col("name").list.slice(1).list.set_difference([""]).list.sort(),
+            type=pl.lit(None, pl.String),
+        ).to_arrow()
+
+
+def _popularity(names: Aside) -> Iterator[pa.Table]:
+    for part in range(PARTS):
+        counts = names.stream(part).group_by("entity_id").agg(score=pl.col("mention").sum())
+        rows = counts.filter(pl.col("score") > 0).with_columns(bucket=pl.lit(None, pl.String))
+        yield popularity(rows.collect(engine="streaming").sort("entity_id"), SOURCE, "entity").to_arrow()

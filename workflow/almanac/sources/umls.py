@@ -1,0 +1,75 @@
+"""UMLS Metathesaurus: facts of named relations, concepts with their names, from the release's pipe-separated files."""
+
+from pathlib import Path
+
+import polars as pl
+
+from almanac.rows import Relation
+from almanac.sources.frames import assembled, facts
+from almanac.sources.options import UmlsOptions
+from almanac.sources.reading import blocks
+from almanac.sources.source_tables import Omissions, SourceTables
+
+SOURCE = "umls"
+NAMES, RELATED, TYPES = (download.name for download in UmlsOptions.DOWNLOADS)
+# Cells a line has (the last, after the final bar, is empty), and the ones that are read, counted from 0.
+LAYOUT = {
+    NAMES: (19, {"concept": 0, "language": 1, "status": 2, "form": 4, "preferred": 6, "label": 14, "suppressed": 16}),
+    RELATED: (17, {"first": 0, "second": 4, "relation": 7}),
+    TYPES: (7, {"concept": 0, "type": 3}),
+}
+
+
+def read(options: UmlsOptions, folder: Path) -> SourceTables:
+    """Make the tables of MRCONSO, MRREL and MRSTY.
+
+    A concept's label is its preferred name in the language, the other names are aliases; obsolete names are left out. A
+    fact whose concepts have no name in the language is left out, and counted.
+
+    Args:
+        options: the relations, the language, which concept of a row is the subject.
+        folder: holds the three files.
+
+    Raises:
+        AlmanacError: a file is missing or a line has another number of cells, naming it.
+    """
+    subject, found = ("first", "second") if options.subject == "first" else ("second", "first")
+    rows = _rows(folder, RELATED, pl.col("relation").is_in(options.relations))
+    rows = rows.filter(pl.col("first") != pl.col("second")).unique().with_columns(subject_id=subject)
+    named = pl.concat([rows["first"], rows["second"]]).unique().implode()
+    entities = _entities(folder, named, options.language)
+    tables = [
+        facts(rows.filter(pl.col("relation") == name), f"{SOURCE}.{name}", SOURCE, object_id=pl.col(found))
+        for name in options.relations
+    ]
+    relations = [
+        Relation(f"{SOURCE}.{name}", name.replace("_", " "), None, "N-M", None, "biomedicine")
+        for name in options.relations
+    ]
+    none = pl.DataFrame(schema={"entity_id": pl.String, "source": pl.String, "type": pl.String, "score": pl.Int64})
+    popularity = none.with_columns(bucket=pl.lit(None, pl.String))  # UMLS has no measure of it
+    return assembled(relations, tables, [entities], [popularity], [], Omissions())
+
+
+def _rows(folder: Path, file: str, wanted: pl.Expr) -> pl.DataFrame:
+    """Return a file's wanted rows; the file is read as a stream."""
+    width, columns = LAYOUT[file]
+    none = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    return pl.concat([none, *(block.filter(wanted) for block in blocks(folder / file, width, columns, "|"))])
+
+
+def _entities(folder: Path, named: pl.Series, language: str) -> pl.DataFrame:
+    theirs = pl.col("concept").is_in(named)
+    usable = theirs & (pl.col("language") == language) & ~pl.col("suppressed").is_in(["O", "E", "Y"])
+    best = (pl.col("status") == "P").cast(pl.Int8) * 4 + (pl.col("form") == "PF") * 2 + (pl.col("preferred") == "Y")
+    names = (
+        _rows(folder, NAMES, usable & (pl.col("label") != ""))
+        .with_columns(best=best)
+        .sort("concept", "best", "label", descending=[False, True, False])
+        .group_by("concept", maintain_order=True)
+        .agg(pl.col("label").unique(maintain_order=True))
+    )
+    types = _rows(folder, TYPES, theirs).group_by("concept").agg(pl.col("type").min())
+    label = pl.col("label").list
+    rows = names.join(types, on="concept", how="left")
+    return rows.select(entity_id="concept", label=label.first(), aliases=label.slice(1), type="type")

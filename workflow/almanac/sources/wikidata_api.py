@@ -1,0 +1,129 @@
+"""Wikidata's own API (wbgetentities): the second way to labels, aliases and sitelinks."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+
+from almanac.errors import AlmanacError
+from almanac.sources.answers import Answer, Server, now
+from almanac.sources.options import Manners
+from almanac.sources.retries import TransientError, agent, persistently, retry_after
+
+IDS = 50  # the API's limit for anybody
+KEPT_HEADERS = ("date", "server", "content-type")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What was said of entities: (language, text) pairs of labels, aliases, and the number of sitelinks."""
+
+    labels: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    aliases: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    sitelinks: dict[str, int] = field(default_factory=dict)
+
+
+class Api:
+    """Asks the API, one request after the other, and waits when its databases lag."""
+
+    def __init__(
+        self, endpoint: str, contact: str | None, manners: Manners, log: Callable[[str], object] = lambda line: None
+    ) -> None:
+        """Say whom to ask and how; the arguments are those of `sparql.Client`."""
+        self.endpoint = endpoint
+        self._manners = manners
+        self._log = log
+        self._last = float("-inf")
+        self._session = requests.Session()
+        self._session.headers["User-Agent"] = agent(contact, f"requests/{requests.__version__}")
+
+    def ask(self, query: str) -> Answer:
+        """Ask for what a query string names.
+
+        Raises:
+            AlmanacError: the API refuses, or every attempt failed.
+        """
+        return persistently(lambda: self._once(query), self._manners, self._log)
+
+    def _once(self, query: str) -> Answer:
+        time.sleep(max(0.0, self._last + self._manners.pause - time.monotonic()))
+        try:
+            response = self._session.post(
+                self.endpoint,
+                data=query.encode(),
+                headers={"Content-Type": "application/x-www-form-urlencoded"},
+                timeout=self._manners.timeout,
+            )
+        except requests.RequestException as error:
+            raise TransientError(f"{self.endpoint}: {type(error).__name__}: {error}") from error
+        finally:
+            self._last = time.monotonic()
+        wait, status = retry_after(response.headers), response.status_code
+        if status in (429, 500, 502, 503, 504):
+            raise TransientError(f"{self.endpoint}: fails (HTTP {status})", wait, crowded=status == 429)
+        if status != requests.codes.ok:
+            raise AlmanacError(f"{self.endpoint}: refuses (HTTP {status}): {response.text[:200]}")
+        try:
+            document = response.json()
+        except ValueError as error:
+            raise TransientError(f"{self.endpoint}: answers no whole JSON ({error})") from error
+        if "error" in document:
+            what = f"{self.endpoint}: {document['error'].get('code')}: {document['error'].get('info')}"
+            raise (
+                TransientError(what, wait)
+                if document["error"].get("code") in ("maxlag", "ratelimited")
+                else AlmanacError(what)
+            )
+        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        return Answer(self.endpoint, query, response.content, now(), headers)
+
+
+def entities_of(body: bytes) -> dict[str, Any]:
+    """Return the entities of an answer by the ids that were asked for."""
+    entities: dict[str, Any] = json.loads(body)["entities"]
+    return entities
+
+
+def count_entities(body: bytes) -> int:
+    """Return how many entities an answer has."""
+    return len(entities_of(body))
+
+
+def spoken_by_api(server: Server, ids: Sequence[str], languages: Sequence[str]) -> Spoken:
+    """Return the names of entities, and the number of their sitelinks.
+
+    The languages are asked for by name: the API's fallback between languages does not cover aliases. An entity that was
+    merged into another comes under the id that was asked for.
+
+    Raises:
+        AlmanacError: an answer lacks an entity that was asked for.
+    """
+    spoken = Spoken()
+    for start in range(0, len(ids), IDS):
+        batch = ids[start : start + IDS]
+        query = (
+            f"action=wbgetentities&format=json&maxlag=5&props=labels%7Caliases%7Csitelinks"
+            f"&languages={'%7C'.join(languages)}&ids={'%7C'.join(batch)}"
+        )
+        entities = entities_of(server.ask(query).body)
+        for identity in batch:
+            if identity not in entities:
+                raise AlmanacError(f"wbgetentities does not answer for {identity}, which it was asked for; pull again")
+            _add(spoken, identity, entities[identity])
+    return spoken
+
+
+def _add(spoken: Spoken, identity: str, entity: dict[str, Any]) -> None:
+    if "missing" in entity:  # deleted since: it has no names, and its facts are counted as left out
+        return
+    # PHP writes an empty map as []
+    spoken.labels[identity] += [
+        (label["language"], label["value"]) for label in dict(entity.get("labels") or {}).values()
+    ]
+    for aliases in dict(entity.get("aliases") or {}).values():
+        spoken.aliases[identity] += [alias["value"] for alias in aliases]
+    spoken.sitelinks[identity] = len(entity.get("sitelinks") or {})

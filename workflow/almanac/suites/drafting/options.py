@@ -1,0 +1,26 @@
+"""What can be set about drafting templates."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Options
+
+
+class DraftingOptions(Options):
+    """How templates are drafted by a model, before a person proofreads them."""
+
+    styles: tuple[Literal["question", "statement"], ...] = Field(
+        default=("question", "statement"), min_length=1, description="what is drafted from facts"
+    )
+    paraphrases: bool = Field(default=True, description="whether the templates that are there are said in other words")
+    samples: Annotated[int, Field(ge=1, description="texts asked for a relation and style, and a paraphrase")] = 8
+    facts: Annotated[
+        int, Field(ge=1, description="facts of a relation that are shown, and tried in the round trip")
+    ] = 3
+    temperature: Annotated[float, Field(ge=0, description="of the samples")] = 0.8
+    tokens: Annotated[int, Field(ge=1, description="tokens a text, at most")] = 48
+    agreement: Annotated[
+        float, Field(ge=0, le=1, description="share of the facts that must lead a model back to the relation")
+    ] = 0.5
+    seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0
