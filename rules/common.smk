@@ -58,6 +58,10 @@ QUESTIONS += [
     f"{RESULTS}/requests/ic_lke/{dataset}/round1/items.parquet"
     for dataset in EDITION.suites.ic_lke
 ]
+QUESTIONS += [
+    f"{RESULTS}/requests/karr/{dataset}/round1/items.parquet"
+    for dataset in EDITION.suites.karr
+]
 
 
 wildcard_constraints:
@@ -65,7 +69,7 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="ic_lke",
+    suite="|".join(EDITION.suites.by_name()),
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
@@ -123,7 +127,7 @@ def scoring_needs(resource):
             return takes_gpu(model) if model.api is None else 0
         if model.api is not None and resource == "runtime":
             return MOST_MINUTES  # a server goes at its own pace
-        tokens = EDITION.shard_tokens(wildcards.dataset)
+        tokens = EDITION.shard_tokens(wildcards.suite, wildcards.dataset)
         return getattr(
             needs(model.size, tokens, model.dtype, attempt=attempt), resource
         )
