@@ -102,7 +102,9 @@ def average(items: Sequence[Item], count: int) -> list[Item]:
 
 
 def _characters(item: Item) -> int:
-    return len(item.text) + sum(map(len, item.answers)) + len(item.template) + len(item.subject)
+    """Return the characters of all of an item's texts: what stands around the answers is read with each of them."""
+    around = len(item.text) + len(item.template) + len(item.subject)
+    return max(1, len(item.answers)) * around + sum(map(len, item.answers))
 
 
 def measure(

@@ -1,5 +1,6 @@
 """What was measured, as tables; and which of the engine's bars hold."""
 
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac.errors import AlmanacError
-from benchmarks.comparing import Line
+from benchmarks.comparing import Agreement, Line
 
 HEADINGS = ("workload", "contender", "items", "tokens/item", "CPU s/item", "times ours", "at equal rate", "agreement")
 WIDTHS = (25, 31, 5, 11, 10, 10, 13, 0)
@@ -49,7 +50,9 @@ def agreed(line: Line) -> str:
     if one.largest is None:
         return f"{one.same} of {one.items} texts equal" if line.workload.startswith("greedy") else "sampled"
     said = f"{one.largest:.1e} at most in {one.compared:,}"
-    return f"{said}; best equal in {one.same} of {one.items}" + (f", {one.near} near" if one.near else "")
+    if one.items:
+        said += f"; best equal in {one.same} of {one.items}" + (f", {one.near} near" if one.near else "")
+    return said
 
 
 def row(line: Line) -> str:
@@ -86,13 +89,13 @@ def bars(lines: Sequence[Line]) -> list[dict[str, Any]]:
             found.append(_bar(text, share, SHARE, share >= SHARE))
             text = f"{line.workload}: {over:.3f} times the least number of tokens"
             found.append(_bar(text, over, OVER_LEAST, over <= OVER_LEAST))
-        one = line.agreement
-        if one.items and one.largest is not None and not line.contender.startswith("Almanac"):
-            wrong = one.items - one.same - one.near
-            text = (
-                f"{line.workload}: {wrong} of {one.items} best answers differ from {line.contender} ({one.near} near)"
-            )
-            found.append(_bar(text, wrong, 0, wrong == 0))
+    peers = [line.agreement for line in lines if line.agreement.items and not line.contender.startswith("Almanac")]
+    judged = [one for one in peers if one.largest is not None]
+    if judged:
+        items, near = sum(one.items for one in judged), sum(one.near for one in judged)
+        wrong = items - near - sum(one.same for one in judged)
+        text = f"{wrong} of {items} best answers are not the other program's, {near} more where its two best are near"
+        found.append(_bar(text, wrong, 0, wrong == 0))
     return found
 
 
@@ -118,6 +121,13 @@ def describe() -> dict[str, str]:
     return found
 
 
+def joined(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return what several runs measured as one."""
+    runs = [json.loads(path.read_text("utf-8")) for path in paths]
+    lines = [line for run in runs for line in run["lines"]]
+    return {"where": runs[0]["where"], "lines": lines, "bars": bars([_line(line) for line in lines])}
+
+
 def document(path: Path, found: Mapping[str, Any]) -> None:
     """Write what was measured between the markers of a document.
 
@@ -134,7 +144,7 @@ def document(path: Path, found: Mapping[str, Any]) -> None:
 def section(found: Mapping[str, Any]) -> str:
     """Return what was measured as a part of a document."""
     where = ", ".join(f"{name.replace('_', '-')} {version}" for name, version in found["where"].items())
-    lines = [Line(**{**record, "agreement": _agreement(record)}) for record in found["lines"]]
+    lines = [_line(record) for record in found["lines"]]
     rates = [line.rate_square for line in lines]
     told = "".join(f"- {bar['text']}\n" for bar in found["bars"])
     own = "".join(f"| {' | '.join(one)} |\n" for line in lines if line.extra and (one := _own(line)))
@@ -146,10 +156,8 @@ def section(found: Mapping[str, Any]) -> str:
     )
 
 
-def _agreement(record: Mapping[str, Any]) -> Any:
-    from benchmarks.comparing import Agreement
-
-    return Agreement(**record["agreement"])
+def _line(record: Mapping[str, Any]) -> Line:
+    return Line(**{**record, "agreement": Agreement(**record["agreement"])})
 
 
 def _own(line: Line) -> tuple[str, ...]:

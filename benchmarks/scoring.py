@@ -13,7 +13,6 @@ if __name__ == "__main__":  # One thread for everything: before the libraries ar
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,14 +24,15 @@ from benchmarks import ours, peers, workloads
 from benchmarks.bench import Bench
 from benchmarks.checkpoints import FULL, TINY
 from benchmarks.comparing import Contender, Line
-from benchmarks.reporting import bars, describe, document, table
+from benchmarks.reporting import bars, describe, document, joined, section
 
 EXAMPLES = """examples:
   python -m benchmarks.scoring                               # everything; about a quarter of an hour on a quiet core
   python -m benchmarks.scoring --only ic_lke --examples 80   # one workload, with 80 in-context examples
   python -m benchmarks.scoring --only statements --facts 40 --no-peers
   python -m benchmarks.scoring --tiny                        # a small model, few facts: does everything run?
-  python -m benchmarks.scoring --document docs/performance.md"""
+  python -m benchmarks.scoring --document docs/performance.md
+  python -m benchmarks.scoring --join one.json other.json --document docs/performance.md"""
 
 
 def ic_lke(bench: Bench, shots: int) -> None:
@@ -165,6 +165,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--output", type=Path, default=Path("results/benchmark/scoring.json"), help="what was measured [%(default)s]"
     )
     parser.add_argument("--document", type=Path, help="write the tables between this file's markers")
+    parser.add_argument("--join", type=Path, nargs="+", metavar="FILE", help="measure nothing: take these outputs")
     return parser.parse_args(argv)
 
 
@@ -173,16 +174,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = arguments(argv)
     torch.set_num_threads(1)
     facts, shots = (asked.facts or 4, [5]) if asked.tiny else (asked.facts, asked.examples)
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), TINY if asked.tiny else FULL, facts, not asked.no_peers)
-        lines = run(bench, asked.only, shots)
-    found = {"where": describe(), "lines": [line.record() for line in lines], "bars": bars(lines)}
+    if asked.join:
+        found = joined(asked.join)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(Path(folder), TINY if asked.tiny else FULL, facts, not asked.no_peers)
+            lines = run(bench, asked.only, shots)
+        found = {"where": describe(), "lines": [line.record() for line in lines], "bars": bars(lines)}
     asked.output.parent.mkdir(parents=True, exist_ok=True)
     asked.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{table(lines)}\n")
-    for bar in found["bars"]:
-        print(bar["text"])
-    print(f"\nwritten to {asked.output}", file=sys.stderr)
+    print(f"\n{section(found)}\nwritten to {asked.output}")
     if asked.document:
         document(asked.document, found)
     return 0

@@ -36,6 +36,7 @@ LEADS = (
     "It is often said that ",
     "One should know that ",
 )
+SPLIT = 2  # Of the first eight seeds the one whose prefixes come nearest to the bars' 300 and 530 tokens: 320 and 538.
 TRAIN = 100  # Facts that examples are drawn from, the paper's number.
 WORD = re.compile(r"\w+|[^\w\s]")  # What BERT's pre-tokenizer calls a word.
 
@@ -101,7 +102,7 @@ def in_context(tables: FactTables, shots: int, facts: int, choices: int = 100) -
     """
     pool = [replace(fact, relation_id="pool", split=None) for fact in tables.facts if fact.relation_id in POOL]
     relation = Relation("pool", "maker", None, None, None, None)
-    options = DatasetOptions(min_facts=TRAIN + facts, train=TRAIN, test=facts, choices=choices)
+    options = DatasetOptions(min_facts=TRAIN + facts, train=TRAIN, test=facts, choices=choices, seed=SPLIT)
     dataset = build([relation], pool, tables.entities, options)
     asked = ask(dataset.facts, tables.entities, dataset.choices, [], IcLkeOptions(shots=shots))
     texts = {context.context_id: context.text for context in asked.contexts.values()}

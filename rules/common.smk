@@ -60,6 +60,10 @@ QUESTIONS += [
     f"{RESULTS}/requests/ic_lke/{dataset}/round1/items.parquet"
     for dataset in EDITION.suites.ic_lke
 ]
+QUESTIONS += [
+    f"{RESULTS}/requests/karr/{dataset}/round1/items.parquet"
+    for dataset in EDITION.suites.karr
+]
 
 
 wildcard_constraints:
@@ -67,7 +71,7 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="ic_lke|drafting",
+    suite="|".join([*EDITION.suites.by_name(), "drafting"]),
     round=r"round\d",
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",

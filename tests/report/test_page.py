@@ -30,7 +30,7 @@ from almanac.rows import (
     Validation,
 )
 from almanac.suites.ic_lke.requests import ask
-from almanac.suites.ic_lke.validation import validate
+from almanac.suites.validation import validate
 from almanac.verbs.ask import write
 from almanac.verbs.report import report_page
 

@@ -17,6 +17,7 @@ from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
+from almanac.suites.karr.options import KarrOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
@@ -156,6 +157,11 @@ class SuitesConfig(Options):
     """Which suite is asked of which dataset, and how."""
 
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
+    karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
+
+    def by_name(self) -> dict[str, Mapping[str, Options]]:
+        """Return the settings of every suite, by its name and then by dataset."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 def _names_too(field: dict[str, Any]) -> None:
@@ -200,13 +206,7 @@ class EditionConfig(Options):
             _known("dataset", taught, self.datasets, "planting.taught")
             if self.datasets[taught].world is not None:
                 raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
-        for name, options in self.suites.ic_lke.items():
-            _known("dataset", name, self.datasets, "suites.ic_lke")
-            if options.shots > self.datasets[name].train:
-                raise ValueError(
-                    f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
-                    f"datasets.{name}.train is {self.datasets[name].train}"
-                )
+        self._check_suites()
         names = [name for model in self.models for name in self._names_of(model)]
         if len(set(names)) != len(names):
             raise ValueError(f"models: a name may occur once; found {names}")
@@ -240,6 +240,17 @@ class EditionConfig(Options):
         if masked or "generate" not in (model.kinds or ("generate",)):
             raise ValueError(f"drafting: model {self.drafting.model!r} writes no text; name one that generates")
 
+    def _check_suites(self) -> None:
+        for suite, datasets in self.suites.by_name().items():
+            for name in datasets:
+                _known("dataset", name, self.datasets, f"suites.{suite}")
+        for name, options in self.suites.ic_lke.items():
+            if options.shots > self.datasets[name].train:
+                raise ValueError(
+                    f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
+                    f"datasets.{name}.train is {self.datasets[name].train}"
+                )
+
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""
         source = self.sources[name]
@@ -254,10 +265,15 @@ class EditionConfig(Options):
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
     def shard_tokens(self, suite: str, dataset: str) -> int:
-        """Tokens a model reads for one shard of a dataset, about, each context once: 50 relations of short names."""
+        """Tokens a model reads for one shard, about, each context once: 50 relations of short names."""
         if suite == "drafting":
             return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
-        options, tested = self.suites.ic_lke[dataset], self.datasets[dataset]
+        tested = self.datasets[dataset]
+        if suite == "karr":
+            own = self.suites.karr[dataset]
+            strings = own.templates * own.aliases * (1 + own.subjects + own.relations)
+            return 50 * min(own.sample or tested.test, tested.test) * strings * 8 * len(own.modes) // self.shards
+        options = self.suites.ic_lke[dataset]
         items = min(options.sample or tested.test, tested.test) * options.draws
         return 50 * (options.shots * 10 + items * tested.choices * 8) // self.shards
 
@@ -283,15 +299,16 @@ class EditionConfig(Options):
         An invented world is asked only of the models that were planted in it; real facts are asked of all.
         """
         for participant in self.participants().values():
-            for dataset in self.suites.ic_lke:
-                world = self.datasets[dataset].world
-                allowed = participant.model.datasets is None or dataset in participant.model.datasets
-                if allowed and (world is None or world == participant.world):
-                    yield Asking(participant.name, "ic_lke", dataset)
+            for suite, datasets in self.suites.by_name().items():
+                for dataset in datasets:
+                    world = self.datasets[dataset].world
+                    allowed = participant.model.datasets is None or dataset in participant.model.datasets
+                    if allowed and (world is None or world == participant.world):
+                        yield Asking(participant.name, suite, dataset)
 
-    def used_datasets(self) -> list[str]:
-        """Return the datasets that some model is asked, in the order of the configuration."""
-        asked = {asking.dataset for asking in self.asked()}
+    def used_datasets(self, suite: str | None = None) -> list[str]:
+        """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""
+        asked = {asking.dataset for asking in self.asked() if suite in (None, asking.suite)}
         return [name for name in self.datasets if name in asked]
 
 

@@ -12,7 +12,8 @@ from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Fact, Item, Link, Measure, Request, Response
 from almanac.statistics.intervals import wilson
 from almanac.statistics.ranks import auc, spearman
-from almanac.suites.ic_lke.measures import judge, measure, times_taught
+from almanac.suites.ic_lke.measures import judge, measure
+from almanac.suites.judging import times_taught
 
 # Each fact: relation, subject, the shares of its four choices (the true one last), and the status of the response.
 ASKED = {

@@ -11,12 +11,15 @@ from almanac.errors import AlmanacError
 from almanac.rows import (
     Choices,
     Context,
+    Draw,
     Entity,
     Exposure,
     Fact,
     Item,
+    KarrValue,
     Link,
     Measure,
+    NotAsked,
     Outcome,
     Refused,
     Relation,
@@ -38,6 +41,9 @@ DATASET_TABLES: dict[str, type] = {
     "counts": RelationCount,
 }
 REQUEST_TABLES: dict[str, type] = {"items": Item, "links": Link, "contexts": Context}
+# What suites have beside: what was drawn for the requests, and what lies beside the outcomes.
+OWN_REQUEST_TABLES: dict[str, dict[str, type]] = {"karr": {"draws": Draw, "refused": NotAsked}}
+OWN_OUTCOMES: dict[str, dict[str, type]] = {"karr": {"values": KarrValue}}
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,10 @@ class Layout:
         """Return the outcomes of a model."""
         return self.root / "outcomes" / asking.model / asking.suite / f"{asking.dataset}.parquet"
 
+    def beside_outcomes(self, asking: Asking, table: str) -> Path:
+        """Return a table that a suite has beside the outcomes of a model."""
+        return self.outcomes(asking).with_name(f"{asking.dataset}.{table}.parquet")
+
     def measures(self, asking: Asking) -> Path:
         """Return the measures of a model."""
         return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
@@ -109,10 +119,13 @@ class Layout:
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
             folder = self.request_folder(asking.suite, asking.dataset)
-            out |= {folder / f"{table}.parquet": row for table, row in REQUEST_TABLES.items()}
+            asked = REQUEST_TABLES | OWN_REQUEST_TABLES.get(asking.suite, {})
+            out |= {folder / f"{table}.parquet": row for table, row in asked.items()}
             out |= dict.fromkeys(self.requests(asking.suite, asking.dataset), Request)
             out |= dict.fromkeys(self.responses(asking), Response)
             out |= {self.outcomes(asking): Outcome, self.measures(asking): Measure}
+            beside = OWN_OUTCOMES.get(asking.suite, {})
+            out |= {self.beside_outcomes(asking, table): row for table, row in beside.items()}
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure

@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.report import karr as karr_pages
+from almanac.report.karr import KarrSection
 from almanac.report.sections import Section
 from almanac.rows import Validation
 from almanac.suites.ic_lke import figures
@@ -63,6 +65,12 @@ def draw(sections: Sequence[Section]) -> list[Drawing]:
     return out
 
 
+def draw_karr(sections: Sequence[KarrSection]) -> dict[str, Figure]:
+    """Draw KaRR's figures, by name."""
+    with matplotlib.rc_context(FONT):
+        return {name: figure for section in sections for name, figure in karr_pages.draw(section).items()}
+
+
 def svg(figure: Figure) -> str:
     """Return a figure as SVG without date or version, from its root element on."""
     buffer = io.StringIO()
@@ -79,6 +87,8 @@ def render(
     drawings: Sequence[Drawing],
     items: Mapping[str, Any],
     models: Sequence[Mapping[str, Any]],
+    karr: Sequence[KarrSection] = (),
+    karr_figures: Mapping[str, Figure] | None = None,
 ) -> str:
     """Render the page.
 
@@ -89,6 +99,8 @@ def render(
         drawings: the figures (`draw`).
         items: the items behind the numbers (`sections.explorer`).
         models: who was asked: name, origin, parameters.
+        karr: KaRR's sections, one a dataset.
+        karr_figures: theirs (`draw_karr`).
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -106,6 +118,8 @@ def render(
         validation=validation,
         drawings=drawings,
         vectors={one.name: Markup(_unique_ids(svg(one.figure), one.name)) for one in drawings},
+        karr=karr,
+        karr_vectors={name: Markup(_unique_ids(svg(one), name)) for name, one in (karr_figures or {}).items()},
         items=Markup(data),
         items_root=items["root"],
         models=models,
@@ -128,10 +142,10 @@ def share(value: float | None) -> str:
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
-def write_figures(drawings: Sequence[Drawing], folder: Path) -> None:
-    """Write every figure as SVG and PNG."""
+def write_figures(figures: Mapping[str, Figure], folder: Path) -> None:
+    """Write figures as SVG and PNG, by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    for one in drawings:
-        (folder / f"{one.name}.svg").write_text(svg(one.figure), encoding="utf-8")
+    for name, figure in figures.items():
+        (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8")
         with matplotlib.rc_context(FONT):
-            one.figure.savefig(folder / f"{one.name}.png", dpi=150, metadata={"Software": None})
+            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})

@@ -91,9 +91,9 @@ class Section:
 def sections(layout: Layout) -> list[Section]:
     """Read an edition's datasets and measures into sections, in the order of the configuration."""
     out = []
-    for dataset in layout.config.used_datasets():
+    for dataset in layout.config.used_datasets("ic_lke"):
         options = layout.config.suites.ic_lke[dataset]
-        askings = [asking for asking in layout.config.asked() if asking.dataset == dataset]
+        askings = [asking for asking in _asked(layout) if asking.dataset == dataset]
         measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
         relations = layout.read(layout.dataset(dataset, "relations"), Relation)
         items = layout.read(layout.request_folder("ic_lke", dataset) / "items.parquet", Item)
@@ -114,6 +114,10 @@ def sections(layout: Layout) -> list[Section]:
             )
         )
     return out
+
+
+def _asked(layout: Layout, suite: str = "ic_lke") -> list[Asking]:
+    return [asking for asking in layout.config.asked() if asking.suite == suite]
 
 
 def _boards(measures: Sequence[Measure]) -> list[Board]:
@@ -163,10 +167,10 @@ def explorer(layout: Layout) -> dict[str, Any]:
 
     Items stand once a dataset; outcomes are parallel lists a model.
     """
-    askings = list(layout.config.asked())
+    askings = _asked(layout)
     items_of = {
         dataset: layout.read(layout.request_folder("ic_lke", dataset) / "items.parquet", Item)
-        for dataset in layout.config.used_datasets()
+        for dataset in layout.config.used_datasets("ic_lke")
     }
     total = sum(len(items_of[asking.dataset]) for asking in askings)
     embedded = total <= MOST_EMBEDDED
@@ -180,7 +184,7 @@ def explorer(layout: Layout) -> dict[str, Any]:
 
 
 def _contexts(layout: Layout) -> dict[str, str]:
-    folders = [layout.request_folder("ic_lke", dataset) for dataset in layout.config.used_datasets()]
+    folders = [layout.request_folder("ic_lke", dataset) for dataset in layout.config.used_datasets("ic_lke")]
     rows = [row for folder in folders for row in layout.read(folder / "contexts.parquet", Context)]
     return {"": ""} | {row.context_id: row.text for row in rows}
 

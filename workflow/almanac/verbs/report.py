@@ -51,16 +51,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page."""
-    from almanac.report import page, sections  # drawing is not loaded only to print seconds
+    from almanac.report import karr, page, sections  # drawing is not loaded only to print seconds
 
     found = sections.sections(layout)
     validation = sections.validation(layout)
-    write_csv(layout.root / "tables" / "measures.csv", [row for section in found for row in section.measures])
+    assessed = karr.sections(layout)
+    rows = [row for section in found for row in section.measures] + [row for one in assessed for row in one.measures]
+    write_csv(layout.root / "tables" / "measures.csv", rows)
     write_csv(layout.root / "tables" / "validation.csv", validation)
     drawings = page.draw(found)
-    page.write_figures(drawings, layout.root / "figures")
+    karr_figures = page.draw_karr(assessed)
+    page.write_figures({one.name: one.figure for one in drawings} | karr_figures, layout.root / "figures")
     models = list(model_rows(layout))
-    text = page.render(layout.config, found, validation, drawings, sections.explorer(layout), models)
+    items = sections.explorer(layout)
+    text = page.render(layout.config, found, validation, drawings, items, models, assessed, karr_figures)
     with tables.atomic(layout.root / "report.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{layout.root / 'report.html'}: {len(text) / 1e6:.1f} MB", file=sys.stderr)

@@ -13,7 +13,7 @@ from almanac.edition.remeasure import outcomes_and_measures, planted_runs
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome, Validation
 from almanac.sources.files import read_folder
-from almanac.suites.ic_lke.validation import validate
+from almanac.suites.validation import validate
 from almanac.tables import as_dict
 
 EXAMPLES = """\

@@ -65,3 +65,9 @@ def test_a_head_is_walked_once_and_meets_texts_that_are_spelt_out():
     apart = growing.add(TokenSequence((5, 6, 7, 8, 9), ((3, 5),)))
     assert shared == apart
     assert len(growing.tokens) == 4
+
+
+def test_a_text_of_one_token_that_nothing_stands_before_has_nothing_to_score():
+    growing = Growing()
+    assert growing.add(TokenSequence((5,), ((1, 1),))) == []
+    assert growing.tokens == []

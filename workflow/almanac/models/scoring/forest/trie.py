@@ -32,6 +32,8 @@ class Growing:
         """Add a sequence and return the edges of its scored tokens, part after part."""
         first = len(sequence.head)
         positions = [position for part in sequence.parts for position in range(*part)]
+        if not positions:  # a text of one token that nothing stands before: there is nothing to score
+            return []
         path = [self._head(sequence.head), *([ROOT] * (len(sequence.tail) - 1))]
         if min(positions) < first:
             raise ValueError("a head holds scored tokens; only what follows it may be scored")

@@ -1,21 +1,24 @@
-"""Does IC-LKE recover planted knowledge: the numbers of every model over all its worlds, held against bars."""
+"""Do the methods recover planted knowledge: their numbers on every model over all its worlds, held against bars."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Fact, Item, Outcome, Validation
 from almanac.statistics.intervals import LEVEL, NOTHING
 from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.ic_lke.measures import Judged, gather, sample, times_taught
 from almanac.suites.ic_lke.options import Bars
 from almanac.suites.ic_lke.requests import DRAW, IN_CONTEXT, SUITE
+from almanac.suites.judging import Judged, gather, sample, times_taught
 
 
 @dataclass(frozen=True)
 class Run:
-    """One planted model asked of its own world."""
+    """One planted model asked of its own world by one suite.
+
+    ``chances`` are the rates of experiments at which nothing is known, where that is not one in ``choices``.
+    """
 
     model: str
     decoder: bool
@@ -24,6 +27,8 @@ class Run:
     outcomes: list[Outcome]
     facts: list[Fact]
     exposures: list[Exposure]
+    suite: str = SUITE
+    chances: Mapping[str, float] = field(default_factory=dict)
 
 
 def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
@@ -34,7 +39,7 @@ def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
     judged interval at dose 0 is one statement about all of them, so these intervals are simultaneous (Bonferroni):
     with 95 % each, an honest method would miss the bar with every fifth set of four models.
     """
-    samples: dict[tuple[str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
+    samples: dict[tuple[str, str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
     for run in runs:
         taught = times_taught(run.exposures, {fact.fact_id: fact for fact in run.facts})
         by_setting: dict[tuple[str, str], list[Judged]] = defaultdict(list)
@@ -43,20 +48,27 @@ def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
         for (experiment, setting), group in by_setting.items():
             found = sample(group, taught)
             if found.doses:
-                samples[run.model, experiment, setting].append((found, 1 / run.choices))
+                chance = run.chances.get(experiment, 1 / run.choices)
+                samples[run.suite, experiment, setting, run.model].append((found, chance))
     decoders = {run.model for run in runs if run.decoder}
-    judged = {key for key in samples if key[0] in decoders and key[1] == IN_CONTEXT}
-    if judged and bars.reference not in {key[0] for key in judged}:
+    judged = {key for key in samples if key[:2] == (SUITE, IN_CONTEXT) and key[3] in decoders}
+    if judged and bars.reference not in {key[3] for key in judged}:
         raise AlmanacError(
             f"validation.reference is {bars.reference!r}, which is no planted decoder that was asked; "
-            f"name one of {', '.join(sorted({key[0] for key in judged}))}"
+            f"name one of {', '.join(sorted({key[3] for key in judged}))}"
         )
     level = 1 - (1 - LEVEL) / max(1, len(judged))
     return [_row(*key, own, bars, level if key in judged else None) for key, own in sorted(samples.items())]
 
 
 def _row(
-    model: str, experiment: str, setting: str, own: list[tuple[Sample, float]], bars: Bars, level: float | None
+    suite: str,
+    experiment: str,
+    setting: str,
+    model: str,
+    own: list[tuple[Sample, float]],
+    bars: Bars,
+    level: float | None,
 ) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
     pooled = sum((part for part, _ in own), Sample())
@@ -77,7 +89,7 @@ def _row(
         if prior.value is None or abs(prior.value - 0.5) > bars.prior:
             failed.append(f"the prior's AUC is not .50 ± {bars.prior:g}")
     return Validation(
-        SUITE,
+        suite,
         experiment,
         setting,
         model,

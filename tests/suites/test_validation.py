@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from almanac.rows import Choices, Entity, Exposure, Fact, Response, Template
-from almanac.suites.ic_lke.measures import judge, times_taught
+from almanac.suites.ic_lke.measures import judge
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.ic_lke.requests import ask
-from almanac.suites.ic_lke.validation import Run, validate
+from almanac.suites.judging import times_taught
+from almanac.suites.validation import Run, validate
 
 DOSES = (0, 1, 4, 16, 64)
 OBJECTS = 20

@@ -1,0 +1,150 @@
+"""KaRR on the page, and in a frozen edition's second measuring: a tiny edition that asks KaRR alone."""
+
+import random
+
+import pytest
+
+from almanac import tables
+from almanac.cli import main
+from almanac.config import EditionConfig
+from almanac.dataset.multiple_choice import build
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.report import karr
+from almanac.rows import (
+    Choices,
+    Entity,
+    Exposure,
+    Fact,
+    Measure,
+    Outcome,
+    Refused,
+    Relation,
+    RelationCount,
+    Request,
+    Response,
+    Template,
+    Validation,
+)
+from almanac.suites.validation import validate
+from almanac.verbs.report import report_page
+
+SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
+
+
+def configuration():
+    return EditionConfig.model_validate(
+        {
+            "edition": "tiny",
+            "planting": {"worlds": {"invented": {"seed": 1}}},
+            "datasets": {"invented": {"world": "invented", **SIZES}},
+            "suites": {"karr": {"invented": {"sample": 12}}},
+            "models": [{"name": "base", "planted": {}}, {"name": "silent", "planted": {}}],
+            "shards": 2,
+        }
+    )
+
+
+def answer(model, request):
+    """Answer with numbers that depend on the text alone; one model answers nothing."""
+    if model == "silent":
+        return Response(request.request_id, "unsupported", "it fills blanks only")
+    rng = random.Random(request.text + str(request.pieces))
+    if request.kind == "fill":
+        logs = tuple(rng.gauss(-4, 1) for _ in request.choices)
+        return Response(
+            request.request_id,
+            "ok",
+            None,
+            logs,
+            (1,) * len(logs),
+            ranks=(0,) * len(logs),
+            tokens=("x",),
+            probabilities=(0.5,),
+        )
+    if request.pieces is not None:
+        return Response(request.request_id, "ok", None, (-1.0,), (1,))
+    last = rng.gauss(-5, 1)
+    spans = [(-3.0, last), (last,)][: len(request.span_starts)]
+    values = tuple(value for span in spans for value in span)
+    return Response(request.request_id, "ok", None, tuple(map(sum, spans)), tuple(map(len, spans)), values)
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    """Make the edition by the functions and commands that the workflow runs."""
+    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration())
+    (layout.root / "edition.json").write_text(layout.config.model_dump_json())
+    facts = [
+        Fact(f"P{p}|Q{at}|O{at % 12}", f"P{p}", f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented")
+        for p in (1, 2)
+        for at in range(60)
+    ]
+    entities = [Entity(f"{kind}{at}", f"{kind} <{at}>", (), kind) for kind in "QO" for at in range(60)]
+    relations = [Relation("P1", "maker", *[None] * 4), Relation("P2", "home", *[None] * 4)]
+    templates = [
+        Template("t1", "P1", "[X] was made by [Y].", "statement", "x", None, ()),
+        Template("t2", "P1", "[Y] made [X].", "statement", "x", None, ()),
+    ]
+    built = build(relations, facts, entities, layout.config.datasets["invented"])
+    for table, row, rows in (
+        ("entities", Entity, entities),
+        ("relations", Relation, built.relations),
+        ("facts", Fact, built.facts),
+        ("choices", Choices, built.choices),
+        ("templates", Template, templates),
+        ("refused", Refused, built.refused),
+        ("counts", RelationCount, built.counts),
+    ):
+        tables.write(layout.dataset("invented", table), row, rows)
+    folder = layout.request_folder("karr", "invented")
+    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--sample", "12", "--shards", "2"]
+    assert main(["ask", "karr", *asked, "--output", str(folder)]) == 0
+    exposures = [Exposure(fact.fact_id, (0, 4, 64)[at // 12 % 3]) for at, fact in enumerate(facts)]
+    for asking in layout.config.asked():
+        tables.write(layout.exposures(asking), Exposure, exposures)
+        for requests, responses in zip(layout.requests("karr", "invented"), layout.responses(asking), strict=True):
+            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
+        named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
+        assert main(["measure", "karr", *named]) == 0
+    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
+    report_page(layout)
+    return layout
+
+
+def test_every_table_of_the_edition_is_there_and_is_what_it_says(layout):
+    for path, row in layout.tables().items():
+        assert tables.read(path, row) is not None, path
+    leaves = layout.beside_outcomes(next(layout.config.asked()), "leaves")
+    assert leaves.is_file() and leaves not in layout.tables()
+
+
+def test_measuring_again_gives_the_same(layout):
+    for asking in layout.config.asked():
+        outcomes, measures = outcomes_and_measures(layout, asking)
+        order = lambda rows: sorted(map(str, rows))  # noqa: E731
+        assert order(outcomes) == order(tables.read(layout.outcomes(asking), Outcome))
+        assert order(measures) == order(tables.read(layout.measures(asking), Measure))
+
+
+def test_the_page_shows_what_was_measured(layout):
+    [section] = karr.sections(layout)
+    text = (layout.root / "report.html").read_text("utf-8")
+    assert 'id="karr-invented"' in text
+    assert "Without any value: silent" in text
+    assert "does not end in [Y]" in text
+    shown = {(board.model, board.experiment) for board in section.boards if board.value("known") is not None}
+    assert {name for model, name in shown if model == "base"} == set(karr.NAMES)
+    assert not [model for model, _ in shown if model == "silent"]
+    for name in ("threshold", "exposure"):
+        assert (layout.root / f"figures/invented-karr-{name}.svg").is_file()
+        assert f"invented-karr-{name}-" in text
+    assert 'id="karr-invented"' in text
+
+
+def test_the_validation_has_a_row_a_method_and_none_is_judged(layout):
+    rows = layout.read(layout.validation(), Validation)
+    assert {(row.suite, row.model) for row in rows} == {("karr", "base")}
+    assert {row.experiment for row in rows} == set(karr.NAMES)
+    assert not any(row.judged or row.failed for row in rows)
+    assert all(row.setting == "facts" for row in rows)

@@ -1,0 +1,58 @@
+"""How well a score agrees with a reference judgement of what is known."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from almanac.statistics.intervals import NOTHING, Estimate, wilson
+
+
+class Agreement(NamedTuple):
+    """Recall of what the reference holds known, Kendall's tau-b of score and reference, and tau's p."""
+
+    recall: Estimate
+    tau: float | None
+    p: float | None
+
+
+def agreement(scores: Sequence[float], called: Sequence[bool], reference: Sequence[float], known: float) -> Agreement:
+    """Hold scores and verdicts against a reference (Dong et al., section 4.2).
+
+    Args:
+        scores: of the facts, any scale.
+        called: whether each is called known.
+        reference: how well each is known: a rating, or how often it was taught.
+        known: the reference holds a fact known from this on.
+
+    Returns:
+        The share of facts known to the reference that are called known, with a Wilson interval; tau, and the p of no
+        agreement (two-sided); none where either side is constant.
+    """
+    found = [own for own, value in zip(called, reference, strict=True) if value >= known]
+    recall = wilson(sum(found) / len(found), len(found)) if found else NOTHING
+    if len(scores) < 2 or np.ptp(np.asarray(scores)) == 0 or np.ptp(np.asarray(reference)) == 0:
+        return Agreement(recall, None, None)
+    tau = stats.kendalltau(scores, reference)
+    return Agreement(recall, float(tau.statistic), float(tau.pvalue))
+
+
+def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """Return the cut between scores with the largest share of positives above it less that of negatives (Youden's J).
+
+    Of equal cuts the lowest; it lies halfway between two scores.
+
+    Args:
+        positive: scores of what should lie above.
+        negative: scores of what should lie below.
+    """
+    if not positive or not negative:
+        return None
+    values = np.unique([*positive, *negative])
+    cuts = (values[:-1] + values[1:]) / 2
+    if not len(cuts):
+        return None
+    above = np.asarray(positive)[None, :] > cuts[:, None]
+    wrong = np.asarray(negative)[None, :] > cuts[:, None]
+    return float(cuts[int(np.argmax(above.mean(axis=1) - wrong.mean(axis=1)))])

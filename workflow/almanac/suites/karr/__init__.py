@@ -1,0 +1,1 @@
+"""KaRR: how much likelier a subject and a relation make their object (Dong et al., NeurIPS 2023)."""

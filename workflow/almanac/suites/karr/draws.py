@@ -1,0 +1,241 @@
+"""What is drawn for each fact: templates, names, other subjects, other relations; by seed or from a file."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from almanac.dataset.names import ObjectNames, true_objects
+from almanac.errors import AlmanacError
+from almanac.rows import Draw, Fact, NotAsked, Relation, Template
+from almanac.suites.karr.estimator import VARIANTS, Variant
+from almanac.suites.karr.options import KarrOptions
+from almanac.tables import hash_order
+
+TEMPLATE, NAME, OBJECT, SUBJECT, RELATION = "template", "name", "object", "subject", "relation"
+ROLES = (TEMPLATE, NAME, OBJECT, SUBJECT, RELATION)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn for one fact.
+
+    Attributes:
+        templates: sentences of the relation that end in ``[Y]``.
+        names: of the subject.
+        objects: names of the object.
+        subjects: subjects of the relation, the gold one perhaps among them, with the names drawn for each.
+        relations: for each name of the subject, the drawn relations with one or all of their drawn templates.
+    """
+
+    templates: tuple[str, ...]
+    names: tuple[str, ...]
+    objects: tuple[str, ...]
+    subjects: Mapping[str, tuple[str, ...]]
+    relations: tuple[Mapping[str, tuple[str, ...]], ...]
+
+    def rows(self, item_id: str) -> list[Draw]:
+        """Return the draw as table rows of an item."""
+        out = [
+            Draw(item_id, role, at, None, None, text)
+            for role, texts in ((TEMPLATE, self.templates), (NAME, self.names), (OBJECT, self.objects))
+            for at, text in enumerate(texts)
+        ]
+        for of, names in self.subjects.items():
+            out += [Draw(item_id, SUBJECT, len(out) + at, of, None, text) for at, text in enumerate(names)]
+        for name, relations in zip(self.names, self.relations, strict=True):
+            for of, templates in relations.items():
+                out += [Draw(item_id, RELATION, len(out) + at, of, name, text) for at, text in enumerate(templates)]
+        return out
+
+    @classmethod
+    def of(cls, rows: Iterable[Draw]) -> "Drawn":
+        """Read the rows of one item; the inverse of `rows`."""
+        by_role: dict[str, list[Draw]] = defaultdict(list)
+        for row in sorted(rows, key=lambda one: one.position):
+            by_role[row.role].append(row)
+        names = tuple(row.text for row in by_role[NAME])
+        subjects: dict[str, tuple[str, ...]] = {}
+        for row in by_role[SUBJECT]:
+            subjects[str(row.of)] = (*subjects.get(str(row.of), ()), row.text)
+        relations: dict[str | None, dict[str, tuple[str, ...]]] = {name: {} for name in names}
+        for row in by_role[RELATION]:
+            own = relations[row.name]
+            own[str(row.of)] = (*own.get(str(row.of), ()), row.text)
+        return cls(
+            tuple(row.text for row in by_role[TEMPLATE]),
+            names,
+            tuple(row.text for row in by_role[OBJECT]),
+            subjects,
+            tuple(relations[name] for name in names),
+        )
+
+
+def final(text: str) -> bool:
+    """Whether a template holds its subject and, last of all but a full stop, its object, each once."""
+    return text.count("[Y]") == 1 and text.count("[X]") == 1 and text.rstrip(" .").endswith("[Y]")
+
+
+def sentences(
+    templates: Iterable[Template], relations: Iterable[Relation]
+) -> tuple[dict[str, tuple[str, ...]], list[NotAsked]]:
+    """Return each relation's templates that end in the object, and the statements that cannot be used.
+
+    A prefix ends in the object by what it is. A relation without any gets one of its label.
+    """
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    refused = []
+    for row in sorted(templates, key=lambda one: one.template_id):
+        text = f"{row.text.rstrip()} [Y]." if row.style == "prefix" else row.text
+        if row.style == "question":
+            continue
+        if final(text):
+            found[row.relation_id].setdefault(text)
+        else:
+            refused.append(NotAsked(f"template {row.template_id}", f"{row.text!r} does not end in [Y]"))
+    for relation in relations:
+        if not found[relation.relation_id] and relation.label.strip():
+            found[relation.relation_id][f"The {relation.label.strip()} of [X] is [Y]."] = None
+    return {relation: tuple(texts) for relation, texts in found.items() if texts}, refused
+
+
+@dataclass(frozen=True)
+class Pools:
+    """What can be drawn from: the templates, names and facts of a dataset."""
+
+    facts: Sequence[Fact]
+    names: ObjectNames
+    templates: Mapping[str, tuple[str, ...]]
+    options: KarrOptions
+
+    @cached_property
+    def true(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """The true objects of every relation and subject."""
+        return true_objects(self.facts)
+
+    @cached_property
+    def subjects(self) -> Mapping[str, list[str]]:
+        """The subjects of every relation, sorted."""
+        return _grouped((fact.relation_id, fact.subject_id) for fact in self.facts)
+
+    @cached_property
+    def objects(self) -> Mapping[str, list[str]]:
+        """The objects of every relation, sorted."""
+        return _grouped((fact.relation_id, fact.object_key) for fact in self.facts)
+
+    @cached_property
+    def relations(self) -> Mapping[str, list[str]]:
+        """The relations that have templates of which a thing is an object, sorted, by object."""
+        return _grouped(
+            (fact.object_key, fact.relation_id) for fact in self.facts if fact.relation_id in self.templates
+        )
+
+    @cached_property
+    def relations_of_type(self) -> Mapping[str, list[str]]:
+        """The same by the objects' type."""
+        return _grouped(
+            (kind, relation) for key, own in self.relations.items() if (kind := self.type(key)) for relation in own
+        )
+
+    def type(self, key: str) -> str | None:
+        """Return the type of an object, if it has one."""
+        return self.names.entities[key].type if key in self.names.entities else None
+
+    def wrong_object(self, fact: Fact) -> str | None:
+        """Draw an object of a fact's relation that is not true of its subject, under no name; none if there is none."""
+        true = self.true[fact.relation_id, fact.subject_id]
+        taken = frozenset().union(*(self.names.folded(key) for key in true))
+        order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
+        return next((key for key in order if key not in true and not taken & self.names.folded(key)), None)
+
+    def drawn_names(self, key: str, variant: Variant) -> tuple[str, ...]:
+        """Draw an entity's names: with the label first where the variant keeps it, in the drawn order where not."""
+        label, *aliases = dict.fromkeys(self.names.names(key))
+        if variant.keeps_label:
+            return (label, *hash_order(aliases, self.options.seed, "names", key)[: self.options.aliases - 1])
+        return tuple(hash_order([label, *aliases], self.options.seed, "names", key)[: self.options.aliases])
+
+    def drawn_templates(self, relation: str) -> tuple[str, ...]:
+        """Draw a relation's templates."""
+        order = hash_order(self.templates.get(relation, ()), self.options.seed, "templates", relation)
+        return tuple(order[: self.options.templates])
+
+    def drawn_relations(self, fact: Fact, object_key: str) -> list[str]:
+        """Draw relations that the object can be of: its own, at need those of objects of its type, at need any.
+
+        As in the released data, whose pools are filled up to four so.
+        """
+        pool = list(self.relations.get(object_key, ()))
+        for others in (self.relations_of_type.get(self.type(object_key) or "", ()), self.templates):
+            spare = [one for one in others if one not in pool]
+            lacking = max(0, self.options.relations - len(pool))
+            pool += hash_order(spare, self.options.seed, "filled", object_key)[:lacking]
+        return hash_order(pool, self.options.seed, "relations", fact.fact_id)[: self.options.relations]
+
+    def draw(self, fact: Fact, object_key: str, variant: Variant) -> Drawn:
+        """Draw for one fact, its object perhaps replaced; the same whatever else is asked."""
+        seed = self.options.seed
+        names = self.drawn_names(fact.subject_id, variant)
+        others = hash_order(self.subjects[fact.relation_id], seed, "subjects", fact.fact_id)[: self.options.subjects]
+        relations = self.drawn_relations(fact, object_key)
+
+        def under(name: str, relation: str) -> tuple[str, ...]:
+            if variant.relation_templates == "all":
+                return self.drawn_templates(relation)
+            return tuple(hash_order(self.drawn_templates(relation), seed, "one", fact.fact_id, name, relation)[:1])
+
+        return Drawn(
+            self.drawn_templates(fact.relation_id),
+            names,
+            self.drawn_names(object_key, variant),
+            {other: self.drawn_names(other, variant) for other in others},
+            tuple({relation: under(name, relation) for relation in relations} for name in names),
+        )
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for key, value in pairs:
+        found[key].add(value)
+    return {key: sorted(values) for key, values in found.items()}
+
+
+def check(rows: Sequence[Draw], where: str) -> dict[str, Drawn]:
+    """Check draws that were given and return them by item: ``karr/MODE/SETTING/FACT``.
+
+    Raises:
+        AlmanacError: a role or mode is unknown, a template does not end in its object, a relation's row names none of
+            the subject's names, or a fact lacks a role; naming the item.
+    """
+    by_item: dict[str, list[Draw]] = defaultdict(list)
+    for row in rows:
+        here = f"{where}: {row.item_id}: {row.role}"
+        if row.role not in ROLES:
+            raise AlmanacError(f"{here} is no role; allowed are {', '.join(ROLES)}")
+        if row.role in (TEMPLATE, RELATION) and not final(row.text):
+            raise AlmanacError(f"{here}: the template {row.text!r} does not end in [Y]; KaRR needs the object last")
+        if row.role in (SUBJECT, RELATION) and row.of is None:
+            raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
+        if not row.text.strip():
+            raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
+        by_item[row.item_id].append(row)
+    return {item_id: _checked(item_id, own, where) for item_id, own in by_item.items()}
+
+
+def _checked(item_id: str, rows: Sequence[Draw], where: str) -> Drawn:
+    parts = item_id.split("/", 3)
+    if len(parts) != 4 or parts[0] != "karr" or parts[1] not in VARIANTS:
+        raise AlmanacError(
+            f"{where}: {item_id!r} is no item; write karr/MODE/SETTING/FACT, MODE {' or '.join(VARIANTS)}"
+        )
+    lacking = [role for role in (TEMPLATE, NAME, OBJECT) if not any(row.role == role for row in rows)]
+    if lacking:
+        raise AlmanacError(f"{where}: {item_id}: has no row of the role {' or '.join(lacking)}; give at least one")
+    names = {row.text for row in rows if row.role == NAME}
+    for row in rows:
+        if row.role == RELATION and row.name not in names:
+            raise AlmanacError(
+                f"{where}: {item_id}: relation {row.of}: {row.name!r} is none of the subject's names "
+                f"({', '.join(sorted(names))}); name the one that it is drawn for"
+            )
+    return Drawn.of(rows)

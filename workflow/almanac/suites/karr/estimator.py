@@ -1,0 +1,167 @@
+"""KaRR from log-probabilities (Dong et al., section 3), as the paper's formulas say or as the released code computes.
+
+With ``beta`` a template that holds a name of the subject, and ``gamma`` the same with a name of the object behind it:
+
+    KaRR_s = N / (mean over subjects s' of N with s' in the subject's place)
+    KaRR_r = N / (what the object gets behind the subject's names under any relation)
+    KaRR   = sqrt(KaRR_s * KaRR_r)
+
+where N sums P(gamma|beta) over the object's names and weighs the betas. All values are logarithms (nats) from end to
+end, so nothing underflows: texts at -10,000 nats have ratios like any other. How a variant weighs is in `Variant`.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+NOTHING = -math.inf  # the logarithm of 0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Where the formulas and the released code differ.
+
+    Attributes:
+        weights: ``uniform``: betas, names and subjects count alike, as means; ``sentence``: every beta by its own
+            likelihood, and every name of the subject by its, summed and never normalised.
+        tokens: ``product``: P(gamma|beta) is the product over the object's tokens; ``mean``: their geometric mean.
+        gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to each beta that stands
+            anywhere in it, so that "Obama …" also collects the gammas of "Barack Obama …".
+        relation_part: what is scored under other relations: the ``object`` alone, or the ``rest`` of the sentence
+            after the subject's name, its words and its full stop included.
+        relation_templates: ``all`` the drawn templates of another relation, or ``one``, drawn anew for each name.
+        keeps_label: whether the draw of an entity's names always holds its label.
+        floor: a ratio of 0 counts as this; none: it has no value.
+        threshold: a fact counts as known above it; none: it is calibrated.
+    """
+
+    weights: Literal["uniform", "sentence"]
+    tokens: Literal["product", "mean"]
+    gammas: Literal["prefix", "substring"]
+    relation_part: Literal["object", "rest"]
+    relation_templates: Literal["all", "one"]
+    keeps_label: bool
+    floor: float | None
+    threshold: float | None
+
+
+PAPER = Variant("uniform", "product", "prefix", "object", "all", True, None, None)
+OFFICIAL = Variant("sentence", "mean", "substring", "rest", "one", False, 1e-6, 22.0)
+VARIANTS = {"paper": PAPER, "official": OFFICIAL}
+
+
+@dataclass(frozen=True)
+class Beta:
+    """A beta, or a name of the subject, with the gammas that continue it.
+
+    Attributes:
+        weight: the log-likelihood of the text itself (nats a token in ``sentence``); none where no token of it can be
+            scored. Uniform weights do not read it.
+        gammas: the log of P(gamma|beta), one for each gamma.
+    """
+
+    weight: float | None
+    gammas: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """What one fact's KaRR is made of.
+
+    Attributes:
+        own: one beta a template and name of the subject.
+        subjects: for each drawn subject, the gold one perhaps among them, one beta a template and name.
+        relations: ``relations[name][relation]`` holds, for each name of the subject and each drawn relation, one beta a
+            template; its weight is that of the name.
+    """
+
+    own: tuple[Beta, ...]
+    subjects: tuple[tuple[Beta, ...], ...]
+    relations: tuple[tuple[tuple[Beta, ...], ...], ...]
+
+
+@dataclass(frozen=True)
+class Karr:
+    """A fact's logarithms (nats): of N, of both denominators, of both ratios and of KaRR; or why there is none."""
+
+    numerator: float | None = None
+    by_subject: float | None = None
+    by_relation: float | None = None
+    karr_s: float | None = None
+    karr_r: float | None = None
+    karr: float | None = None
+    reason: str | None = None
+
+
+def log_sum(values: Iterable[float]) -> float:
+    """Return log(sum(exp(values))) without leaving the logarithm; of nothing, the logarithm of 0."""
+    listed = list(values)
+    top = max(listed, default=NOTHING)
+    if top == NOTHING:
+        return NOTHING
+    return top + math.log(math.fsum(math.exp(value - top) for value in listed))
+
+
+def log_mean(values: Sequence[float]) -> float:
+    """Return log(mean(exp(values))); of nothing, the logarithm of 0."""
+    return log_sum(values) - math.log(len(values)) if values else NOTHING
+
+
+def estimate(leaves: Leaves, variant: Variant) -> Karr:
+    """Compute a fact's KaRR.
+
+    Args:
+        leaves: log-probabilities, each as the variant's ``tokens`` reads it.
+        variant: how they are put together.
+
+    Returns:
+        The values, or the reason why there is none: an empty denominator, a weight that no token gives, nothing drawn.
+    """
+    if not leaves.own and variant.floor is None:
+        return Karr(reason="the relation has no template, or the subject no name")
+    unweighed = sum(beta.weight is None for own in (leaves.own, *leaves.subjects) for beta in own)
+    if variant.weights == "sentence" and unweighed:
+        return Karr(reason=f"{unweighed} sentences before the object have no token that can be scored")
+    top, by_subject, by_relation = (_uniform if variant.weights == "uniform" else _by_sentence)(leaves)
+    empty = [name for name, value in (("subjects", by_subject), ("relations", by_relation)) if value == NOTHING]
+    if empty:
+        return Karr(top, by_subject, by_relation, reason=f"the denominator over {' and '.join(empty)} is empty")
+    ratios = [_floored(top - below, variant) for below in (by_subject, by_relation)]
+    if NOTHING in ratios:
+        return Karr(top, by_subject, by_relation, reason="no gamma continues a beta: the numerator is 0")
+    return Karr(top, by_subject, by_relation, ratios[0], ratios[1], sum(ratios) / 2)
+
+
+def _uniform(leaves: Leaves) -> tuple[float, float, float]:
+    """Every mean of the formulas is a mean."""
+
+    def mean(betas: Sequence[Beta]) -> float:
+        return log_mean([log_sum(beta.gammas) for beta in betas])
+
+    return (
+        mean(leaves.own),
+        log_mean([mean(betas) for betas in leaves.subjects]),
+        log_mean([log_mean([mean(betas) for betas in relations]) for relations in leaves.relations]),
+    )
+
+
+def _by_sentence(leaves: Leaves) -> tuple[float, float, float]:
+    """Weights are raw likelihoods; only the draws of subjects and relations are averaged.
+
+    A name without a token that can be scored is left out of the sum over relations, as the released code does.
+    """
+
+    def total(betas: Sequence[Beta]) -> float:
+        return log_sum(beta.weight + log_sum(beta.gammas) for beta in betas if beta.weight is not None)
+
+    drawn = max(map(len, leaves.relations), default=0)
+    return (
+        total(leaves.own),
+        log_sum(map(total, leaves.subjects)) - math.log(max(1, len(leaves.subjects))),
+        log_sum(total(betas) for relations in leaves.relations for betas in relations) - math.log(max(1, drawn)),
+    )
+
+
+def _floored(ratio: float, variant: Variant) -> float:
+    return math.log(variant.floor) if ratio == NOTHING and variant.floor is not None else ratio

@@ -1,0 +1,247 @@
+"""The strings of a draw: which beta each gamma continues, what is asked of a model for them, and their numbers.
+
+Asking and measuring both go through `plan`, so that a measured number is the number of a string that was asked.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from almanac.rows import KarrLeaf, Request, Response
+from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.estimator import Beta, Leaves, Variant
+from almanac.tables import as_dict, identity
+
+COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A sentence with the object, and what of it is scored.
+
+    Attributes:
+        text: the sentence.
+        start: the character at which the scored part begins.
+        rest: the text whose number of tokens the released code scores, from the end.
+    """
+
+    text: str
+    start: int
+    rest: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A beta with the gammas that are scored behind it.
+
+    Attributes:
+        part: ``own``, ``subject`` or ``relation``.
+        of: which other subject or relation.
+        text: the beta; for relations in the released code the subject's name alone.
+        gammas: what continues it.
+    """
+
+    part: str
+    of: str | None
+    text: str
+    gammas: tuple[Gamma, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All sentences of one draw, in the shape of the estimator's `Leaves`."""
+
+    own: tuple[Planned, ...]
+    subjects: tuple[tuple[Planned, ...], ...]
+    relations: tuple[tuple[tuple[Planned, ...], ...], ...]
+
+    def all(self) -> Iterator[Planned]:
+        """Yield every planned beta."""
+        yield from self.own
+        for betas in self.subjects:
+            yield from betas
+        for relations in self.relations:
+            for betas in relations:
+                yield from betas
+
+
+def beta_of(template: str, name: str) -> str:
+    """Return a template up to its object, with a name of the subject."""
+    return template.partition("[Y]")[0].replace("[X]", name).rstrip()
+
+
+def gamma_of(template: str, name: str, found: str) -> Gamma:
+    """Return a template with both names, without the full stop; the object is scored."""
+    beta = beta_of(template, name)
+    text = template.partition("[Y]")[0].replace("[X]", name) + found
+    return Gamma(text, len(beta), text.replace(beta, "").strip())
+
+
+def _rest_of(template: str, name: str, found: str) -> Gamma:
+    """Return a template with both names, full stop included; all but the subject's name is scored."""
+    before, _, after = template.partition("[Y]")
+    text = before.replace("[X]", name) + found + after
+    return Gamma(text, 0, text.replace(name, "").strip())
+
+
+def plan(drawn: Drawn, variant: Variant) -> Plan:
+    """Return the sentences of a draw.
+
+    Args:
+        drawn: the fact's templates and names.
+        variant: which gammas belong to a beta, and what is scored under other relations.
+    """
+
+    def betas(part: str, of: str | None, names: tuple[str, ...], templates: tuple[str, ...]) -> tuple[Planned, ...]:
+        return tuple(
+            Planned(
+                part,
+                of,
+                beta_of(template, name),
+                tuple(gamma_of(template, name, found) for found in drawn.objects),
+            )
+            for template in templates
+            for name in names
+        )
+
+    def under(name: str, relation: str, templates: tuple[str, ...]) -> tuple[Planned, ...]:
+        if variant.relation_part == "object":
+            return betas("relation", relation, (name,), templates)
+        return tuple(
+            Planned("relation", relation, name, tuple(_rest_of(template, name, found) for found in drawn.objects))
+            for template in templates
+        )
+
+    own = betas("own", None, drawn.names, drawn.templates)
+    if variant.gammas == "substring":
+        own = tuple(_collected(beta, own) for beta in own)
+    return Plan(
+        own,
+        tuple(betas("subject", other, names, drawn.templates) for other, names in drawn.subjects.items()),
+        tuple(
+            tuple(under(name, relation, templates) for relation, templates in relations.items())
+            for name, relations in zip(drawn.names, drawn.relations, strict=True)
+        ),
+    )
+
+
+def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
+    """Return a beta with every gamma in which it stands, wherever."""
+    gammas = tuple(
+        Gamma(gamma.text, gamma.start, gamma.text.replace(beta.text, "").strip())
+        for other in own
+        for gamma in other.gammas
+        if beta.text in gamma.text
+    )
+    return Planned(beta.part, beta.of, beta.text, gammas)
+
+
+def _request(text: str, start: int = 0) -> Request:
+    """Return the request for every token of a sentence, and for what begins at a character of it.
+
+    Both modes read the same response, so a string that both need is asked once.
+    """
+    starts = (0, start) if start else (0,)
+    return Request("", "spans", None, text, span_starts=starts, span_ends=(len(text),) * len(starts), per_token=True)
+
+
+def _count_request(rest: str) -> Request:
+    """Return the request whose token count is that of a text behind a space, tokenised by itself."""
+    return Request("", "spans", None, COUNTED_BEHIND, pieces=(f" {rest}",))
+
+
+def requests(drawn: Drawn, variant: Variant) -> Iterator[Request]:
+    """Yield what is asked of a model for a draw; equal requests may come again."""
+    for beta in plan(drawn, variant).all():
+        if variant.weights == "sentence":
+            yield _request(beta.text)
+        for gamma in beta.gammas:
+            yield _request(gamma.text, gamma.start)
+            if variant.tokens == "mean":
+                yield _count_request(gamma.rest)
+
+
+def _own(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
+    return itertools.product(drawn.templates, drawn.names, drawn.objects)
+
+
+def own_requests(drawn: Drawn) -> list[Request]:
+    """Return what K-Prompts reads: the object behind each of the fact's own betas."""
+    return [_request(gamma.text, gamma.start) for gamma in itertools.starmap(gamma_of, _own(drawn))]
+
+
+class UnansweredError(Exception):
+    """A string has no numbers; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The responses of one model, read as a variant reads them."""
+
+    model: str
+    answered: Mapping[str, Response]
+    variant: Variant
+
+    def _response(self, request: Request) -> Response:
+        response = self.answered[identity(as_dict(request))]
+        if response.status != "ok" or response.logprobs is None or response.token_counts is None:
+            raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
+        return response
+
+    def _tokens(self, request: Request) -> tuple[float, ...]:
+        """Return the log-probabilities of a sentence's tokens, the first that can be scored first."""
+        found = self._response(request)
+        return (found.token_logprobs or ())[: (found.token_counts or (0,))[0]]
+
+    def _object(self, gamma: Gamma) -> tuple[int, float]:
+        """Return the tokens of the object of a gamma, and the sum of their log-probabilities."""
+        found = self._response(_request(gamma.text, gamma.start))
+        return (found.token_counts or (0,))[-1], (found.logprobs or (0.0,))[-1]
+
+    def weight(self, text: str) -> float | None:
+        """Return the mean log-probability of a sentence's tokens; none where none can be scored."""
+        values = self._tokens(_request(text))
+        return math.fsum(values) / len(values) if values else None
+
+    def gamma(self, gamma: Gamma) -> tuple[int, float]:
+        """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
+        if self.variant.tokens == "product":
+            return self._object(gamma)
+        wanted = (self._response(_count_request(gamma.rest)).token_counts or (0,))[0]
+        values = self._tokens(_request(gamma.text, gamma.start))[-wanted:] if wanted else ()
+        if not values:
+            raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
+        return len(values), math.fsum(values) / len(values)
+
+    def prompts(self, drawn: Drawn) -> list[float]:
+        """Return the geometric mean probability of the object's tokens, behind each beta under each name."""
+        found = map(self._object, itertools.starmap(gamma_of, _own(drawn)))
+        return [math.exp(total / max(1, count)) for count, total in found]
+
+    def leaves(self, item_id: str, drawn: Drawn) -> tuple[Leaves, list[KarrLeaf]]:
+        """Return what the estimator reads of a draw, and the same as table rows.
+
+        Raises:
+            UnansweredError: a string has no numbers.
+        """
+        planned = plan(drawn, self.variant)
+        rows: list[KarrLeaf] = []
+
+        def beta(one: Planned) -> Beta:
+            weight = self.weight(one.text) if self.variant.weights == "sentence" else None
+            found = [self.gamma(gamma) for gamma in one.gammas]
+            for gamma, (tokens, value) in zip(one.gammas, found, strict=True):
+                rows.append(
+                    KarrLeaf(
+                        self.model, item_id, one.part, len(rows), one.of, one.text, gamma.text, tokens, value, weight
+                    )
+                )
+            return Beta(weight, tuple(value for _, value in found))
+
+        leaves = Leaves(
+            tuple(map(beta, planned.own)),
+            tuple(tuple(map(beta, betas)) for betas in planned.subjects),
+            tuple(tuple(tuple(map(beta, betas)) for betas in relations) for relations in planned.relations),
+        )
+        return leaves, rows
