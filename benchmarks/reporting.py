@@ -121,6 +121,11 @@ def describe() -> dict[str, str]:
     return found
 
 
+def record(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return what was measured as plain values."""
+    return {"where": describe(), "lines": [line.record() for line in lines], "bars": bars(lines)}
+
+
 def joined(paths: Sequence[Path]) -> dict[str, Any]:
     """Return what several runs measured as one."""
     runs = [json.loads(path.read_text("utf-8")) for path in paths]
