@@ -1,7 +1,7 @@
 """What all workloads of the benchmark share: facts, checkpoints, models, and how a workload is run."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,17 @@ class Bench:
         shape: of the models.
         facts: of each workload, for us; none for each workload's own number.
         compared: whether other programs run too.
+
+    Attributes:
+        lines: what was measured.
+        on_line: called after each line.
     """
 
     def __init__(self, folder: Path, shape: Shape = FULL, facts: int | None = None, compared: bool = True) -> None:
         self.folder, self.shape, self.facts, self.compared = folder, shape, facts, compared
         self.tables = workloads.shipped()
         self.lines: list[Line] = []
+        self.on_line: Callable[[], object] = lambda: None
 
     def count(self, usual: int) -> int:
         """Return how many facts are asked where a workload has its usual number."""
@@ -101,6 +106,7 @@ class Bench:
                 line = _against(line, first, found)
             self.lines.append(line)
             print(row(line), flush=True)
+            self.on_line()
 
 
 def _key(item: Item) -> str:

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ from benchmarks import ours, peers, workloads
 from benchmarks.bench import Bench
 from benchmarks.checkpoints import FULL, TINY
 from benchmarks.comparing import Contender, Line
-from benchmarks.reporting import bars, describe, document, joined, section
+from benchmarks.reporting import document, joined, record, section
 
 EXAMPLES = """examples:
   python -m benchmarks.scoring                               # everything; about a quarter of an hour on a quiet core
@@ -169,20 +170,24 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _written(path: Path, found: dict[str, Any]) -> dict[str, Any]:
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line asks."""
     asked = arguments(argv)
     torch.set_num_threads(1)
     facts, shots = (asked.facts or 4, [5]) if asked.tiny else (asked.facts, asked.examples)
+    asked.output.parent.mkdir(parents=True, exist_ok=True)
     if asked.join:
-        found = joined(asked.join)
+        found = _written(asked.output, joined(asked.join))
     else:
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(Path(folder), TINY if asked.tiny else FULL, facts, not asked.no_peers)
-            lines = run(bench, asked.only, shots)
-        found = {"where": describe(), "lines": [line.record() for line in lines], "bars": bars(lines)}
-    asked.output.parent.mkdir(parents=True, exist_ok=True)
-    asked.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            bench.on_line = lambda: _written(asked.output, record(bench.lines))  # A run that is ended leaves its lines.
+            found = record(run(bench, asked.only, shots))
     print(f"\n{section(found)}\nwritten to {asked.output}")
     if asked.document:
         document(asked.document, found)
