@@ -267,12 +267,15 @@ class Request:
 
     - ``choices``: each of ``choices`` is appended to the text → a log-probability (nats) and token count a choice.
       With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.
-      With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.
     - ``spans``: ``span_starts``/``span_ends`` are character offsets into ``text`` → a log-probability and token count
       a span. With ``pieces`` instead, each piece is tokenised alone, their ids are concatenated, each piece is a span.
     - ``generate``: continue the text for ``max_new_tokens``, ``samples`` times at ``temperature`` (0 is greedy).
     - ``fill``: the text holds one ``[MASK]``; the ``top_k`` most likely single tokens with probabilities and, per
       choice, log-probability, token count and rank outside ``exclude``.
+
+    With an ``instruction`` the request is instructed: the context (a passage to read), the instruction, the text (the
+    question) and, where there are any, the ``options`` to pick from stand apart, and the model's wrapper arranges them.
+    What is returned is then of the text so arranged; a choice begins the answer.
     """
 
     KEY: ClassVar = ("request_id",)
@@ -293,6 +296,8 @@ class Request:
     exclude: tuple[str, ...] | None = None
     per_token: bool | None = None
     best_only: bool | None = None
+    instruction: str | None = None
+    options: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,26 @@
 """What every suite's `ask` yields, and how its requests are named and divided into shards."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from almanac.rows import Context, Item, Link, Request
+from almanac.rows import Context, Item, Link, NotAsked, Request
 from almanac.tables import as_dict, identity
 
 
 @dataclass
 class Asked:
-    """The tables of one suite asked of one dataset in one round; equal requests stand once."""
+    """The tables of one suite asked of one dataset in one round; equal requests stand once.
+
+    ``refused`` says what could not be asked, and why; ``beside`` holds a suite's own tables, by name.
+    """
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     contexts: dict[str, Context] = field(default_factory=dict)
     requests: dict[str, Request] = field(default_factory=dict)
+    refused: list[NotAsked] = field(default_factory=list)
+    beside: dict[str, Sequence[Any]] = field(default_factory=dict)
 
     def context(self, text: str) -> str:
         """Add a context and return its id."""

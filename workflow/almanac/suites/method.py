@@ -1,0 +1,117 @@
+"""What a suite is to the rest of the house: its settings, how it asks of a dataset, how it measures what was answered.
+
+`methods.py` lists the suites. Whatever walks over all of them (the verbs, the layout of an edition, the rules) does so
+through this form, so that a new suite is a folder and a line of that list.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from almanac.options import Options
+from almanac.rows import (
+    Choices,
+    Entity,
+    Evidence,
+    Exposure,
+    Fact,
+    Item,
+    Link,
+    Measure,
+    Outcome,
+    Relation,
+    Request,
+    Response,
+    Template,
+)
+from almanac.suites.asking import Asked
+
+Settings = TypeVar("Settings", bound=Options)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The tables of a dataset that suites ask of and measure by."""
+
+    entities: Sequence[Entity] = ()
+    relations: Sequence[Relation] = ()
+    facts: Sequence[Fact] = ()
+    choices: Sequence[Choices] = ()
+    templates: Sequence[Template] = ()
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one suite asked of one dataset, with one model's responses.
+
+    Attributes:
+        model: the model's name in the tables.
+        dataset: the dataset's name in the tables.
+        data: its tables.
+        items: what was asked.
+        links: which request serves which item.
+        requests: the requests; one may serve several items.
+        responses: the model's, one a request.
+        beside: the suite's own tables beside the requests (`Method.asked_beside`), by name.
+        exposures: how often the model was taught each fact; none where that is not known.
+    """
+
+    model: str
+    dataset: str
+    data: Data
+    items: Sequence[Item]
+    links: Sequence[Link]
+    requests: Sequence[Request]
+    responses: Sequence[Response]
+    beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    exposures: Sequence[Exposure] | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a suite makes of a model's answers: outcomes, numbers, and its own tables beside them, by name."""
+
+    outcomes: list[Outcome]
+    measures: list[Measure]
+    beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+def _every(item: Item) -> bool:
+    """Count every item."""
+    return True
+
+
+def _one_in_choices(items: Sequence[Item], outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Leave chance at one in as many as the dataset has choices."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Method(Generic[Settings]):
+    """One suite.
+
+    Attributes:
+        name: its key in the configuration and its folder in an edition.
+        summary: one line for ``--help``.
+        options: the class of its settings.
+        ask: from a dataset's tables and the settings to requests; the last argument is called after each step.
+        measure: from a model's answers and the settings to outcomes and numbers.
+        asked_beside: its own tables beside the requests, by name, with their row classes.
+        measured_beside: its own tables beside the outcomes.
+        workings: further tables beside the outcomes, which follow from the responses and are not frozen.
+        recovers: which items count when its recovery of planted knowledge is validated.
+        chances: the rate of an experiment at which nothing is known, where that is not one in as many as the dataset
+            has choices.
+    """
+
+    name: str
+    summary: str
+    options: type[Settings]
+    ask: Callable[[Data, Settings, Callable[[], object]], Asked]
+    measure: Callable[[Answered, Settings], Measured]
+    asked_beside: Mapping[str, type] = field(default_factory=dict)
+    measured_beside: Mapping[str, type] = field(default_factory=dict)
+    workings: Mapping[str, type] = field(default_factory=dict)
+    recovers: Callable[[Item], bool] = _every
+    chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
