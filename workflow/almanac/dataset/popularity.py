@@ -9,6 +9,7 @@ import polars as pl
 
 from almanac import tables
 from almanac.rows import BucketSize, Fact, Popularity, Relation
+from almanac.sources.frames import bucket_of
 from almanac.sources.thirds import Cuts, cuts, sizes
 
 
@@ -48,7 +49,7 @@ def _bucket_entities(path: Path, summary: Path) -> None:
     bucket = pl.col("bucket")
     for (source, kind), cut in found.items():
         own = (pl.col("source") == source) & (pl.col("type") == kind)
-        bucket = pl.when(own).then(cut.expression(pl.col("score")).cast(pl.String)).otherwise(bucket)
+        bucket = pl.when(own).then(bucket_of(cut, pl.col("score")).cast(pl.String)).otherwise(bucket)
     batches = rows.with_columns(bucket=bucket).collect_batches(engine="streaming")
     tables.write_batches(path, Popularity, (batch.to_arrow() for batch in batches))
     own_sizes = [size for group, cut in found.items() for size in sizes(*group, histograms[group], cut)]

@@ -18,8 +18,9 @@ from almanac import __version__
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.sources.files import ENDINGS, TABLES, table_files
+from almanac.sources.files import table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
+from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, sha256
 
