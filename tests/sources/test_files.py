@@ -399,7 +399,7 @@ def test_a_missing_table_is_named_with_the_files_it_could_be(tmp_path, table):
 def test_a_missing_folder_is_named(tmp_path):
     assert f"{tmp_path / 'gone'}: there is no such folder" in refusal(tmp_path / "gone")
     (tmp_path / "file").write_text("")
-    assert "there is no such folder" in refusal(tmp_path / "file")
+    assert f"{tmp_path / 'file'}: cannot be unpacked" in refusal(tmp_path / "file")
 
 
 def test_mistakes_of_all_tables_come_together(tmp_path):

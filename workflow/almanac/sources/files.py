@@ -1,4 +1,4 @@
-"""Facts from a folder of the user's own.
+"""Facts from a folder of the user's own, or from an archive of one.
 
 The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity` and `evidence`. Each is one
 file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is reported with
@@ -6,12 +6,16 @@ its file and row, the first twenty of a folder together; a folder with a mistake
 dropped silently.
 """
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.sources.archives import unpack
 from almanac.sources.records import ENDINGS, LIST_SEPARATOR, TABLES, find, records
 from almanac.sources.thirds import BUCKETS
 
@@ -19,6 +23,7 @@ DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix")
 SHOWN = 20
 TYPE = "entity"  # of popularity that names none
+ARCHIVE_BYTES = 20_000_000_000  # that an archive may unpack to
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,13 @@ class FactTables:
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the files of a facts folder that are read, in a fixed order.
+    """Return the files of a facts folder that are read, in a fixed order; of an archive itself.
 
     Raises:
         AlmanacError: the folder is missing or lacks `facts` or `entities`.
     """
+    if folder.is_file():
+        return [folder]
     if not folder.is_dir():
         raise AlmanacError(f"{folder}: there is no such folder; name a folder that holds facts and entities")
     files = {table: find(folder, table) for table in TABLES}
@@ -48,16 +55,41 @@ def table_files(folder: Path) -> list[Path]:
     return [path for path in files.values() if path is not None]
 
 
+@contextmanager
+def as_folder(origin: Path) -> Iterator[Path]:
+    """Yield a folder as it is; of a zip or tar archive the folder of tables that it holds, while it is needed.
+
+    Raises:
+        AlmanacError: the archive is damaged, or not to be trusted.
+    """
+    if not origin.is_file():
+        yield origin
+        return
+    with tempfile.TemporaryDirectory(prefix="almanac-") as name:
+        folder = Path(name) / origin.name
+        unpack(origin, folder, ARCHIVE_BYTES)
+        inside = list(folder.iterdir())
+        try:
+            yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+        except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
+            raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
+
+
 def read_folder(folder: Path, source: str) -> FactTables:
     """Read a folder of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps other tables.
+        folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder.
         source: the source's name, written on every fact and every popularity that does not name its own.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
     """
+    with as_folder(folder) as inside:
+        return _read(inside, source)
+
+
+def _read(folder: Path, source: str) -> FactTables:
     table_files(folder)
     mistakes: list[str] = []
     entities = _entities(folder, mistakes)
