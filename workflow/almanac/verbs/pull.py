@@ -134,7 +134,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
     Raises:
         AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
     """
-    from almanac.dataset.popularity import bucket_tables  # the packages of these two are needed by this alone
+    from almanac.dataset.popularity import bucket_tables, count_mentions  # these two need packages of their own
     from almanac.sources import frozen
 
     if isinstance(options, DumpOptions) and options.path is not None:
@@ -148,6 +148,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
 
     def fill(beside: Path) -> None:
         counts.update(frozen.write_tables(options, raw, beside))
+        counts["popularity"] = count_mentions(beside, frozen.kind_of(options))
         bucket_tables(beside)
 
     replace_tables(output, fill)
