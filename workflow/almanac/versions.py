@@ -7,9 +7,9 @@ VERSIONS = {
     "pull": 2,
     "build": 2,
     "plant": 1,
-    "ask": 2,
+    "ask": 3,
     "answer": 2,
-    "measure": 1,
-    "report": 1,
+    "measure": 2,
+    "report": 2,
     "freeze": 1,
 }
