@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import torch
 import yaml
+from tests.models.servers import transformers_server
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from almanac.rows import Response, Template
 from almanac.tables import read
-from tests.models.servers import transformers_server
 
 RELATIONS = {"P36", "P37"}
 WRITES = " Whom[X]?\n"  # after a colon; no character stands twice, so that each has one successor
