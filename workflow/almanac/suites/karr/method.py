@@ -8,6 +8,7 @@ from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Rating
 from almanac.suites.asking import Asked
 from almanac.suites.karr import analyses, judging, labels, measures, requests
 from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.null import null_rows
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.method import Answered, Data, Measured, Method
 
@@ -65,6 +66,10 @@ def measure(answered: Answered, options: KarrOptions) -> Measured:
     rows = measures.measure(
         answered.dataset, answered.items, outcomes, values, answered.data.facts, limits, answered.exposures, beside
     )
+    if answered.null is not None:
+        rows += null_rows(
+            answered.model, answered.dataset, answered.items, answered.data.facts, limits, answered.null["values"]
+        )
     return Measured(outcomes, rows, {"values": values, "leaves": leaves})
 
 
