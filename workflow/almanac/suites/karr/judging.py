@@ -12,7 +12,7 @@ import numpy as np
 from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Link, Outcome, Request, Response
 from almanac.suites.judging import responses_of
 from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS, Karr, estimate
+from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
 from almanac.suites.karr.strings import Numbers, UnansweredError
@@ -215,5 +215,5 @@ def _k_prompts(answers: Answers, item: Item, drawn: Drawn | None, threshold: flo
         prompts = []
     if not prompts:
         return _outcome(answers, item, None, None)
-    mean = math.fsum(prompts) / len(prompts)
-    return _outcome(answers, item, mean > threshold, math.log(mean) if mean > 0 else None)
+    mean = log_mean(prompts)
+    return _outcome(answers, item, mean > math.log(threshold), mean)

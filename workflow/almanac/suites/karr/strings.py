@@ -224,9 +224,9 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: Drawn) -> list[float]:
-        """Return the geometric mean probability of the object's tokens, behind each beta under each name."""
+        """Return the mean log-probability of the object's tokens, behind each beta under each name."""
         found = map(self._object, itertools.starmap(gamma_of, _own(drawn)))
-        return [math.exp(total / max(1, count)) for count, total in found]
+        return [total / max(1, count) for count, total in found]
 
     def _beta(self, planned: Planned) -> Beta:
         weight = self.weight(planned.text) if self.variant.weights == "sentence" else None
