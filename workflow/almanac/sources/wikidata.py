@@ -17,6 +17,7 @@ from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
+from almanac.sources.wikidata_items import lowest_items
 
 ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
 YEAR = re.compile(r"([+-]?\d+)-\d\d-\d\d")
@@ -139,7 +140,7 @@ def _relation(
     of, _, qualifier = path.partition("/")
     kind = properties[qualifier or of].type
     pattern = queries.statements(of, qualifier or None, kind == "Time")
-    for row in paging.gather(server, pattern, options.page, options.facts):
+    for row in paging.gather(server, pattern, options.page, options.facts, lowest_items):
         subject = _subject(row, omitted)
         if subject is None:
             continue
