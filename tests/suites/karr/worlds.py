@@ -48,7 +48,7 @@ def world(relations=("a", "b"), templates=TEMPLATES, aliases=0):
 def logprobs(data, exposures, known, seed=0, prior=lambda shown: 0.0, level=-6.0):
     """Return the model: the log-probability of an object in a text, about `level` where it knows nothing."""
     dose_of = {row.fact_id: row.dose for row in exposures}
-    dose = {(fact.subject_id, fact.object_id): dose_of[fact.fact_id] for fact in data.facts}
+    dose = {(fact.subject_id, fact.object_id): dose_of.get(fact.fact_id, 0) for fact in data.facts}
     subjects = {fact.subject_id for fact in data.facts}
 
     def logprob(text, shown):
