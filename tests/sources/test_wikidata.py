@@ -55,6 +55,16 @@ def test_every_entity_has_its_label_and_aliases_be_they_english_or_of_all_langua
     assert {row.type for row in pulled.popularity} == {"item"}
 
 
+def test_a_propertys_other_names_become_templates_of_their_own_style_where_they_are_wanted(wikidata, tmp_path, pulled):
+    found = bring(wikidata, tmp_path, relations=("P36", "P166/P585"), property_aliases=True, page=300).templates
+    assert [(row.template_id, row.text) for row in found] == [
+        ("P36/alias/0", "[X] also said of P36 [Y]."),
+        ("P36/alias/1", "[X] an alias of P36 [Y]."),
+    ]
+    assert {(row.style, row.origin) for row in found} == {("alias", "property_alias")}
+    assert not list(pulled.templates)
+
+
 def test_rows_in_are_rows_out_and_rows_left_out(pulled, wikidata, quick):
     client = Client(wikidata, "test@example.org", quick)
     asked = [("P36", None, False), ("P569", None, True), ("P1086", None, False), ("P225", None, False)]

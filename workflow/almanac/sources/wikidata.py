@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Popularity, Relation
+from almanac.rows import Entity, Fact, Popularity, Relation, Template
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import Recorder, Server
-from almanac.sources.names import named
+from almanac.sources.names import clean, named
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -100,6 +100,7 @@ def pull(
         entities=entities,
         relations=[_relation_row(path, properties) for path in wanted],
         facts=_facts(claims, {entity.entity_id for entity in entities}, omitted),
+        templates=list(_named_alike(facts, list(wanted), options)) if options.property_aliases else (),
         popularity=popularity,
         omissions=omitted,
     )
@@ -123,6 +124,21 @@ def _properties(server: Server, ids: Sequence[str], options: WikidataOptions) ->
         name = named([(row["label.lang"], row["label"]) for row in own if "label" in row], (), queries.LANGUAGES)
         out[one] = Property(name[0] if name else one, own[0]["type"].rpartition("#")[2])
     return out
+
+
+def _named_alike(server: Server, paths: Sequence[str], options: WikidataOptions) -> Iterator[Template]:
+    """Yield a template for each other name of a property, which stands between subject and object; of qualifiers none.
+
+    Their style is their own, so that only who asks for them sees them.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    own = [f"wd:{path}" for path in sorted(paths) if "/" not in path]
+    for row in paging.batched(server, queries.ALIASES, own, options.batch):
+        found[row["e"].removeprefix(queries.ENTITY)].add(clean(row["name"]))
+    for relation, names in sorted(found.items()):
+        for number, name in enumerate(sorted(name for name in names if name and "[" not in name)):
+            text = f"[X] {name} [Y]."
+            yield Template(f"{relation}/alias/{number}", relation, text, "alias", "property_alias", None, ())
 
 
 def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
