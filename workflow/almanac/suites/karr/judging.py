@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,7 +55,12 @@ class Answers:
     @cached_property
     def numbers(self) -> Mapping[str, Numbers]:
         """The responses as each mode reads them."""
-        return {mode: Numbers(self.model, self.answered, variant) for mode, variant in VARIANTS.items()}
+        strings = {
+            replace(request, request_id=""): self.answered[request_id]
+            for request_id, request in self.asked.items()
+            if request.kind == "spans"
+        }
+        return {mode: Numbers(self.model, strings, variant) for mode, variant in VARIANTS.items()}
 
     def blanks(self, item: Item) -> dict[int, Link]:
         """Return the links of an item's blanks, by the position of their template in the pool, in its order."""

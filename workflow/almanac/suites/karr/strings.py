@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from almanac.rows import KarrLeaf, Request, Response
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import Beta, Leaves, Variant
-from almanac.tables import as_dict, identity
 
 COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
 
@@ -177,16 +176,16 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class Numbers:
-    """The responses of one model, read as a variant reads them; each string once."""
+    """The responses of one model, by requests without their ids, read as a variant reads them; each string once."""
 
     model: str
-    answered: Mapping[str, Response]
+    answered: Mapping[Request, Response]
     variant: Variant
     _weights: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
     _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
 
     def _response(self, request: Request) -> Response:
-        response = self.answered[identity(as_dict(request))]
+        response = self.answered[request]
         if response.status != "ok" or response.logprobs is None or response.token_counts is None:
             raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
         return response
