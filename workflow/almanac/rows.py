@@ -439,7 +439,7 @@ class Question:
     beside each the object that it names, the label of each object first: of one object in ``mcq``, of all true ones in
     ``saq``, none in ``tfq``, whose ``truth`` says whether the statement is true and ``shown`` which object it names.
     ``negatives`` says where wrong objects were drawn. ``passage`` is read before the question (``context`` says of what
-    kind), ``stated`` is the wrong object that it names, ``changed`` says whether an antifactual replacement did anything.
+    kind), ``stated`` is the wrong object that it names, ``changed`` whether an antifactual replacement did anything.
     """
 
     KEY: ClassVar = ("item_id",)

@@ -1,0 +1,61 @@
+"""What can be set about FactEval."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Options
+
+QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
+PASSAGE_TOKENS = 60
+
+
+class FactEvalOptions(Options):
+    """Which questions are made of facts, and how they are asked."""
+
+    types: Annotated[
+        tuple[Literal["tfq", "mcq", "saq"], ...],
+        Field(min_length=1, description="true or false, multiple choice, short answer"),
+    ] = ("tfq", "mcq", "saq")
+    styles: Annotated[
+        tuple[Literal["fib", "wh"], ...],
+        Field(min_length=1, description="of multiple choice and short answer: fill in the blank, Wh-question"),
+    ] = ("fib", "wh")
+    negatives: Annotated[
+        tuple[Literal["relation", "type", "uniform"], ...],
+        Field(min_length=1, description="where wrong objects come from: the relation's, those of the type, any"),
+    ] = ("relation",)
+    contexts: Annotated[
+        tuple[Literal["none", "relevant", "irrelevant", "antifactual"], ...],
+        Field(min_length=1, description="what is read before the question"),
+    ] = ("none",)
+    templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
+    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    written: Annotated[
+        str | None, Field(description="file of questions that a model wrote and a person proofread; asked besides")
+    ] = None
+    answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
+    seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return about how many tokens a model reads and writes for this many test facts."""
+        asked = facts if self.sample is None else min(facts, self.sample * relations)
+        forms = (
+            ("tfq" in self.types) * 2 * len(self.negatives)
+            + ("mcq" in self.types) * len(self.styles) * len(self.negatives)
+            + ("saq" in self.types) * len(self.styles)
+        )
+        passages = PASSAGE_TOKENS * sum(context != "none" for context in self.contexts)
+        length = (QUESTION_TOKENS + self.answer_tokens) * len(self.contexts) + passages
+        return asked * forms * self.templates * length * (2 if self.written else 1)
+
+
+class WritingOptions(Options):
+    """How questions are written by a model, before a person proofreads them."""
+
+    styles: Annotated[
+        tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written of each fact")
+    ] = ("statement", "fib", "wh")
+    sample: Annotated[int | None, Field(ge=1, description="test facts of a relation (none: all)")] = None
+    tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
+    seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0
