@@ -486,6 +486,28 @@ class WrittenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class FactEvalVerdict:
+    """What one mode of FactEval's scoring (``paper``, ``official``) makes of a model's answer to a question.
+
+    ``said`` is what was recognised in the answer, ``reason`` why it is not correct. ``credit`` is 1 or 0, of a correct
+    short answer F1 over objects in mode ``paper``, whose ``precision`` and ``recall`` stand beside; none where there is
+    no answer to judge. ``follows`` says whether the answer names the wrong object that its passage states.
+    """
+
+    KEY: ClassVar = ("model", "item_id", "mode")
+    model: str
+    item_id: str
+    mode: str
+    outcome: str
+    said: str | None
+    reason: str | None
+    credit: float | None
+    precision: float | None
+    recall: float | None
+    follows: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
 
