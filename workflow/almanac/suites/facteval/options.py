@@ -36,6 +36,16 @@ class FactEvalOptions(Options):
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
+    abstentions: Annotated[
+        str | None, Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)")
+    ] = None
+    official_abstentions: Annotated[
+        str | None, Field(description="such a file for the official mode: the published list (none: the same phrases)")
+    ] = None
+    official_choices: Annotated[
+        Literal["dash", "comma"],
+        Field(description="where the official mode divides choices: comma (chat models), dash (others; at commas too)"),
+    ] = "dash"
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return about how many tokens a model reads and writes for this many test facts."""
