@@ -15,6 +15,7 @@ from almanac.config import DatasetOptions, WorldOptions, check
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
+from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
@@ -45,6 +46,7 @@ CHECKPOINT = (
     "vocab*",
     "merges.txt",
     "*.model",
+    "chat_template*",
 )
 TAUGHT = EDITION.planting.taught
 DRAFTING = EDITION.drafting
@@ -281,12 +283,19 @@ def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+    if model.wrapper is not None:
+        kinds += f"--wrapper {quote(model.wrapper)} "
     if model.api is not None:
         return kinds + to_flags(model, ServerOptions)
     # A model that asks the scheduler for no GPU does not take one behind its back either.
     device = model.device if takes_gpu(model) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def wrapper_contents(wildcards):
+    """What the wrappers say that a model may be asked by, so that a changed one is asked again."""
+    return wrapper_digests(model_of(wildcards).wrapper)
 
 
 def trust_flags(wildcards):

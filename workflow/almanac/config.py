@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
+from almanac.models import wrappers
 from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
@@ -106,6 +107,11 @@ class ModelConfig(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
+    wrapper: str | None = Field(
+        default=None,
+        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
     device: str = Field(
         default="auto",
@@ -152,7 +158,28 @@ class ModelConfig(ServerOptions):
             raise ValueError(
                 "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
             )
+        self._check_wrapper()
         return self
+
+    def _check_wrapper(self) -> None:
+        """Refuse a wrapper that is not there, or that the model cannot have."""
+        if self.wrapper is None:
+            return
+        try:
+            chat = wrappers.find(self.wrapper).chat
+        except AlmanacError as error:
+            raise ValueError(str(error)) from error
+        folder = Path(self.path) if self.path else None
+        bare = folder is not None and folder.is_dir() and not wrappers.has_template(folder)
+        if chat and (self.planted is not None or bare):
+            raise ValueError(
+                f"wrapper: {self.wrapper} needs a chat template and the tokenizer has none; name plain, say"
+            )
+        if not chat and self.api is not None and self.api_generate_with == "chat":
+            raise ValueError(
+                f"wrapper: {self.wrapper} is one text, and this server generates by chat; set api_generate_with: "
+                "completions, or name a wrapper of turns, as chat"
+            )
 
 
 class SuitesConfig(Options):
