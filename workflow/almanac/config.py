@@ -17,6 +17,7 @@ from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOp
 from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
@@ -187,6 +188,7 @@ class SuitesConfig(Options):
 
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
+    facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""

@@ -173,4 +173,4 @@ def test_the_number_of_tokens_grows_with_what_is_asked():
     one = FactEvalOptions(types=["saq"], styles=["wh"])
     assert FactEvalOptions(contexts=["none", "relevant"]).tokens(100, 20, 5) > FactEvalOptions().tokens(100, 20, 5)
     assert FactEvalOptions().tokens(100, 20, 5) > one.tokens(100, 20, 5) > 100 * 20
-    assert FactEvalOptions(sample=2).tokens(100, 20, 5) == FactEvalOptions().tokens(10, 20, 5)
+    assert FactEvalOptions(sample=2).tokens(100, 20, 5) == FactEvalOptions().tokens(2, 20, 5)

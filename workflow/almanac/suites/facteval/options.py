@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
+WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 
 
-class FactEvalOptions(Options):
+class FactEvalOptions(SuiteOptions):
     """Which questions are made of facts, and how they are asked."""
 
     types: Annotated[
@@ -48,15 +50,15 @@ class FactEvalOptions(Options):
     ] = "dash"
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return about how many tokens a model reads and writes for this many test facts."""
-        asked = facts if self.sample is None else min(facts, self.sample * relations)
+        """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
+        asked = relations * min(self.sample or facts, facts)
         forms = (
             ("tfq" in self.types) * 2 * len(self.negatives)
             + ("mcq" in self.types) * len(self.styles) * len(self.negatives)
             + ("saq" in self.types) * len(self.styles)
         )
         passages = PASSAGE_TOKENS * sum(context != "none" for context in self.contexts)
-        length = (QUESTION_TOKENS + self.answer_tokens) * len(self.contexts) + passages
+        length = (QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens) * len(self.contexts) + passages
         return asked * forms * self.templates * length * (2 if self.written else 1)
 
 

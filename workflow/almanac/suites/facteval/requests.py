@@ -33,6 +33,7 @@ from almanac.tables import hash_order
 
 PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "facteval.yaml"
 ANSWER = "answer"
+QUESTIONS = "questions"
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
 LINE = ("\n",)  # one line answers; a list of answers may take several
 
@@ -223,7 +224,7 @@ def ask(data: Data, options: FactEvalOptions, on_relation: Callable[[], object] 
             questioner.ask(fact, sentences, fact.subject_id not in first)
             first.add(fact.subject_id)
         on_relation()
-    questioner.asked.beside["questions"] = questioner.questions
+    questioner.asked.beside[QUESTIONS] = questioner.questions
     return questioner.asked
 
 
