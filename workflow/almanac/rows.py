@@ -508,6 +508,22 @@ class FactEvalVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionTexts:
+    """How much the questions of one type and style repeat each other: their self-BLEU within a relation.
+
+    Without a relation: the mean over relations; none where no relation has two questions.
+    """
+
+    KEY: ClassVar = ("experiment", "origin", "negatives", "relation_id")
+    experiment: str
+    origin: str
+    negatives: str | None
+    relation_id: str | None
+    questions: int
+    self_bleu: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
 
