@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from almanac.edition.layout import Layout
 from almanac.edition.remeasure import measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
-from almanac.report.lines import validation_lines
+from almanac.report.lines import measure_lines, validation_lines
 from almanac.rows import Fact, Item, Link, Measure, Outcome, Request, Response, Validation
+from almanac.sources.records import read
 from almanac.suites.method import Answered, Data, Measured, Method
 from almanac.suites.methods import METHODS
 from almanac.suites.validation import validate
@@ -21,6 +23,7 @@ EXAMPLES = """\
   python -m almanac measure ic_lke --edition results/demo --model base --dataset invented
   python -m almanac measure karr --edition results/demo --model base --dataset invented
   python -m almanac measure karr --requests mine/requests --responses mine/responses-0.parquet --output mine/measured
+  python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured
   python -m almanac measure validation --edition results/demo --strict"""
 
 
@@ -32,9 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin = part.add_mutually_exclusive_group(required=True)
         origin.add_argument("--edition", type=Path, metavar="FOLDER", help="results/EDITION")
         origin.add_argument("--requests", type=Path, metavar="FOLDER", help="instead: what `ask` wrote")
+        if method.given is not None:
+            origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
         part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="with --requests: of `answer`")
         part.add_argument("--facts", type=Path, metavar="FOLDER", help="with --requests: the dataset, for its slices")
-        part.add_argument("--output", type=Path, metavar="FOLDER", help="with --requests: where the tables go")
+        part.add_argument("--output", type=Path, metavar="FOLDER", help="without an edition: where the tables go")
         part.add_argument("--model", default="model", help="its name in the edition, or any name [model]")
         part.add_argument("--dataset", default="dataset", help="its name in the edition, or any name [dataset]")
         add_flags(part, method.options, f"{name}, with --requests (an edition has its own)")
@@ -50,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     method = METHODS[arguments.suite]
     if arguments.requests is not None:
         return _given(method, arguments)
+    if method.given is not None and arguments.answers is not None:
+        return _answers(method, method.given, arguments)
     layout = Layout.open(arguments.edition)
     asking = Asking(arguments.model, arguments.suite, arguments.dataset)
     found = measured(layout, asking)
@@ -78,6 +85,17 @@ def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
         beside={name: tables.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()},
     )
     write(method, method.measure(answered, from_flags(arguments, method.options)), arguments.output)
+    return 0
+
+
+def _answers(method: Method[Any], measure: Callable[..., Measured], arguments: argparse.Namespace) -> int:
+    """Measure answers that were given elsewhere; print the numbers that speak of all of them."""
+    if arguments.output is None:
+        raise AlmanacError(f"measure {method.name}: --answers needs --output; name a folder for the tables")
+    names, rows = read(arguments.answers)
+    found = measure(arguments.answers, names, rows, arguments.dataset, from_flags(arguments, method.options))
+    write(method, found, arguments.output)
+    print(measure_lines(row for row in found.measures if row.relation_id is None))
     return 0
 
 

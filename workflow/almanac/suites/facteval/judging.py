@@ -86,7 +86,7 @@ def verdicts(
     for question in questions:
         answer = answers[question.item_id]
         follows = _follows(question, answer.text)
-        for mode in modes:
+        for mode in dict.fromkeys(modes):
             names = (model, question.item_id, mode)
             if answer.text is None:
                 credit = 0.0 if answer.outcome == "missing" else None

@@ -1,6 +1,8 @@
 """FactEval of one model on one dataset: verdicts in both modes, outcomes, measures."""
 
-from almanac.suites.facteval.judging import Scorer, answers_of, outcomes, verdicts
+from collections.abc import Mapping
+
+from almanac.suites.facteval.judging import Answer, Scorer, answers_of, outcomes, verdicts
 from almanac.suites.facteval.measures import measure
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.method import Answered, Measured
@@ -18,8 +20,19 @@ def measured(answered: Answered, options: FactEvalOptions) -> Measured:
     Raises:
         AlmanacError: a request has no response, or a list cannot be read.
     """
-    questions = answered.beside["questions"]
     answers = answers_of(answered.model, answered.items, answered.links, answered.responses)
-    found = verdicts(answered.model, questions, answers, Scorer.of(options))
+    return scored(answered, answers, options)
+
+
+def scored(answered: Answered, answers: Mapping[str, Answer], options: FactEvalOptions) -> Measured:
+    """Judge and measure answers, wherever they come from.
+
+    Args:
+        answered: what was asked, with the questions beside; its requests and responses are not read.
+        answers: one an item.
+        options: modes and lists of abstentions. Outcomes are those of the first mode.
+    """
+    questions = answered.beside["questions"]
+    found = verdicts(answered.model, questions, answers, Scorer.of(options), options.modes)
     rows = measure(answered.dataset, answered.items, questions, found, answered.data.facts, answered.exposures)
-    return Measured(outcomes(found, answers), rows, {VERDICTS: found})
+    return Measured(outcomes(found, answers, options.modes[0]), rows, {VERDICTS: found})

@@ -38,6 +38,12 @@ class FactEvalOptions(SuiteOptions):
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
+    modes: Annotated[
+        tuple[Literal["paper", "official"], ...],
+        Field(
+            min_length=1, description="how answers are scored: soundly, as the released scorer does; the first leads"
+        ),
+    ] = ("paper", "official")
     abstentions: Annotated[
         str | None, Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)")
     ] = None
