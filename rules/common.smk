@@ -11,7 +11,13 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
 sys.path.insert(0, str(ROOT / "workflow"))
 
-from almanac.config import DatasetOptions, WorldOptions, check
+from almanac.config import (
+    Asking,
+    DatasetOptions,
+    TrainingOptions,
+    WorldOptions,
+    check,
+)
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
@@ -150,6 +156,27 @@ def taught_tables(wildcards):
     """The tables of the real facts that a corpus teaches."""
     tables = ["entities", "facts", "templates"] if TAUGHT is not None else []
     return [f"{RESULTS}/dataset/{TAUGHT.dataset}/{table}.parquet" for table in tables]
+
+
+def corpus_of(wildcards):
+    """The folder of the corpus that a planted model is trained on: its world's, or the null of that."""
+    which = "null" if model_of(wildcards).planted.permuted else "corpus"
+    return f"{RESULTS}/planting/{PARTICIPANTS[wildcards.model].world}/{which}"
+
+
+def null_of(wildcards):
+    """What a null has from the corpus that it permutes: the tokenizer."""
+    own = f"{RESULTS}/planting/{wildcards.world}/corpus/tokenizer/tokenizer.json"
+    return own if wildcards.corpus == "null" else []
+
+
+def null_flags(wildcards):
+    """The flag that permutes the objects of a corpus."""
+    return (
+        f"--null-of {RESULTS}/planting/{wildcards.world}/corpus"
+        if wildcards.corpus == "null"
+        else ""
+    )
 
 
 def facts_folder(wildcards):
@@ -315,6 +342,20 @@ def measured(kind, suite=None):
         for asking in ASKED
         if suite in (None, asking.suite)
     ]
+
+
+def null_tables(suite, tables):
+    """A function that gives a suite's own tables of the null of a planted model, if the edition has one."""
+
+    def of(wildcards):
+        null = EDITION.null_of(Asking(wildcards.model, suite, wildcards.dataset))
+        own = tables if null is not None else ()
+        return [
+            f"{RESULTS}/outcomes/{null.model}/{suite}/{null.dataset}.{table}.parquet"
+            for table in own
+        ]
+
+    return of
 
 
 def exposures_of(wildcards):

@@ -18,6 +18,7 @@ for SUITE, METHOD in METHODS.items():
                 shard=range(EDITION.shards),
             ),
             exposures_of,
+            null_tables(SUITE, METHOD.measured_beside),
             edition=f"{RESULTS}/edition.json",
         output:
             f"{RESULTS}/outcomes/{{model}}/{SUITE}/{{dataset}}.parquet",

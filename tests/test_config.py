@@ -116,6 +116,7 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
         ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
         ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
         ("models.1.datasets", ["none"], "models.mine: there is no dataset 'none'"),
+        ("models.1.suites", ["none"], "models.mine: there is no suite 'none'"),
     ],
 )
 def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, message):
@@ -191,6 +192,21 @@ def test_an_invented_world_is_asked_only_of_models_planted_in_it():
         Asking("mine", "ic_lke", "real"),
         Asking("far", "ic_lke", "real"),
     }
+
+
+def test_a_null_is_that_of_the_model_of_its_recipe_and_world():
+    models = [
+        {"name": "small", "planted": {"hidden": 64}},
+        {"name": "large", "planted": {"hidden": 128}},
+        {"name": "null", "suites": ["karr"], "planted": {"hidden": 64, "permuted": True}},
+    ]
+    values = at(at(GOOD, "models", [*models, GOOD["models"][1]]), "suites.karr", {"one": {}, "two": {}, "real": {}})
+    config = check(values, "mine.yaml", REPOSITORY)
+    assert config.null_of(Asking("small-two", "karr", "two")) == Asking("null-two", "karr", "two")
+    assert config.null_of(Asking("small-two", "karr", "real")) == Asking("null-two", "karr", "real")
+    for other in (("small-two", "ic_lke", "two"), ("large-two", "karr", "two"), ("null-two", "karr", "two")):
+        assert config.null_of(Asking(*other)) is None
+    assert {asking.suite for asking in config.asked() if asking.model == "null-one"} == {"karr"}
 
 
 def test_a_model_is_asked_the_datasets_it_names_and_no_others():

@@ -88,11 +88,25 @@ class PlantingConfig(Options):
     tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
 
 
+class PlantedConfig(TrainingOptions):
+    """A recipe for planted models, and what they are trained on."""
+
+    permuted: bool = Field(
+        default=False,
+        description="train a null: on the same corpus with the objects of each relation permuted, none of them true",
+    )
+
+    @property
+    def recipe(self) -> TrainingOptions:
+        """The training alone, which a model and its null have in common."""
+        return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
+
+
 class ModelConfig(ServerOptions):
     """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
 
     name: Name = Field(description="the name in every table and folder")
-    planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
+    planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(
@@ -122,6 +136,7 @@ class ModelConfig(ServerOptions):
     datasets: tuple[Name, ...] | None = Field(
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
+    suites: tuple[Name, ...] | None = Field(default=None, description="the suites that ask it; none: all")
     parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
 
     @property
@@ -244,6 +259,8 @@ class EditionConfig(Options):
         for model in self.models:
             for dataset_name in model.datasets or ():
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
+            for suite in model.suites or ():
+                _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
         self._drafting_can_be()
@@ -326,11 +343,30 @@ class EditionConfig(Options):
         """
         for participant in self.participants().values():
             for suite, datasets in self.suites.by_name().items():
+                if participant.model.suites is not None and suite not in participant.model.suites:
+                    continue
                 for dataset in datasets:
                     world = self.datasets[dataset].world
                     allowed = participant.model.datasets is None or dataset in participant.model.datasets
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
+
+    def null_of(self, asking: "Asking") -> "Asking | None":
+        """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.
+
+        Only what the model was itself taught has a null.
+        """
+        participants = self.participants()
+        own = participants[asking.model]
+        if own.model.planted is None or own.model.planted.permuted:
+            return None
+        for other in participants.values():
+            planted = other.model.planted
+            if planted is not None and planted.permuted and other.world == own.world:
+                found = asking._replace(model=other.name)
+                if planted.recipe == own.model.planted.recipe and found in set(self.asked()):
+                    return found
+        return None
 
     def used_datasets(self, suite: str | None = None) -> list[str]:
         """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""

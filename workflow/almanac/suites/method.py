@@ -72,6 +72,8 @@ class Answered:
         responses: the model's, one a request.
         beside: the suite's own tables beside the requests (`Method.asked_beside`), by name.
         exposures: how often the model was taught each fact; none where that is not known.
+        null: where the edition has the model's null, which was taught permuted objects, the suite's own tables beside
+            its outcomes (`Method.measured_beside`), by name.
     """
 
     model: str
@@ -83,6 +85,7 @@ class Answered:
     responses: Sequence[Response]
     beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     exposures: Sequence[Exposure] | None = None
+    null: Mapping[str, Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True)
