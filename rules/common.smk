@@ -26,6 +26,7 @@ from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.methods import METHODS
 from almanac.versions import VERSIONS
 
@@ -56,6 +57,7 @@ CHECKPOINT = (
 )
 TAUGHT = EDITION.planting.taught
 DRAFTING = EDITION.drafting
+WRITING = EDITION.writing
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -77,7 +79,7 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="|".join([*EDITION.suites.by_name(), "drafting"]),
+    suite="|".join([*EDITION.suites.by_name(), "drafting", "writing"]),
     round=r"round\d",
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",
@@ -206,22 +208,33 @@ def suite_flags(suite):
     )
 
 
-def proofread_file(wildcards):
-    """The drafted templates that a person has proofread for a dataset, if there are any."""
-    path = EDITION.datasets[wildcards.dataset].drafts
-    if path is None:
-        return []
-    where = f"datasets.{wildcards.dataset}.drafts"
+def suite_files(suite, verb):
+    """A function that gives the user's files that a verb reads for a suite, so that changed ones are read again."""
+    return lambda wildcards: [
+        users_file(path, f"suites.{suite}.{wildcards.dataset}", "correct its path")
+        for path in EDITION.suites.by_name()[suite][wildcards.dataset].files(verb)
+    ]
+
+
+def users_file(path, where, remedy):
+    """A file that the user has made; it must be there, and not where a run may write over it."""
     if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
         raise WorkflowError(
             f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
             "copy it to a place of your own and name that"
         )
     if not Path(path).is_file():
-        raise WorkflowError(
-            f"{where}: there is no file {path}; `snakemake drafts` makes drafts to proofread"
-        )
+        raise WorkflowError(f"{where}: there is no file {path}; {remedy}")
     return path
+
+
+def proofread_file(wildcards):
+    """The drafted templates that a person has proofread for a dataset, if there are any."""
+    path = EDITION.datasets[wildcards.dataset].drafts
+    if path is None:
+        return []
+    where = f"datasets.{wildcards.dataset}.drafts"
+    return users_file(path, where, "`snakemake drafts` makes drafts to proofread")
 
 
 def proofread_flags(wildcards, input):
@@ -237,6 +250,20 @@ def drafts_file(wildcards):
         )
     last = "round2" if DRAFTING.round_trip else "round1"
     return f"{RESULTS}/drafting/{DRAFTING.dataset}/{last}.jsonl"
+
+
+def written_file(wildcards):
+    """The file of written questions for a person to proofread."""
+    if WRITING is None:
+        raise WorkflowError(
+            "writing: the configuration does not say who writes; add `writing: {dataset: …, model: …}`"
+        )
+    return f"{RESULTS}/writing/{WRITING.dataset}.jsonl"
+
+
+def writing_flags(wildcards):
+    """The flags of writing."""
+    return to_flags(WRITING, WritingOptions)
 
 
 def drafting_flags(wildcards):

@@ -9,6 +9,7 @@ for SUITE, METHOD in METHODS.items():
             f"measure_{SUITE}"
         input:
             dataset_tables,
+            suite_files(SUITE, "measure"),
             expand(
                 f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",
                 table=[*REQUEST_TABLES, *METHOD.asked_beside, *SHARDS],

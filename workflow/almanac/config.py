@@ -17,7 +17,7 @@ from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOp
 from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
-from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.options import FactEvalOptions, WritingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
@@ -63,6 +63,13 @@ class TaughtConfig(Options):
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
     )
+
+
+class WritingConfig(WritingOptions):
+    """Questions that a model writes for a person to proofread: `snakemake written`."""
+
+    dataset: Name = Field(description="the dataset whose test facts are written of")
+    model: Name = Field(description="who writes: one of `models`, a causal one or one behind a server")
 
 
 class DraftingConfig(DraftingOptions):
@@ -229,6 +236,7 @@ class EditionConfig(Options):
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
     drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
+    writing: WritingConfig | None = Field(default=None, description="who writes questions, and of what")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
@@ -263,7 +271,8 @@ class EditionConfig(Options):
                 _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
-        self._drafting_can_be()
+        self._writer_can_be("drafting", self.drafting)
+        self._writer_can_be("writing", self.writing)
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -276,17 +285,17 @@ class EditionConfig(Options):
                 )
         return self
 
-    def _drafting_can_be(self) -> None:
-        """Refuse a drafting model or dataset that is not there, and a model that writes no text."""
-        if self.drafting is None:
+    def _writer_can_be(self, key: str, writer: DraftingConfig | WritingConfig | None) -> None:
+        """Refuse a model or dataset that is not there, and a model that writes no text."""
+        if writer is None:
             return
-        _known("dataset", self.drafting.dataset, self.datasets, "drafting")
+        _known("dataset", writer.dataset, self.datasets, key)
         participants = self.participants()
-        _known("model", self.drafting.model, participants, "drafting")
-        model = participants[self.drafting.model].model
+        _known("model", writer.model, participants, key)
+        model = participants[writer.model].model
         masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
         if masked or "generate" not in (model.kinds or ("generate",)):
-            raise ValueError(f"drafting: model {self.drafting.model!r} writes no text; name one that generates")
+            raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
 
     def _check_suites(self) -> None:
         for suite, datasets in self.suites.by_name().items():
@@ -317,6 +326,8 @@ class EditionConfig(Options):
         if suite == "drafting":
             return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         tested = self.datasets[dataset]
+        if suite == "writing":
+            return self.writing.tokens(tested.test, RELATIONS) // self.shards if self.writing is not None else 0
         options = self.suites.by_name()[suite][dataset]
         return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
 

@@ -41,7 +41,8 @@ class FactEvalOptions(SuiteOptions):
     modes: Annotated[
         tuple[Literal["paper", "official"], ...],
         Field(
-            min_length=1, description="how answers are scored: soundly, as the released scorer does; the first leads"
+            min_length=1,
+            description="paper: read soundly; official: as the released scorer does; outcomes are of the first",
         ),
     ] = ("paper", "official")
     abstentions: Annotated[
@@ -55,6 +56,11 @@ class FactEvalOptions(SuiteOptions):
         Field(description="where the official mode divides choices: comma (chat models), dash (others; at commas too)"),
     ] = "dash"
 
+    pairs: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")], ...],
+        Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
+    ] = ()
+
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
         asked = relations * min(self.sample or facts, facts)
@@ -67,6 +73,11 @@ class FactEvalOptions(SuiteOptions):
         length = (QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens) * len(self.contexts) + passages
         return asked * forms * self.templates * length * (2 if self.written else 1)
 
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the user's files that a verb reads: written questions, lists of abstentions."""
+        read = {"ask": (self.written,), "measure": (self.abstentions, self.official_abstentions)}
+        return tuple(path for path in read.get(verb, ()) if path is not None)
+
 
 class WritingOptions(Options):
     """How questions are written by a model, before a person proofreads them."""
@@ -75,5 +86,10 @@ class WritingOptions(Options):
         tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written of each fact")
     ] = ("statement", "fib", "wh")
     sample: Annotated[int | None, Field(ge=1, description="test facts of a relation (none: all)")] = None
-    tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
+    text_tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
     seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0
+
+    def tokens(self, facts: int, relations: int) -> int:
+        """Return the tokens that a model reads, about, with those it writes; see `SuiteOptions`."""
+        asked = relations * min(self.sample or facts, facts)
+        return asked * len(self.styles) * (QUESTION_TOKENS + WRITTEN_TOKEN * self.text_tokens)

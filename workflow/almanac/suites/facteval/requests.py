@@ -208,7 +208,7 @@ def ask(data: Data, options: FactEvalOptions, on_relation: Callable[[], object] 
     worded = wordings(data.relations, data.templates, options.templates)
     passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed)
     questioner = Questioner(options, names, {row.relation_id: row for row in data.relations}, wrong, passages)
-    tested = tested_facts(data.facts, options)
+    tested = tested_facts(data.facts, options.sample, options.seed)
     written: Mapping[str, Sequence[Sentence]] = {}
     if options.written is not None:
         written, refused = read_written(Path(options.written), tested, names, wrong.true)
@@ -228,8 +228,8 @@ def ask(data: Data, options: FactEvalOptions, on_relation: Callable[[], object] 
     return questioner.asked
 
 
-def tested_facts(facts: Iterable[Fact], options: FactEvalOptions) -> list[Fact]:
-    """Return the test facts, of each relation a seeded sample, sorted."""
+def tested_facts(facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
+    """Return the test facts, of each relation a seeded sample (none: all of them), sorted."""
     by_relation: dict[str, dict[str, Fact]] = defaultdict(dict)
     for fact in facts:
         if fact.split == "test":
@@ -237,7 +237,7 @@ def tested_facts(facts: Iterable[Fact], options: FactEvalOptions) -> list[Fact]:
     return [
         own[fact_id]
         for _, own in sorted(by_relation.items())
-        for fact_id in sorted(hash_order(own, options.seed, "sample")[: options.sample])
+        for fact_id in sorted(hash_order(own, seed, "sample")[:sample])
     ]
 
 

@@ -52,7 +52,7 @@ def ask_writing(
                 kind="generate",
                 context_id=None,
                 text=_shown(triple, told[style]["label"]),
-                max_new_tokens=options.tokens,
+                max_new_tokens=options.text_tokens,
                 stop=("\n",),
                 samples=1,
                 temperature=0.0,
