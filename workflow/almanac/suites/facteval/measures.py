@@ -54,12 +54,14 @@ def measure(
     Returns:
         Rows by experiment (type and style) and setting (origin, negatives, context, mode, and the part where a row
         speaks of one): precision, recall, F1, shares of abstentions and of valid answers, lists, robustness, recovery.
+        Questions whose antifactual replacement changed nothing are left out and counted in ``no_ops``.
     """
     rows: list[Measure] = []
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
     for mode in sorted({verdict.mode for verdict in verdicts}, key=MODES.index):
         groups = joined(items, questions, [one for one in verdicts if one.mode == mode], facts, exposures)
-        for (experiment, setting), group in groups.items():
+        changed = {key: kept for key, group in groups.items() if (kept := [one for one in group if _changed(one)])}
+        for (experiment, setting), group in changed.items():
             sheet = Sheet(SUITE, dataset, experiment, group[0].verdict.model, f"{setting},mode={mode}")
             rows += _pooled_rows(sheet, group)
             rows += _part_rows(sheet, group)
@@ -69,8 +71,13 @@ def measure(
                 own = [one.judged for one in group]
                 rows += recovery_rows(sheet, own, taught)
                 rows += _abstention_rows(sheet, own)
-        rows += _average_rows(dataset, mode, groups) + robustness(dataset, mode, groups)
+        rows += _average_rows(dataset, mode, changed) + robustness(dataset, mode, groups)
     return rows
+
+
+def _changed(one: Scored) -> bool:
+    """Whether a question is what its context says: an antifactual passage in which nothing was replaced is not."""
+    return one.question.changed is not False
 
 
 def _pooled_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:

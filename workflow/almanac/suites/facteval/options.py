@@ -42,7 +42,7 @@ class FactEvalOptions(SuiteOptions):
         tuple[Literal["paper", "official"], ...],
         Field(
             min_length=1,
-            description="paper: read soundly; official: as the released scorer does; outcomes are of the first",
+            description="paper: read soundly; official: as the released scorer; outcomes are of the first",
         ),
     ] = ("paper", "official")
     abstentions: Annotated[
