@@ -43,14 +43,14 @@ def by_type(measures: Sequence[Measure]) -> Figure:
         for index, model in enumerate(models):
             for mode in (OFFICIAL, PAPER):
                 own = [row for row in rows if (row.metric, row.model) == (metric, model) and _mode(row) == mode]
-                shift = (index - (len(models) - 1) / 2) * 0.7 / len(models)
+                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
                 at = [experiments.index(row.experiment) + shift for row in own]
                 _points(axes, at, own, index, label=model if mode == PAPER else None, hollow=mode == OFFICIAL)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), [name.replace("-", "\n") for name in experiments])
         axes.set_xlim(-0.5, len(experiments) - 0.5)
         _frame(axes)
-    panels[-1].legend(frameon=False)
+    _legend(figure, panels)
     return figure
 
 
@@ -74,7 +74,7 @@ def abstention_by_dose(measures: Sequence[Measure]) -> Figure:
         _frame(axes)
     figure.supxlabel("times a fact was taught", fontsize="medium")
     panels[0].set_ylabel("share of abstentions")
-    panels[-1].legend(frameon=False)
+    _legend(figure, panels)
     return figure
 
 
@@ -95,7 +95,7 @@ def by_context(measures: Sequence[Measure]) -> Figure:
         axes.set_xticks(range(len(contexts)), contexts, rotation=40, ha="right")
         _frame(axes)
     panels[0].set_ylabel("F1")
-    panels[-1].legend(frameon=False)
+    _legend(figure, panels)
     return figure
 
 
@@ -117,6 +117,15 @@ def _points(
     look = dict(LOOKS[index % len(LOOKS)]) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
     reach = np.maximum([values - low, high - values], 0)
     axes.errorbar(at, values, yerr=reach, linestyle=line or "none", label=label, capsize=2, markersize=4.5, **look)
+
+
+def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Name every model once, beside the panels; not every panel has all of them."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(list(found.values()), list(found), loc="outside right upper", frameon=False)
 
 
 def _mode(row: Measure) -> str:
