@@ -47,8 +47,8 @@ def verdict(text, style):
 def test_a_model_is_shown_the_triple_and_examples():
     item = next(item for item in ASKED.items if item.fact_id == FACTS[0].fact_id and item.experiment == "wh")
     request = ASKED.requests[next(link.request_id for link in ASKED.links if link.item_id == item.item_id)]
-    assert request.text == "Triple: (France, capital, Paris)\nQuestion:"
-    assert "Triple: (Emma, author, Jane Austen)\nQuestion: Who wrote Emma?" in request.instruction
+    assert request.text == "Triple: (France, capital, Paris)"
+    assert "Triple: (Emma, author, Jane Austen)\nWho wrote Emma?" in request.instruction
     assert (request.kind, request.stop) == ("generate", ("\n",))
 
 

@@ -39,7 +39,7 @@ def ask_writing(
         facts: those that are to be asked.
         relations: for their labels.
         names: of subjects and objects.
-        told: by style the instruction, worked examples and the word before an answer (``write`` in facteval.yaml).
+        told: by style the instruction and worked examples (``write`` in facteval.yaml).
         options: styles, length.
     """
     labels = {row.relation_id: row.label for row in relations}
@@ -51,7 +51,7 @@ def ask_writing(
                 request_id="",
                 kind="generate",
                 context_id=None,
-                text=_shown(triple, told[style]["label"]),
+                text=_shown(triple),
                 max_new_tokens=options.text_tokens,
                 stop=("\n",),
                 samples=1,
@@ -65,12 +65,12 @@ def ask_writing(
 
 
 def _instruction(told: Mapping[str, Any]) -> str:
-    shots = (f"{_shown(shot['triple'], told['label'])} {shot['text']}" for shot in told["shots"])
+    shots = (f"{_shown(shot['triple'])}\n{shot['text']}" for shot in told["shots"])
     return "\n\n".join([told["instruction"], *shots])
 
 
-def _shown(triple: Sequence[str], label: str) -> str:
-    return f"Triple: ({', '.join(triple)})\n{label}:"
+def _shown(triple: Sequence[str]) -> str:
+    return f"Triple: ({', '.join(triple)})"
 
 
 def judge(
