@@ -148,6 +148,21 @@ def test_spans_stay_on_their_words(model, checkpoint):
     assert found.token_logprobs == pytest.approx(wanted.token_logprobs, abs=1e-5)
 
 
+def test_an_answer_stops_before_the_next_turn(model):
+    framing = framing_of("question_answer", None, "x")
+    [one] = framing.arrange([instructed(1, stop=(".",))], {}).requests
+    assert one.stop == (".", "\nQuestion:")
+    [scored] = framing.arrange([instructed(1, kind="choices", choices=("a",))], {}).requests
+    assert scored.stop is None
+    own = dataclasses.replace(model("llama"))
+    [free] = LocalAnswerer(own).answer([instructed(1, max_new_tokens=8)], {})
+    middle = free.texts[0][len(free.texts[0]) // 2 :][:2]
+    wrapper = find("plain").model_copy(update={"stop": (middle,)})
+    cut = dataclasses.replace(own, framing=Framing("mine", wrapper))
+    [found] = LocalAnswerer(cut).answer([instructed(1, max_new_tokens=8)], {})
+    assert found.texts[0] == free.texts[0][: free.texts[0].index(middle)]
+
+
 def test_encoder_decoders_read_the_arranged_text(encoder):
     own = encoder("t5")
     asked = [instructed(1, kind="choices", choices=("London", "Rome")), instructed(2)]

@@ -157,7 +157,12 @@ class Framing:
         choices = request.choices
         if choices is not None and request.kind == "choices":
             choices = tuple(self.wrapper.answer + choice.lstrip(" ") for choice in choices)
-        return replace(request, context_id=context_id, text=rest, choices=choices, instruction=None, options=None)
+        stop = request.stop
+        if request.kind == "generate" and self.wrapper.stop:
+            stop = (*(stop or ()), *self.wrapper.stop)
+        return replace(
+            request, context_id=context_id, text=rest, choices=choices, stop=stop, instruction=None, options=None
+        )
 
     def _text(self, parts: Parts) -> tuple[str, str]:
         """Return the text up to the question, and the question with what follows."""

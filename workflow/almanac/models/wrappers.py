@@ -49,6 +49,7 @@ class Wrapper(Options):
     option: str = "  - [OPTION]"
     between: str = Field(default="\n", min_length=1)
     answer: Literal["", " "] = ""
+    stop: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -57,6 +58,8 @@ class Wrapper(Options):
             raise ValueError("needs either text, or system and user (system may be empty)")
         if self.chat and self.answer:
             raise ValueError("answer: the chat template says where an answer begins; leave it out")
+        if not all(self.stop):
+            raise ValueError("stop: a text that an answer stops at cannot be empty")
         count = Counter(SLOT.findall(f"{self.system or ''}{self.user or ''}{self.text or ''}"))
         for slot in SLOTS:
             if count[slot] != 1:
