@@ -216,6 +216,13 @@ def suite_files(suite, verb):
     ]
 
 
+def embedder_flags(wildcards):
+    """The model whose embeddings compare questions, and its layer."""
+    asked = EDITION.suites.facteval[wildcards.dataset]
+    layer = "" if asked.embedder_layer is None else f" --layer {asked.embedder_layer}"
+    return f"--embedder {quote(asked.embedder)}{layer}"
+
+
 def users_file(path, where, remedy):
     """A file that the user has made; it must be there, and not where a run may write over it."""
     if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):

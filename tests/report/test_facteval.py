@@ -153,6 +153,10 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
     assert "figures" not in row
 
 
+def test_without_a_model_for_it_the_page_says_that_no_wordings_are_compared(page):
+    assert "no model is configured for it (<code>suites.facteval.invented.embedder</code>)" in page
+
+
 def test_a_silent_model_is_named_and_has_no_number(section, page):
     assert "Without any answer: silent" in page
     assert not [board for board in section.boards if board.model == "silent" and board.answered]

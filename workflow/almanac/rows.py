@@ -524,6 +524,22 @@ class QuestionTexts:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionSimilarity:
+    """BERTScore of questions that a model has written against those from templates, of one style.
+
+    Without a relation: the mean over relations.
+    """
+
+    KEY: ClassVar = ("style", "relation_id")
+    style: str
+    relation_id: str | None
+    pairs: int
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
 

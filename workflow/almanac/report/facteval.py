@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
-from almanac.rows import Measure, NotAsked, QuestionTexts
+from almanac.rows import Measure, NotAsked, QuestionSimilarity, QuestionTexts
 from almanac.suites.facteval import figures
 from almanac.suites.facteval.figures import parts
 from almanac.suites.facteval.measures import ALL
@@ -108,7 +108,14 @@ def chapters(layout: Layout) -> list[Chapter]:
             layout.read(folder / "refused.parquet", NotAsked),
             {name: one.model.name for name, one in layout.config.participants().items()},
         )
-        values = {"section": found, "mode": found.options.modes[0], "metrics": (ROBUSTNESS, LISTS)}
+        path = layout.similarity(dataset)
+        alike = None if path is None else layout.read(path, QuestionSimilarity)
+        values = {
+            "section": found,
+            "mode": found.options.modes[0],
+            "metrics": (ROBUSTNESS, LISTS),
+            "alike": None if alike is None else [row for row in alike if row.relation_id is None],
+        }
         title, anchor = f"FactEval: {dataset}", f"facteval-{dataset}"
         out.append(Chapter(anchor, title, "facteval.html.j2", values, draw(found), found.measures))
     return out

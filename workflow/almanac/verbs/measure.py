@@ -12,8 +12,9 @@ from almanac.edition.layout import Layout
 from almanac.edition.remeasure import measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
+from almanac.progress import progress
 from almanac.report.lines import measure_lines, validation_lines
-from almanac.rows import Fact, Item, Link, Measure, Outcome, Request, Response, Validation
+from almanac.rows import Fact, Item, Link, Measure, Outcome, Question, QuestionSimilarity, Request, Response, Validation
 from almanac.sources.records import read
 from almanac.suites.method import Answered, Data, Measured, Method
 from almanac.suites.methods import METHODS
@@ -43,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--model", default="model", help="its name in the edition, or any name [model]")
         part.add_argument("--dataset", default="dataset", help="its name in the edition, or any name [dataset]")
         add_flags(part, method.options, f"{name}, with --requests (an edition has its own)")
+    similarity = suites.add_parser("similarity", help="FactEval: questions by a model against those from templates")
+    similarity.add_argument("--requests", type=Path, required=True, metavar="FOLDER", help="what `ask facteval` wrote")
+    similarity.add_argument(
+        "--embedder", type=Path, required=True, metavar="FOLDER", help="a checkpoint, for BERTScore"
+    )
+    similarity.add_argument("--layer", type=int, metavar="N", help="whose hidden states are compared [the last]")
+    similarity.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table")
     validation = suites.add_parser("validation", help="what is recovered of planted knowledge, against the bars")
     validation.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
     validation.add_argument("--strict", action="store_true", help="exit with 1 where a bar is missed")
@@ -52,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure one model on one dataset, or validate the edition."""
     if arguments.suite == "validation":
         return _validation(Layout.open(arguments.edition), arguments.strict)
+    if arguments.suite == "similarity":
+        return _similarity(arguments)
     method = METHODS[arguments.suite]
     if arguments.requests is not None:
         return _given(method, arguments)
@@ -120,6 +130,27 @@ def write(method: Method[Any], found: Measured, folder: Path) -> None:
         tables.write(folder / f"{name}.parquet", row, rows)
         tables.write_jsonl(folder / f"{name}.jsonl", rows)
     print(", ".join(f"{len(rows)} {name}" for name, (_, rows) in written.items()), file=sys.stderr)
+
+
+def _similarity(arguments: argparse.Namespace) -> int:
+    """Compare the wordings of questions by the embeddings of a model."""
+    from almanac.models.embedding import embed  # no other measure needs the packages that models do
+    from almanac.suites.facteval.analyses import Similarity, bertscore
+    from almanac.suites.facteval.similarity import pairs, similarity
+
+    questions = tables.read(arguments.requests / "questions.parquet", Question)
+    found = pairs(tables.read(arguments.requests / "items.parquet", Item), questions)
+    texts = sorted({text for pair in found for text in (pair.template, pair.written)})
+    with progress(len(texts), "texts") as done:
+        embedded = embed(arguments.embedder, texts, arguments.layer, done)
+
+    def compare(written: str, template: str) -> Similarity:
+        own, other = embedded[written], embedded[template]
+        return bertscore(own.vectors, other.vectors, (own.counted, other.counted))
+
+    count = tables.write(arguments.output, QuestionSimilarity, similarity(found, compare))
+    print(f"{len(found)} pairs, {count} rows", file=sys.stderr)
+    return 0
 
 
 def _validation(layout: Layout, strict: bool) -> int:

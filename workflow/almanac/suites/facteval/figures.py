@@ -36,6 +36,7 @@ def by_type(measures: Sequence[Measure]) -> Figure:
     """
     rows = [row for row in measures if row.metric in METRICS and row.value is not None]
     experiments = sorted({row.experiment for row in rows})
+    labels = [name.removesuffix("-statement").replace("-", "\n") for name in experiments]
     models = list(dict.fromkeys(row.model for row in rows))
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
@@ -47,7 +48,7 @@ def by_type(measures: Sequence[Measure]) -> Figure:
                 at = [experiments.index(row.experiment) + shift for row in own]
                 _points(axes, at, own, index, label=model if mode == PAPER else None, hollow=mode == OFFICIAL)
         axes.set_title(NAMES[metric])
-        axes.set_xticks(range(len(experiments)), [name.replace("-", "\n") for name in experiments])
+        axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)
         _frame(axes)
     _legend(figure, panels)

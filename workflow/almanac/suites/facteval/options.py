@@ -55,7 +55,13 @@ class FactEvalOptions(SuiteOptions):
         Literal["dash", "comma"],
         Field(description="where the official mode divides choices: comma (chat models), dash (others; at commas too)"),
     ] = "dash"
-
+    embedder: Annotated[
+        str | None,
+        Field(description="folder of a model whose embeddings compare written questions with templates' (BERTScore)"),
+    ] = None
+    embedder_layer: Annotated[
+        int | None, Field(ge=0, description="whose hidden states are compared (none: the last)")
+    ] = None
     pairs: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")], ...],
         Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
