@@ -29,6 +29,13 @@ def test_every_phrase_of_the_own_list_stands_once_and_is_recognised():
         assert own.within_text(f"WELL, {phrase.upper()}!"), phrase
 
 
+def test_what_the_released_scorer_takes_for_an_answer_is_left_out_of_its_mode():
+    for answer in ("unsure", "I am not sure"):
+        assert load().within_text(answer)
+        assert not load().released().within_text(answer)
+    assert load().released().within_text("Sorry")
+
+
 def test_a_phrase_inside_a_mention_does_not_count():
     said = read("the album Unknown Pleasures")
     assert load().within(said)
@@ -49,6 +56,7 @@ def test_a_list_of_lines_can_be_given(tmp_path):
         ("bad.yaml", "phrases: [", "is no YAML"),
         ("bad.yaml", "version: 1", "needs `phrases`"),
         ("bad.yaml", "phrases: [no, '??']", "phrase 1 is False"),
+        ("bad.yaml", "phrases: ['no']\nbeyond: [yes]", "`beyond` is"),
         ("bad.yaml", "phrases: ['no', '??']", r"phrase 2 is '\?\?', which has no word"),
     ],
 )

@@ -33,6 +33,7 @@ def test_abstention_is_a_string_anywhere_and_comes_first(kind, answer):
 
 @pytest.mark.parametrize("answer", ["", "[MASK]", "not sure", "unsure"])
 def test_what_is_no_abstention_is_an_answer(answer):
+    assert judge(question("saq", "Paris"), answer, OWN.released()).outcome == "incorrect"
     assert outcome("saq", answer, "Paris") == "incorrect"
     assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "incorrect"
     assert outcome("tfq", answer, truth=True) == "invalid"  # which counts as incorrect

@@ -16,10 +16,15 @@ OWN = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "abstentio
 
 @dataclass(frozen=True)
 class Abstentions:
-    """A list of phrases with its version."""
+    """A list of phrases with its version; ``beyond`` are those of them that the released scorer takes for answers."""
 
     version: str
     phrases: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
+
+    def released(self) -> "Abstentions":
+        """Return the list without what the released scorer takes for answers."""
+        return Abstentions(self.version, tuple(phrase for phrase in self.phrases if phrase not in self.beyond))
 
     @functools.cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -52,7 +57,7 @@ def load(path: Path | None = None) -> Abstentions:
     """Read a list of phrases: the project's own, or a file's.
 
     Args:
-        path: YAML as the project's own (`version`, `phrases`), or a text file with one phrase a line.
+        path: YAML as the project's own (`version`, `phrases`, `beyond`), or a text file with one phrase a line.
 
     Raises:
         AlmanacError: the file cannot be read, or a phrase is empty.
@@ -74,4 +79,7 @@ def load(path: Path | None = None) -> Abstentions:
     for at, phrase in enumerate(phrases, 1):
         if not isinstance(phrase, str) or not read(phrase).words:
             raise AlmanacError(f"{source}: phrase {at} is {phrase!r}, which has no word; write a text, in quotes")
-    return Abstentions(str(found.get("version", "")), tuple(phrases))
+    beyond = found.get("beyond") or []
+    if not isinstance(beyond, list) or set(beyond) - set(phrases):
+        raise AlmanacError(f"{source}: `beyond` is {beyond!r}; list some of `phrases` there, or leave it out")
+    return Abstentions(str(found.get("version", "")), tuple(phrases), tuple(beyond))

@@ -41,9 +41,9 @@ class Scorer:
 
     @classmethod
     def of(cls, options: FactEvalOptions) -> "Scorer":
-        """Return the scorer that the settings describe; without a published list the own one serves both modes."""
+        """Return the scorer that the settings describe; without a published list the own one serves, less `beyond`."""
         own = load(Path(options.abstentions) if options.abstentions else None)
-        published = load(Path(options.official_abstentions)) if options.official_abstentions else own
+        published = load(Path(options.official_abstentions)) if options.official_abstentions else own.released()
         return cls(own, published, options.official_choices)
 
     def judge(self, mode: str, question: Question, answer: str) -> Verdict:

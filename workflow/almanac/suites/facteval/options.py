@@ -49,7 +49,7 @@ class FactEvalOptions(SuiteOptions):
         str | None, Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)")
     ] = None
     official_abstentions: Annotated[
-        str | None, Field(description="such a file for the official mode: the published list (none: the same phrases)")
+        str | None, Field(description="such a file for the official mode: the published list (none: nearly the same)")
     ] = None
     official_choices: Annotated[
         Literal["dash", "comma"],
