@@ -169,6 +169,12 @@ def test_questions_are_a_table(tmp_path):
     assert table_files.read(tmp_path / "questions.parquet", Question) == found
 
 
+def test_the_files_of_a_setting_are_named_for_the_verb_that_reads_them():
+    options = FactEvalOptions(written="w.jsonl", abstentions="a.yaml", official_abstentions="o.yaml")
+    assert (options.files("ask"), options.files("measure")) == (("w.jsonl",), ("a.yaml", "o.yaml"))
+    assert FactEvalOptions().files("ask") == FactEvalOptions().files("measure") == ()
+
+
 def test_the_number_of_tokens_grows_with_what_is_asked():
     one = FactEvalOptions(types=["saq"], styles=["wh"])
     assert FactEvalOptions(contexts=["none", "relevant"]).tokens(100, 20, 5) > FactEvalOptions().tokens(100, 20, 5)

@@ -6,8 +6,9 @@ import pytest
 
 from almanac import tables as table_files
 from almanac.dataset.names import ObjectNames, true_objects
+from almanac.edition.writing import ask_questions, judge_questions
 from almanac.errors import AlmanacError
-from almanac.rows import Response, WrittenQuestion
+from almanac.rows import Entity, Fact, Item, Link, Relation, Response, WrittenQuestion
 from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.facteval.requests import prompts
 from almanac.suites.facteval.writing import ask_writing, judge, read_written
@@ -193,6 +194,39 @@ def test_questions_of_other_facts_are_listed(tmp_path):
     assert [(row.thing, row.reason) for row in refused] == [
         ("fact capital|Mars|X: written wh", "the fact is not asked here")
     ]
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    """Write the dataset, and what is asked of a writer."""
+    folder = tmp_path / "dataset"
+    for name, row, rows in (("facts", Fact, FACTS), ("entities", Entity, TABLES.entities)):
+        table_files.write(folder / f"{name}.parquet", row, rows)
+    table_files.write(folder / "relations.parquet", Relation, TABLES.relations)
+    asked = ask_questions(folder, WritingOptions(styles=["wh"]))
+    table_files.write(tmp_path / "items.parquet", Item, asked.items)
+    table_files.write(tmp_path / "links.parquet", Link, asked.links)
+    return folder, tmp_path, list(asked.requests)
+
+
+def test_files_of_answers_become_questions(dataset):
+    folder, asked, requests = dataset
+    files = []
+    for number, request in enumerate(requests):  # as shards: a file each
+        files.append(asked / f"{number}.parquet")
+        said = Response(request, "ok", None, texts=("What is the capital of Peru?",))
+        table_files.write(files[-1], Response, [said])
+    found = judge_questions(folder, asked, files)
+    assert {row.fact_id for row in found if row.verdict == "keep"} == {"capital|Peru|Lima"}
+    assert len(found) == len(FACTS)
+
+
+def test_a_writer_that_answered_nothing_is_an_error(dataset):
+    folder, asked, requests = dataset
+    rows = [Response(request, "unsupported", "a masked model writes no text") for request in requests]
+    table_files.write(asked / "answers.parquet", Response, rows)
+    with pytest.raises(AlmanacError, match=r"none of 6 requests was answered \(unsupported: a masked model"):
+        judge_questions(folder, asked, [asked / "answers.parquet"])
 
 
 def test_rows_are_a_table(tmp_path):
