@@ -140,6 +140,16 @@ def test_an_answer_of_ten_thousand_characters_is_read_to_its_end(kind, filler):
     assert found.outcome == "correct"
 
 
+@pytest.mark.parametrize("turn", ["\nQuestion: Where?", "\n\n### Instruction:\n", "\nQ: x", "\n  HUMAN: hi"])
+def test_the_turns_that_a_model_goes_on_to_write_are_not_read(turn):
+    answer = f"Paris{turn}\nAnswer: unsure, Rome, INCORRECT"
+    found = judge(question("saq", ("Paris", "Rome")), answer, OWN)
+    assert (found.outcome, found.precision, found.recall) == ("correct", 1, 0.5)
+    assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "correct"
+    assert outcome("tfq", f"CORRECT{turn}\nINCORRECT", truth=True) == "correct"
+    assert judge(question("saq", "Rome"), "in question: Rome", OWN).outcome == "correct"
+
+
 TEXT = st.text(max_size=40) | st.sampled_from(["CORRECT", "not correct", "A, B and C", "unknown"])
 
 

@@ -102,7 +102,7 @@ def _follows(question: Question, answer: str | None) -> bool | None:
     """Whether an answer names the wrong object that the passage states; none where there is no such object."""
     if question.stated is None or answer is None or question.type == "tfq":
         return None
-    return bool(mentions(question.stated, read(answer)))
+    return bool(mentions(question.stated, read(scoring.own_turn(answer))))
 
 
 def outcomes(found: Iterable[FactEvalVerdict], answers: Mapping[str, Answer], mode: str = PAPER) -> list[Outcome]:

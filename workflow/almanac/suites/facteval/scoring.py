@@ -14,6 +14,8 @@ from almanac.suites.facteval.abstention import Abstentions
 from almanac.suites.facteval.text import Reading, Span, mentions, read
 
 SENTENCE = re.compile(r"[.!?;]+(?:\s+|$)|\n+")
+# A model that was never told to stop writes the next question itself; that is no part of its answer.
+NEXT_TURN = re.compile(r"\n\s*(?:#+\s*)?(?:question|q|human|user|instruction|input)\s*:", re.IGNORECASE)
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
@@ -54,11 +56,16 @@ class Verdict:
 def judge(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
     """Judge an answer.
 
-    An answer with a phrase of abstention is missing, whatever else it says, as the paper counts; a phrase inside a name
+    It is read as far as the next question that the model writes itself. An answer with a phrase of abstention is missing, whatever else it says, as the paper counts; a phrase inside a name
     that the question offers or accepts is none.
     """
     found = {"tfq": _true_false, "mcq": _multiple_choice, "saq": _short_answer}[question.type]
-    return found(question, answer, abstentions)
+    return found(question, own_turn(answer), abstentions)
+
+
+def own_turn(answer: str) -> str:
+    """Return an answer without the turns that the model writes after it."""
+    return NEXT_TURN.split(answer, maxsplit=1)[0]
 
 
 def _true_false(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
