@@ -90,6 +90,8 @@ class _Again:
         if item.experiment in VARIANTS or item.experiment == K_PROMPTS:
             drawn = self.answers.draws[f"karr/{self.mode}/{FACTS}/{item.fact_id}"]
             return self.resampling.replaces(fact, drawn, kind)
+        if item.experiment == PARAREL:
+            return kind == TEMPLATES and bool(self.resampling.spare(kind, item.relation_id))
         return kind == TEMPLATES and len(self.answers.blanks(item)) > 1
 
     def known(self, item: Item, fact: Fact, kind: str, run: int) -> bool | None:

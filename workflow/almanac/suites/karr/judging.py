@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Link, Outcome, Request, Response
 from almanac.suites.judging import responses_of
 from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS, Karr, estimate
+from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
 from almanac.suites.karr.strings import Numbers, UnansweredError
@@ -55,7 +55,12 @@ class Answers:
     @cached_property
     def numbers(self) -> Mapping[str, Numbers]:
         """The responses as each mode reads them."""
-        return {mode: Numbers(self.model, self.answered, variant) for mode, variant in VARIANTS.items()}
+        strings = {
+            replace(request, request_id=""): self.answered[request_id]
+            for request_id, request in self.asked.items()
+            if request.kind == "spans"
+        }
+        return {mode: Numbers(self.model, strings, variant) for mode, variant in VARIANTS.items()}
 
     def blanks(self, item: Item) -> dict[int, Link]:
         """Return the links of an item's blanks, by the position of their template in the pool, in its order."""
@@ -215,5 +220,5 @@ def _k_prompts(answers: Answers, item: Item, drawn: Drawn | None, threshold: flo
         prompts = []
     if not prompts:
         return _outcome(answers, item, None, None)
-    mean = math.fsum(prompts) / len(prompts)
-    return _outcome(answers, item, mean > threshold, math.log(mean) if mean > 0 else None)
+    mean = log_mean(prompts)
+    return _outcome(answers, item, mean > math.log(threshold), mean)

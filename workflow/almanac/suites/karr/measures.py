@@ -54,7 +54,7 @@ def scored(items: Sequence[Item], values: Sequence[KarrValue], mode: str, doses:
     out = []
     for value in values:
         item = item_of[value.item_id]
-        if item.experiment == mode and value.karr is not None:
+        if item.experiment == mode and value.karr is not None and not is_spurious(item):
             half = seed_of("karr", "half", item.fact_id) % 2 == 0
             out.append(Scored(value.karr, doses.get(item.fact_id), half, item.setting == NULL))
     return out

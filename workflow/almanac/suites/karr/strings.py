@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from almanac.rows import KarrLeaf, Request, Response
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import Beta, Leaves, Variant
-from almanac.tables import as_dict, identity
 
 COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
 
@@ -177,16 +176,16 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class Numbers:
-    """The responses of one model, read as a variant reads them; each string once."""
+    """The responses of one model, by requests without their ids, read as a variant reads them; each string once."""
 
     model: str
-    answered: Mapping[str, Response]
+    answered: Mapping[Request, Response]
     variant: Variant
     _weights: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
     _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
 
     def _response(self, request: Request) -> Response:
-        response = self.answered[identity(as_dict(request))]
+        response = self.answered[request]
         if response.status != "ok" or response.logprobs is None or response.token_counts is None:
             raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
         return response
@@ -224,9 +223,9 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: Drawn) -> list[float]:
-        """Return the geometric mean probability of the object's tokens, behind each beta under each name."""
+        """Return the mean log-probability of the object's tokens, behind each beta under each name."""
         found = map(self._object, itertools.starmap(gamma_of, _own(drawn)))
-        return [math.exp(total / max(1, count)) for count, total in found]
+        return [total / max(1, count) for count, total in found]
 
     def _beta(self, planned: Planned) -> Beta:
         weight = self.weight(planned.text) if self.variant.weights == "sentence" else None
