@@ -56,7 +56,7 @@ class Verdict:
 def judge(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
     """Judge an answer.
 
-    It is read as far as the next question that the model writes itself. An answer with a phrase of abstention is missing,
+    It is read as far as the next question that the model writes itself. With a phrase of abstention it is missing,
     whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is none.
     """
     found = {"tfq": _true_false, "mcq": _multiple_choice, "saq": _short_answer}[question.type]
