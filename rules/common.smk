@@ -21,10 +21,12 @@ from almanac.config import (
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
+from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.methods import METHODS
 from almanac.versions import VERSIONS
 
@@ -51,9 +53,11 @@ CHECKPOINT = (
     "vocab*",
     "merges.txt",
     "*.model",
+    "chat_template*",
 )
 TAUGHT = EDITION.planting.taught
 DRAFTING = EDITION.drafting
+WRITING = EDITION.writing
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -75,7 +79,7 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="|".join([*EDITION.suites.by_name(), "drafting"]),
+    suite="|".join([*EDITION.suites.by_name(), "drafting", "writing"]),
     round=r"round\d",
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",
@@ -204,22 +208,40 @@ def suite_flags(suite):
     )
 
 
-def proofread_file(wildcards):
-    """The drafted templates that a person has proofread for a dataset, if there are any."""
-    path = EDITION.datasets[wildcards.dataset].drafts
-    if path is None:
-        return []
-    where = f"datasets.{wildcards.dataset}.drafts"
+def suite_files(suite, verb):
+    """A function that gives the user's files that a verb reads for a suite, so that changed ones are read again."""
+    return lambda wildcards: [
+        users_file(path, f"suites.{suite}.{wildcards.dataset}", "correct its path")
+        for path in EDITION.suites.by_name()[suite][wildcards.dataset].files(verb)
+    ]
+
+
+def embedder_flags(wildcards):
+    """The model whose embeddings compare questions, and its layer."""
+    asked = EDITION.suites.facteval[wildcards.dataset]
+    layer = "" if asked.embedder_layer is None else f" --layer {asked.embedder_layer}"
+    return f"--embedder {quote(asked.embedder)}{layer}"
+
+
+def users_file(path, where, remedy):
+    """A file that the user has made; it must be there, and not where a run may write over it."""
     if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
         raise WorkflowError(
             f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
             "copy it to a place of your own and name that"
         )
     if not Path(path).is_file():
-        raise WorkflowError(
-            f"{where}: there is no file {path}; `snakemake drafts` makes drafts to proofread"
-        )
+        raise WorkflowError(f"{where}: there is no file {path}; {remedy}")
     return path
+
+
+def proofread_file(wildcards):
+    """The drafted templates that a person has proofread for a dataset, if there are any."""
+    path = EDITION.datasets[wildcards.dataset].drafts
+    if path is None:
+        return []
+    where = f"datasets.{wildcards.dataset}.drafts"
+    return users_file(path, where, "`snakemake drafts` makes drafts to proofread")
 
 
 def proofread_flags(wildcards, input):
@@ -235,6 +257,20 @@ def drafts_file(wildcards):
         )
     last = "round2" if DRAFTING.round_trip else "round1"
     return f"{RESULTS}/drafting/{DRAFTING.dataset}/{last}.jsonl"
+
+
+def written_file(wildcards):
+    """The file of written questions for a person to proofread."""
+    if WRITING is None:
+        raise WorkflowError(
+            "writing: the configuration does not say who writes; add `writing: {dataset: …, model: …}`"
+        )
+    return f"{RESULTS}/writing/{WRITING.dataset}.jsonl"
+
+
+def writing_flags(wildcards):
+    """The flags of writing."""
+    return to_flags(WRITING, WritingOptions)
 
 
 def drafting_flags(wildcards):
@@ -308,12 +344,19 @@ def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+    if model.wrapper is not None:
+        kinds += f"--wrapper {quote(model.wrapper)} "
     if model.api is not None:
         return kinds + to_flags(model, ServerOptions)
     # A model that asks the scheduler for no GPU does not take one behind its back either.
     device = model.device if takes_gpu(model) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def wrapper_contents(wildcards):
+    """What the wrappers say that a model may be asked by, so that a changed one is asked again."""
+    return wrapper_digests(model_of(wildcards).wrapper)
 
 
 def trust_flags(wildcards):

@@ -9,6 +9,7 @@ for SUITE, METHOD in METHODS.items():
             f"measure_{SUITE}"
         input:
             dataset_tables,
+            suite_files(SUITE, "measure"),
             expand(
                 f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",
                 table=[*REQUEST_TABLES, *METHOD.asked_beside, *SHARDS],
@@ -41,6 +42,30 @@ for SUITE, METHOD in METHODS.items():
         shell:
             "python -m almanac measure {params.suite} --edition {params.edition} --model {wildcards.model}"
             " --dataset {wildcards.dataset} 2> {log}"
+
+
+rule measure_similarity:
+    """Compare FactEval's questions that a model has written with those from templates."""
+    input:
+        expand(
+            f"{RESULTS}/requests/facteval/{{{{dataset}}}}/round1/{{table}}.parquet",
+            table=["items", "questions"],
+        ),
+    output:
+        f"{RESULTS}/measures/similarity/{{dataset}}.parquet",
+    log:
+        f"{RESULTS}/logs/measure_similarity/{{dataset}}.log",
+    conda:
+        "../envs/models.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["measure"],
+        embedder=embedder_flags,
+        requests=subpath(input[0], parent=True),
+    shell:
+        "python -m almanac measure similarity --requests {params.requests} {params.embedder} --output {output} 2> {log}"
 
 
 rule measure_validation:

@@ -33,6 +33,7 @@ GOOD: dict[str, Any] = {
         {"name": "far", "hub": "owner/name", "revision": "0123456789" * 4, "datasets": ["real"]},
     ],
     "drafting": {"dataset": "real", "model": "mine"},
+    "writing": {"dataset": "real", "model": "mine"},
     "validation": {},
 }
 
@@ -60,7 +61,8 @@ def test_the_example_itself_is_good():
 
 PLACES = (
     "", "sources.real", "planting", "planting.worlds.one", "planting.taught", "planting.corpus", "planting.tokenizer",
-    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "drafting", "validation",
+    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "drafting", "writing",
+    "validation",
 )  # fmt: skip
 
 
@@ -111,6 +113,9 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
         ("planting.taught.dataset", "one", "dataset 'one' is itself a planted world"),
         ("drafting.dataset", "other", "drafting: there is no dataset 'other'; there are one, real, two"),
         ("drafting.model", "other", "drafting: there is no model 'other'; there are far, mine, small-one, small-two"),
+        ("writing.dataset", "other", "writing: there is no dataset 'other'; there are one, real, two"),
+        ("writing.model", "other", "writing: there is no model 'other'; there are far, mine, small-one, small-two"),
+        ("writing.text_tokens", 0, "greater than or equal to 1"),
         ("drafting.samples", 0, "greater than or equal to 1"),
         ("models.1.family", "masked", "drafting: model 'mine' writes no text; name one that generates"),
         ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
@@ -129,6 +134,14 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("datasets.real", {"train": 40}, "needs either a source or a world"),
         ("datasets.real.world", "one", "needs either a source or a world, and not both"),
         ("models.1", {"name": "mine"}, "needs exactly one of planted, path, hub and api"),
+        ("models.1.wrapper", "alpacca", "there is no wrapper 'alpacca'; there are plain, "),
+        ("models.1.wrapper", "no/such.yaml:one", "no/such.yaml: cannot be read (No such file or directory)"),
+        ("models.0.wrapper", "chat", "wrapper: chat needs a chat template and the tokenizer has none"),
+        (
+            "models.1",
+            {"name": "far", "api": "http://localhost:8000/v1", "wrapper": "vicuna"},
+            "wrapper: vicuna is one text, and this server generates by chat; set api_generate_with: completions",
+        ),
         ("models.1.hub", "owner/name", "needs exactly one of planted, path, hub and api"),
         ("models.2", {"name": "far", "hub": "owner/name"}, "needs `revision`: the commit's 40 hexadecimal digits"),
         ("models.2.revision", "main", "needs `revision`"),

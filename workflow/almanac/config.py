@@ -10,12 +10,14 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
+from almanac.models import wrappers
 from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import FactEvalOptions, WritingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
@@ -61,6 +63,13 @@ class TaughtConfig(Options):
     doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
         default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
     )
+
+
+class WritingConfig(WritingOptions):
+    """Questions that a model writes for a person to proofread: `snakemake written`."""
+
+    dataset: Name = Field(description="the dataset whose test facts are written of")
+    model: Name = Field(description="who writes: one of `models`, a causal one or one behind a server")
 
 
 class DraftingConfig(DraftingOptions):
@@ -120,6 +129,11 @@ class ModelConfig(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
+    wrapper: str | None = Field(
+        default=None,
+        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
     device: str = Field(
         default="auto",
@@ -167,7 +181,28 @@ class ModelConfig(ServerOptions):
             raise ValueError(
                 "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
             )
+        self._check_wrapper()
         return self
+
+    def _check_wrapper(self) -> None:
+        """Refuse a wrapper that is not there, or that the model cannot have."""
+        if self.wrapper is None:
+            return
+        try:
+            chat = wrappers.find(self.wrapper).chat
+        except AlmanacError as error:
+            raise ValueError(str(error)) from error
+        folder = Path(self.path) if self.path else None
+        bare = folder is not None and folder.is_dir() and not wrappers.has_template(folder)
+        if chat and (self.planted is not None or bare):
+            raise ValueError(
+                f"wrapper: {self.wrapper} needs a chat template and the tokenizer has none; name plain, say"
+            )
+        if not chat and self.api is not None and self.api_generate_with == "chat":
+            raise ValueError(
+                f"wrapper: {self.wrapper} is one text, and this server generates by chat; set api_generate_with: "
+                "completions, or name a wrapper of turns, as chat"
+            )
 
 
 class SuitesConfig(Options):
@@ -175,6 +210,7 @@ class SuitesConfig(Options):
 
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
+    facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""
@@ -200,6 +236,7 @@ class EditionConfig(Options):
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
     drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
+    writing: WritingConfig | None = Field(default=None, description="who writes questions, and of what")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
@@ -234,7 +271,8 @@ class EditionConfig(Options):
                 _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
-        self._drafting_can_be()
+        self._writer_can_be("drafting", self.drafting)
+        self._writer_can_be("writing", self.writing)
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -247,17 +285,17 @@ class EditionConfig(Options):
                 )
         return self
 
-    def _drafting_can_be(self) -> None:
-        """Refuse a drafting model or dataset that is not there, and a model that writes no text."""
-        if self.drafting is None:
+    def _writer_can_be(self, key: str, writer: DraftingConfig | WritingConfig | None) -> None:
+        """Refuse a model or dataset that is not there, and a model that writes no text."""
+        if writer is None:
             return
-        _known("dataset", self.drafting.dataset, self.datasets, "drafting")
+        _known("dataset", writer.dataset, self.datasets, key)
         participants = self.participants()
-        _known("model", self.drafting.model, participants, "drafting")
-        model = participants[self.drafting.model].model
+        _known("model", writer.model, participants, key)
+        model = participants[writer.model].model
         masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
         if masked or "generate" not in (model.kinds or ("generate",)):
-            raise ValueError(f"drafting: model {self.drafting.model!r} writes no text; name one that generates")
+            raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
 
     def _check_suites(self) -> None:
         for suite, datasets in self.suites.by_name().items():
@@ -288,6 +326,8 @@ class EditionConfig(Options):
         if suite == "drafting":
             return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         tested = self.datasets[dataset]
+        if suite == "writing":
+            return self.writing.tokens(tested.test, RELATIONS) // self.shards if self.writing is not None else 0
         options = self.suites.by_name()[suite][dataset]
         return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
 

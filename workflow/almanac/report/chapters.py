@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from almanac.edition.layout import Layout
-from almanac.report import karr
+from almanac.report import facteval, karr
 from almanac.report.chapter import Chapter
 
-WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (karr.chapters,)
+WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (karr.chapters, facteval.chapters)
 
 
 def chapters(layout: Layout) -> list[Chapter]:
