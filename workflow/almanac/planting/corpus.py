@@ -56,7 +56,7 @@ class Draft:
     text: str
     kind: DocumentKind
     objects: tuple[tuple[int, int], ...]
-    states: Sequence[tuple[str, str, str]]
+    states: list[tuple[str, str, str]]
     relation_id: str | None = None
 
     def document(self, number: int) -> Document:
@@ -151,7 +151,7 @@ class Builder:
         for at, fact_ids in enumerate(documents):
             draw = self.draw(kind, at)
             parts: list[Part] = []
-            states: Sequence[tuple[str, str, str]] = []
+            states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
                 one, template = self.named[fact_id], self.template(style, fact_id, used[fact_id])
                 used[fact_id] += 1
@@ -264,7 +264,7 @@ class Builder:
         used: Counter[str] = Counter()
         for at, fact_ids in enumerate(documents):
             parts: list[Part] = []
-            states = []
+            states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
                 one, template = self.named[fact_id], self.template("question", fact_id, used[fact_id])
                 used[fact_id] += 1
