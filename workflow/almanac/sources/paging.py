@@ -17,7 +17,7 @@ Row = dict[str, str]
 DIGITS = "0123456789abcdef"
 DEEPEST = 6  # digits of a bucket: 16 million parts
 SCANNED = 100_000  # rows that any server can look through
-NAMED = 1000  # keys that are asked for by name at once
+NAMED = 500  # keys that are asked for by name at once
 
 
 @dataclass(frozen=True)
