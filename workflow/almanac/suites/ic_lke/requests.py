@@ -109,11 +109,11 @@ def ask(
     for fact in facts:
         by_relation[fact.relation_id].append(fact)
     for relation_id, own in sorted(by_relation.items()):
-        tested = _tested(own, options)
+        asked_of = tested(own, options.seed, options.sample)
         for draw in range(options.draws):
-            _ask_in_context(questioner, own, tested, options, draw)
+            _ask_in_context(questioner, own, asked_of, options, draw)
         if options.cloze and relation_id in sentences:
-            _ask_cloze(questioner, tested, sentences[relation_id])
+            _ask_cloze(questioner, asked_of, sentences[relation_id])
         on_relation()
     return questioner.asked
 
@@ -161,7 +161,8 @@ def draw_examples(facts: Sequence[Fact], options: IcLkeOptions, draw: int) -> li
     return [train[fact_id] for fact_id in order[: options.shots]]
 
 
-def _tested(facts: Sequence[Fact], options: IcLkeOptions) -> list[Fact]:
+def tested(facts: Sequence[Fact], seed: int, sample: int | None) -> list[Fact]:
+    """Return a relation's test facts, or a seeded sample of them: the same facts for every suite of this package."""
     test = {fact.fact_id: fact for fact in facts if fact.split == "test"}
-    drawn = hash_order(test, options.seed, "sample")[: options.sample]
+    drawn = hash_order(test, seed, "sample")[:sample]
     return [test[fact_id] for fact_id in sorted(drawn)]
