@@ -70,6 +70,7 @@ def measure(
     facts: Sequence[Fact],
     choices: int,
     exposures: Sequence[Exposure] | None = None,
+    suite: str = SUITE,
 ) -> list[Measure]:
     """Compute every measure of one model on one dataset.
 
@@ -81,6 +82,7 @@ def measure(
         choices: choices an item; chance is one in as many.
         exposures: the planned doses where the model was taught these facts; the recovery speaks of facts that have one
             (dose 0 included: names that the model met, and a fact it did not).
+        suite: the suite's name, written on every row.
 
     Returns:
         Rows by experiment and setting: accuracy and probability mass a relation and overall (mean over relations),
@@ -89,7 +91,7 @@ def measure(
     rows: list[Measure] = []
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
     for (experiment, setting), group in gather(items, outcomes, facts, exposures).items():
-        sheet = Sheet(SUITE, dataset, experiment, group[0].outcome.model, setting)
+        sheet = Sheet(suite, dataset, experiment, group[0].outcome.model, setting)
         rows += _plain_rows(sheet, group, choices)
         if exposures is not None:
             rows += recovery_rows(sheet, group, taught)
