@@ -28,21 +28,23 @@ def said(pattern, *countries):
     return [Evidence(f"P36|{one}|{CAPITALS[one]}", pattern.format(x=one, y=CAPITALS[one])) for one in countries]
 
 
-def test_strings_are_ranked_by_the_pairs_that_they_connect_and_those_that_end_in_the_object_come_first():
+def test_strings_are_ranked_by_the_pairs_that_they_connect_and_of_equal_ones_those_that_end_in_the_object():
     evidence = [
         *said("The capital of {x} is {y}.", "France", "Spain", "Chile"),
         *said("{y} is the capital of {x}.", "France", "Spain", "Chile", "Peru", "Korea"),
         *said("In {x}, whose seat is {y}, it rains.", "Peru", "Korea"),
+        *said("{y}, main town of {x}, is large.", "Peru", "Spain"),
         *said("{x} lost {y} once.", "Peru"),
     ]
     found = mine(evidence, FACTS, NAMES)
     assert [(one.template.text, one.support) for one in found] == [
+        ("[Y] is the capital of [X]", 5),
         ("[X] is [Y]", 3),
         ("[X], whose seat is [Y]", 2),
-        ("[Y] is the capital of [X]", 5),
+        ("[Y], main town of [X]", 2),
     ]
     assert {(one.template.origin, one.template.relation_id) for one in found} == {("mined", "P36")}
-    assert by_relation(found)["P36"][0].text == "[X] is [Y]"
+    assert by_relation(found)["P36"][1].text == "[X] is [Y]"
 
 
 def test_a_pair_counts_once_however_often_it_is_said():

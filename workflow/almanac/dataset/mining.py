@@ -50,8 +50,7 @@ def mine(
         least: the least support.
 
     Returns:
-        By relation, those that end in the object first; within these the best supported first, ties in the order of the
-        alphabet.
+        By relation the best supported first; of equal ones those that end in the object, then in the alphabet's order.
     """
     wanted = {fact.fact_id: fact for fact in facts}
     pairs: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -60,7 +59,7 @@ def mine(
         if fact is not None and (text := connecting(row.text, fact, names)) is not None:
             pairs[fact.relation_id, text].add(row.fact_id)
     kept = [(*key, len(found)) for key, found in pairs.items() if len(found) >= least]
-    kept.sort(key=lambda row: (row[0], not row[1].endswith("[Y]"), -row[2], row[1]))
+    kept.sort(key=lambda row: (row[0], -row[2], not row[1].endswith("[Y]"), row[1]))
     return [Mined(_template(relation_id, text), support) for relation_id, text, support in kept]
 
 
