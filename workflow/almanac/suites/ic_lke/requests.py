@@ -177,6 +177,21 @@ def by_relation(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     return dict(sorted(found.items()))
 
 
+def chosen(facts: Iterable[Fact], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
+    """Return the facts of the relations that a suite's ``relations`` names, or of all where it names none.
+
+    Raises:
+        AlmanacError: the dataset has no such relation.
+    """
+    found = by_relation(facts)
+    for relation_id in relations:
+        if relation_id not in found:
+            raise AlmanacError(
+                f"{suite}: relations: {relation_id!r} is not in the dataset, which has {', '.join(found)}; correct it"
+            )
+    return {relation_id: own for relation_id, own in found.items() if not relations or relation_id in relations}
+
+
 def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: str = "shots") -> list[Fact]:
     """Draw the in-context examples of a relation from its train facts, in one seeded order.
 
