@@ -47,6 +47,15 @@ rule validation:
         f"{RESULTS}/measures/validation.parquet",
 
 
+for SUITE in METHODS:
+
+    rule:
+        name:
+            SUITE
+        input:
+            measured("measures", SUITE),
+
+
 rule drafts:
     """Templates that a model has drafted, in one file for a person to proofread."""
     input:

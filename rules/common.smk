@@ -12,13 +12,14 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve(
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import DatasetOptions, WorldOptions, check
-from almanac.edition.layout import Layout
+from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
 from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.methods import METHODS
 from almanac.versions import VERSIONS
 
 try:
@@ -53,16 +54,13 @@ COPIED = [name for name, source in EDITION.sources.items() if source.kind == "fi
 PULLED = [name for name in EDITION.sources if name not in COPIED]
 NOW = time.strftime("%Y-%m-%dT%H%MZ", time.gmtime())
 
+SHARDS = [f"requests-{shard}" for shard in range(EDITION.shards)]
 QUESTIONS = [
     f"{RESULTS}/dataset/{dataset}/facts.parquet" for dataset in EDITION.datasets
-]
-QUESTIONS += [
-    f"{RESULTS}/requests/ic_lke/{dataset}/round1/items.parquet"
-    for dataset in EDITION.suites.ic_lke
-]
-QUESTIONS += [
-    f"{RESULTS}/requests/karr/{dataset}/round1/items.parquet"
-    for dataset in EDITION.suites.karr
+] + [
+    f"{RESULTS}/requests/{suite}/{dataset}/round1/items.parquet"
+    for suite, datasets in EDITION.suites.by_name().items()
+    for dataset in datasets
 ]
 
 
@@ -164,6 +162,19 @@ def facts_mark(wildcards):
     """The file that is written last in that folder."""
     world = EDITION.datasets[wildcards.dataset].world
     return f"{facts_folder(wildcards)}/{'exposures.parquet' if world else 'pull.json'}"
+
+
+def dataset_tables(wildcards):
+    """Every table of a dataset."""
+    folder = f"{RESULTS}/dataset/{wildcards.dataset}"
+    return [f"{folder}/{table}.parquet" for table in DATASET_TABLES]
+
+
+def suite_flags(suite):
+    """A function that gives the flags of a suite's settings on a dataset."""
+    return lambda wildcards: to_flags(
+        EDITION.suites.by_name()[suite][wildcards.dataset]
+    )
 
 
 def proofread_file(wildcards):
@@ -288,11 +299,12 @@ def trust_flags(wildcards):
     )
 
 
-def measured(kind):
-    """The outcomes or measures of every suite, model and dataset."""
+def measured(kind, suite=None):
+    """The outcomes or measures of every suite, or of one, on every model and dataset."""
     return [
         f"{RESULTS}/{kind}/{asking.model}/{asking.suite}/{asking.dataset}.parquet"
         for asking in ASKED
+        if suite in (None, asking.suite)
     ]
 
 

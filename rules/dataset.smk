@@ -34,6 +34,8 @@ rule build_dataset:
                 "facts",
                 "choices",
                 "templates",
+                "popularity",
+                "evidence",
                 "refused",
                 "counts",
             ],

@@ -147,7 +147,7 @@ def test_the_configuration_needs_settings_only():
     assert strangers == set()
     for name, targets in GRAPH.items():
         if name.endswith(".options"):
-            assert targets <= {"options", "errors"}, name
+            assert {target for target in targets if not target.endswith(".options")} <= {"options", "errors"}, name
 
 
 def test_the_command_line_loads_no_verb_before_it_runs():

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import inspect
 import shlex
 import types
 import typing
@@ -31,7 +32,7 @@ def every_options_model() -> list[type[Options]]:
             for value in vars(module).values()
             if isinstance(value, type) and issubclass(value, Options) and value.__module__ == module.__name__
         ]
-    return [model for model in found if model is not Options]
+    return [model for model in found if model is not Options and not inspect.isabstract(model)]
 
 
 MODELS = every_options_model()

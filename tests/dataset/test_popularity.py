@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from almanac import tables
-from almanac.dataset.popularity import bucket_relations, bucket_tables, mentions
+from almanac.dataset.popularity import bucket_relations, bucket_tables, count_mentions
 from almanac.rows import BucketSize, Entity, Fact, Popularity, Relation
 from almanac.sources.source_tables import SourceTables, write
 
@@ -65,9 +65,26 @@ def test_relations_get_their_number_of_facts(tmp_path):
     assert found == {"P1": (4, "torso"), "P2": (2, "tail"), "P3": (2, "tail"), "P4": (0, "tail")}
 
 
-def test_a_mention_is_a_place_in_a_triple():
-    facts = [fact("P1", "a", "b"), fact("P2", "a", "a"), fact("P3", "b", None, "x")]
-    assert mentions(facts) == {"a": 3, "b": 2}
+def test_without_popularity_an_entity_is_as_popular_as_it_is_mentioned(tmp_path):
+    facts = [fact("P1", "A", "B"), fact("P2", "A", "A"), fact("P3", "B", None, "x")]
+    folder = written(tmp_path, [], facts)
+    assert count_mentions(folder, "umls") == 2
+    assert tables.read(folder / "popularity.parquet", Popularity) == [
+        Popularity("A", "umls", "mention", 3, None),
+        Popularity("B", "umls", "mention", 2, None),
+    ]
+
+
+def test_popularity_of_a_sources_own_is_not_counted_again(tmp_path):
+    own = [Popularity("A", "s", "one", 9, None)]
+    folder = written(tmp_path, own, [fact("P1", "A", "B")])
+    before = (folder / "popularity.parquet").read_bytes()
+    assert count_mentions(folder, "s") == 1
+    assert (folder / "popularity.parquet").read_bytes() == before
+
+
+def test_without_facts_nothing_is_mentioned(tmp_path):
+    assert count_mentions(written(tmp_path, []), "s") == 0
 
 
 def test_relations_are_bucketed_by_their_triples():

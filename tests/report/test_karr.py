@@ -9,15 +9,17 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.edition.remeasure import measured, planted_runs
 from almanac.report import karr
 from almanac.rows import (
     Choices,
     Entity,
+    Evidence,
     Exposure,
     Fact,
     Measure,
     Outcome,
+    Popularity,
     Refused,
     Relation,
     RelationCount,
@@ -95,6 +97,8 @@ def layout(tmp_path_factory):
         ("templates", Template, templates),
         ("refused", Refused, built.refused),
         ("counts", RelationCount, built.counts),
+        ("evidence", Evidence, ()),
+        ("popularity", Popularity, ()),
     ):
         tables.write(layout.dataset("invented", table), row, rows)
     folder = layout.request_folder("karr", "invented")
@@ -121,7 +125,8 @@ def test_every_table_of_the_edition_is_there_and_is_what_it_says(layout):
 
 def test_measuring_again_gives_the_same(layout):
     for asking in layout.config.asked():
-        outcomes, measures = outcomes_and_measures(layout, asking)
+        found = measured(layout, asking)
+        outcomes, measures = found.outcomes, found.measures
         order = lambda rows: sorted(map(str, rows))  # noqa: E731
         assert order(outcomes) == order(tables.read(layout.outcomes(asking), Outcome))
         assert order(measures) == order(tables.read(layout.measures(asking), Measure))

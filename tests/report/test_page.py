@@ -11,16 +11,18 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.edition.remeasure import measured, planted_runs
 from almanac.report import sections
 from almanac.report.page import share
 from almanac.rows import (
     Choices,
     Entity,
+    Evidence,
     Exposure,
     Fact,
     Measure,
     Outcome,
+    Popularity,
     Refused,
     Relation,
     RelationCount,
@@ -139,6 +141,8 @@ def make(root):
             ("templates", Template, templates),
             ("refused", Refused, built.refused),
             ("counts", RelationCount, built.counts),
+            ("evidence", Evidence, ()),
+            ("popularity", Popularity, ()),
         ):
             tables.write(layout.dataset(name, table), row, rows)
         asked = ask(built.facts, entities, built.choices, templates, layout.config.suites.ic_lke[name])
@@ -148,7 +152,8 @@ def make(root):
             tables.write(path, Exposure, exposures)
         for asked_for, answers in zip(layout.requests("ic_lke", asking.dataset), layout.responses(asking), strict=True):
             tables.write(answers, Response, [answer(asking.model, row) for row in tables.read(asked_for, Request)])
-        outcomes, measures = outcomes_and_measures(layout, asking)
+        found = measured(layout, asking)
+        outcomes, measures = found.outcomes, found.measures
         tables.write(layout.outcomes(asking), Outcome, outcomes)
         tables.write(layout.measures(asking), Measure, measures)
     tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
@@ -198,7 +203,7 @@ def items_behind(data, wanted):
     [found] = [
         one for one in data["outcomes"] if (one["model"], one["dataset"]) == (wanted["model"], wanted["dataset"])
     ]
-    items = data["datasets"][wanted["dataset"]]
+    items = data["asked"][f"{wanted['suite']}/{wanted['dataset']}"]
     return [
         (found["outcome"][at], found["confidence"][at])
         for at in range(len(items["item"]))
@@ -264,7 +269,7 @@ def test_the_items_behind_every_number_are_embedded_and_count_up(layout, page):
 
 
 def test_each_item_names_its_request(layout, page):
-    for dataset, items in page.data["datasets"].items():
+    for dataset, items in ((key.partition("/")[2], own) for key, own in page.data["asked"].items()):
         ids = {row.request_id[:12] for path in layout.requests("ic_lke", dataset) for row in tables.read(path, Request)}
         assert set(items["request"]) == ids
         assert len(set(map(len, items.values()))) == 1
@@ -285,11 +290,11 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(layout, pag
 def test_names_are_text_and_never_markup(page, text):
     _, entities = facts_of()
     labels = {entity.label for entity in entities}
-    for items in page.data["datasets"].values():
+    for items in page.data["asked"].values():
         assert set(items["subject"]) | set(items["object"]) <= labels
-    assert {label for label in NASTY if any(label in one for one in page.data["datasets"][REAL]["object"])} == set(
-        NASTY
-    )
+    assert {
+        label for label in NASTY if any(label in one for one in page.data["asked"][f"ic_lke/{REAL}"]["object"])
+    } == set(NASTY)
     assert RELATION in page.texts
     assert TITLE in page.texts
     assert len(page.scripts) == text.count("</script>") == 2  # the data and the page's own

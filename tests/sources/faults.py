@@ -1,13 +1,15 @@
 """Every fault of public servers × every query: rows expected, rows got or the error. No cell may have fewer rows.
 
-    python tests/sources/faults.py            # --quick: at three requests of each query only
+    python tests/sources/faults.py                 # --quick: at three requests of each query only
+    python tests/sources/faults.py --queries items dates --faults 500 429      # a part of the table
 
 A real server (Oxigraph) holds the facts that ship, written as Wikidata's RDF, behind a proxy. Each fault strikes once,
 at each request of a query in turn; then at every request.
 """
 
+import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,15 +55,20 @@ def queries_of(shape: WikidataShape) -> dict[str, Query]:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a query brought under a fault: the rows of its worst run, and whether any row was wrong, or the error."""
+    """What a query brought under a fault: rows or errors of all runs, and whether any row was missing or wrong.
+
+    ``requests`` are those at which the fault struck once, each in a run of its own.
+    """
 
     expected: int
+    requests: int
     once: str
     always: str
     fewer: bool
 
     def __str__(self) -> str:
-        return f"{self.expected} / {self.once} / {self.always}"
+        wrong = "   FEWER OR OTHER ROWS" if self.fewer else ""
+        return f"{self.expected} in {self.requests} / {self.once} / {self.always}{wrong}"
 
 
 def outcome(server: Proxy, query: Query, whole: list[paging.Row]) -> tuple[str, bool]:
@@ -88,15 +95,14 @@ def cell(server: Proxy, query: Query, fault: str, whole: list[paging.Row], posit
         fewer |= wrong
     server.script(lambda number: fault)
     always, wrong = outcome(server, query, whole)
-    return Cell(len(whole), " or ".join(sorted(once)), always, fewer or wrong)
+    return Cell(len(whole), len(positions), " or ".join(sorted(once)), always, fewer or wrong)
 
 
 def table(
     faults: tuple[str, ...] = FAULTS, names: tuple[str, ...] = (), positions: int | None = None
-) -> dict[tuple[str, str], Cell]:
-    """Return every cell. With ``positions`` a fault strikes no more than so many requests of a query in turn."""
+) -> Iterator[tuple[str, str, Cell]]:
+    """Yield (query, fault, cell). With ``positions`` a fault strikes at so many requests of a query only."""
     shape = WikidataShape(shipped(*RELATIONS))
-    cells = {}
     with oxigraph(shape.triples()) as url, proxy(url) as server:
         for name, query in queries_of(shape).items():
             if names and name not in names:
@@ -109,21 +115,26 @@ def table(
             if positions is not None:
                 struck = sorted({min(1, last), 0, last}, key=lambda place: place != min(1, last))[:positions]
             for fault in faults:
-                cells[fault, name] = cell(server, query, fault, whole, struck)
-    return cells
+                yield name, fault, cell(server, query, fault, whole, struck)
 
 
 def main() -> int:
     """Print the table; exit 1 if a cell has fewer rows."""
-    print("query: rows expected / rows got, or the error, when the fault strikes once / at every request")
-    cells = table(positions=3 if "--quick" in sys.argv else None)
-    for fault in FAULTS:
-        print(f"\n{fault}")
-        for (struck, name), one in cells.items():
-            if struck == fault:
-                print(f"  {name:<11}{one}{'   FEWER OR OTHER ROWS' if one.fewer else ''}")
-    bad = sum(one.fewer for one in cells.values())
-    print(f"\n{len(cells)} cells, {bad} with fewer or other rows")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="at three requests of each query only")
+    parser.add_argument("--queries", nargs="+", default=(), metavar="NAME", help="these queries only")
+    parser.add_argument("--faults", nargs="+", default=FAULTS, choices=FAULTS, metavar="NAME", help="these faults only")
+    asked = parser.parse_args()
+    print("rows expected in so many requests / got, or the error, when the fault strikes once / at every request")
+    count = runs = bad = 0
+    before = None
+    for name, fault, one in table(tuple(asked.faults), tuple(asked.queries), 3 if asked.quick else None):
+        if name != before:
+            print(f"\n{name}")
+        before = name
+        print(f"  {fault:<20}{one}", flush=True)
+        count, runs, bad = count + 1, runs + one.requests + 1, bad + one.fewer
+    print(f"\n{count} cells of {runs} runs, {bad} with fewer or other rows")
     return int(bool(bad))
 
 

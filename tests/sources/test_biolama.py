@@ -9,7 +9,7 @@ import pytest
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Template
-from almanac.sources import biolama, source_tables
+from almanac.sources import biolama, reading, source_tables
 from almanac.sources.options import BiolamaOptions
 from almanac.tables import read
 
@@ -95,4 +95,27 @@ def test_a_cut_archive_and_a_bad_line_are_named(tmp_path):
         tables(folder, tmp_path)
     bad = {"wikidata/triples_processed/P1/test.jsonl": [{"predicate_id": 3}]}
     with pytest.raises(AlmanacError, match=r"P1/test\.jsonl: line 1 is not what is expected"):
+        tables(write(tmp_path / "raw", bad), tmp_path)
+
+
+def test_an_archive_that_points_outside_reads_and_writes_nothing_there(tmp_path):
+    folder = write(tmp_path / "raw", prefix="../../data/")  # names lead nowhere, since nothing is unpacked
+    assert len(tables(folder, tmp_path)["facts"]) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
+    (tmp_path / "secret.jsonl").write_text(json.dumps(FILES["wikidata/triples_processed/P2176/dev.jsonl"][0]))
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+        with tarfile.open(folder / "data.tar.gz", "w:gz") as archive:
+            link = tarfile.TarInfo("data/wikidata/triples_processed/P1/test.jsonl")
+            link.type, link.linkname = kind, str(tmp_path / "secret.jsonl")
+            archive.addfile(link)
+        with pytest.raises(AlmanacError, match=r"P1/test\.jsonl: is a link or a device"):
+            tables(folder, tmp_path)
+
+
+def test_a_line_that_never_ends_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_LINE", 500)
+    good = {"wikidata/triples_processed/P1/test.jsonl": [line("Q1", {"Q2": ["a"]})]}
+    assert len(tables(write(tmp_path / "raw", good), tmp_path)["facts"]) == 1
+    bad = {"wikidata/triples_processed/P1/test.jsonl": [line("Q1", {"Q2": ["a"]}), line("Q1", {"Q2": ["a" * 600]})]}
+    with pytest.raises(AlmanacError, match=r"P1/test\.jsonl: line 2 has more than 500 bytes"):
         tables(write(tmp_path / "raw", bad), tmp_path)

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Relation, Template
+from almanac.rows import Entity, Evidence, Popularity, Relation, Template
 from almanac.sources.files import read_folder, table_files
+from almanac.sources.records import TABLES
 
 Records = list[dict[str, Any]]
 
@@ -51,7 +52,24 @@ TEMPLATES: Records = [
     {"relation_id": "P17", "text": "Where, then, is [X]?", "style": "question", "entails": ["P17/0", "P17/2"]},
     {"relation_id": "P17", "text": "[X] lies in", "style": "prefix", "entails": []},
 ]
-WHOLE = {"entities": ENTITIES, "facts": FACTS, "relations": RELATIONS, "templates": TEMPLATES}
+POPULARITY: Records = [
+    {"entity_id": "Q2", "score": 12, "source": "votes", "type": "country", "bucket": "tail"},
+    {"entity_id": "Q1", "score": 10**15, "source": None, "type": None, "bucket": None},
+    {"entity_id": "Q2", "score": 0, "source": None, "type": None, "bucket": None},
+]
+EVIDENCE: Records = [
+    {"fact_id": "P571|Q2|1990", "text": 'It was "founded", in 1990.\nSo they say.'},
+    {"fact_id": "P17|Q1|Q2", "text": "Old Town lies in NA."},
+    {"fact_id": "P17|Q1|Q2", "text": "NA"},
+]
+WHOLE = {
+    "entities": ENTITIES,
+    "facts": FACTS,
+    "relations": RELATIONS,
+    "templates": TEMPLATES,
+    "popularity": POPULARITY,
+    "evidence": EVIDENCE,
+}
 
 
 def as_csv(records: Records) -> bytes:
@@ -124,11 +142,27 @@ def test_every_form_gives_the_same_rows(tmp_path):
     assert tables.templates[1] == Template(
         "P17/1", "P17", "Where, then, is [X]?", "question", "written", None, ("P17/0", "P17/2")
     )
+    assert tables.popularity == [
+        Popularity("Q1", "mine", "entity", 10**15, None),
+        Popularity("Q2", "mine", "entity", 0, None),
+        Popularity("Q2", "votes", "country", 12, "tail"),
+    ]
+    assert tables.evidence == [
+        Evidence("P17|Q1|Q2", "NA"),
+        Evidence("P17|Q1|Q2", "Old Town lies in NA."),
+        Evidence("P571|Q2|1990", 'It was "founded", in 1990.\nSo they say.'),
+    ]
+
+
+def test_a_folder_needs_neither_popularity_nor_evidence(tmp_path):
+    tables = read_folder(folder(tmp_path / "f", entities=ENTITIES, facts=FACTS), "mine")
+    assert (tables.popularity, tables.evidence) == ([], [])
 
 
 def test_the_order_of_rows_does_not_matter(tmp_path):
     turned = {name: records[::-1] for name, records in WHOLE.items() if name != "templates"}
-    one = read_folder(folder(tmp_path / "one", entities=ENTITIES, facts=FACTS, relations=RELATIONS), "mine")
+    straight = {name: records for name, records in WHOLE.items() if name != "templates"}
+    one = read_folder(folder(tmp_path / "one", **straight), "mine")
     assert read_folder(folder(tmp_path / "two", **turned), "mine") == one
 
 
@@ -221,6 +255,47 @@ MISTAKES = {
     "popularity": (
         {"relations": "relation_id,label,popularity\nP17,c,many\n"},
         "relations.csv: row 1: popularity 'many' is no whole number",
+    ),
+    "bucket of a relation": (
+        {"relations": "relation_id,label,bucket\nP17,c,middle\n"},
+        "relations.csv: row 1: bucket 'middle' is unknown; allowed are head, torso, tail or nothing",
+    ),
+    "popularity of nobody": (
+        {"popularity": "entity_id,score\nQ1,3\nQ9,3\n"},
+        "popularity.csv: row 2: entity_id 'Q9' is no entity",
+    ),
+    "popularity below nothing": (
+        {"popularity": "entity_id,score\nQ1,-3\n"},
+        "popularity.csv: row 1: score '-3' is no whole number",
+    ),
+    "popularity in parts": (
+        {"popularity": "entity_id,score\nQ1,1.5\n"},
+        "popularity.csv: row 1: score '1.5' is no whole number",
+    ),
+    "no popularity": ({"popularity": "entity_id,score\nQ1,\n"}, "popularity.csv: row 1: score None is no whole number"),
+    "bucket of an entity": (
+        {"popularity": "entity_id,score,bucket\nQ1,1,Head\n"},
+        "popularity.csv: row 1: bucket 'Head' is unknown; allowed are head, torso, tail or nothing",
+    ),
+    "popularity twice": (
+        {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
+        "popularity.csv: row 3: the popularity of Q1 | mine | entity stands twice",
+    ),
+    "evidence of no fact": (
+        {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},
+        "evidence.csv: row 2: fact_id 'P17|Q2|Q1' is no fact",
+    ),
+    "evidence without text": (
+        {"evidence": "fact_id,text\nP17|Q1|Q2,\n"},
+        "evidence.csv: row 1: text is empty",
+    ),
+    "evidence twice": (
+        {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q1|Q2, a \n"},
+        "evidence.csv: row 2: the fact P17|Q1|Q2 has this text twice",
+    ),
+    "evidence with a page": (
+        {"evidence": "fact_id,text,page\nP17|Q1|Q2,a,3\n"},
+        "evidence.csv: has the unknown column 'page'; known are fact_id, text",
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
@@ -324,7 +399,7 @@ def test_a_missing_table_is_named_with_the_files_it_could_be(tmp_path, table):
 def test_a_missing_folder_is_named(tmp_path):
     assert f"{tmp_path / 'gone'}: there is no such folder" in refusal(tmp_path / "gone")
     (tmp_path / "file").write_text("")
-    assert "there is no such folder" in refusal(tmp_path / "file")
+    assert f"{tmp_path / 'file'}: cannot be unpacked" in refusal(tmp_path / "file")
 
 
 def test_mistakes_of_all_tables_come_together(tmp_path):
@@ -354,4 +429,4 @@ def test_the_files_of_a_folder_are_those_of_its_tables_only(tmp_path):
     path = folder(tmp_path / "f", "csv", **WHOLE)
     (path / "README.md").write_text("notes")
     (path / "facts.csv.bak").write_text("old")
-    assert [file.name for file in table_files(path)] == ["facts.csv", "entities.csv", "relations.csv", "templates.csv"]
+    assert [file.name for file in table_files(path)] == [f"{table}.csv" for table in TABLES]

@@ -1,6 +1,7 @@
 """Google-RE's lines become facts with their texts; dates are years, denied texts are no evidence."""
 
 import json
+import stat
 import zipfile
 from pathlib import Path
 
@@ -101,3 +102,31 @@ def test_a_line_without_a_label_field_is_named(tmp_path):
     rows = [line("place_of_birth", "/m/05qtj", "Paris"), {"pred": "x", "sub": "y", "obj": "z", "obj_label": "w"}]
     with pytest.raises(AlmanacError, match=r"place_of_birth_test\.jsonl: line 2 is not what is expected"):
         google_re.read(GoogleReOptions(), write(tmp_path / "raw", {"place_of_birth": rows}))
+
+
+def test_an_archive_with_members_above_it_writes_nothing_there(tmp_path):
+    folder = write(tmp_path / "raw")
+    with zipfile.ZipFile(folder / "data.zip", "a") as archive:
+        archive.writestr("../../evil/Google_RE/place_of_birth_test.jsonl", json.dumps(LINES["place_of_birth"][0]))
+    assert len(list(google_re.read(GoogleReOptions(), folder).facts)) == 3
+    assert [path.name for path in tmp_path.rglob("*")] == ["raw", "data.zip"]
+
+
+def test_a_link_in_the_archive_is_no_table(tmp_path):
+    folder = write(tmp_path / "raw", {})
+    with zipfile.ZipFile(folder / "data.zip", "a") as archive:
+        link = zipfile.ZipInfo("data/Google_RE/place_of_birth_test.jsonl")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(AlmanacError, match=r"place_of_birth_test\.jsonl: line 1 is not what is expected"):
+        google_re.read(GoogleReOptions(), folder)
+
+
+def test_a_member_that_claims_four_gigabytes_is_refused_before_it_is_read(tmp_path):
+    folder = write(tmp_path / "raw", {"place_of_birth": LINES["place_of_birth"]})
+    content = bytearray((folder / "data.zip").read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (4_000_000_000).to_bytes(4, "little")
+    (folder / "data.zip").write_bytes(content)
+    with pytest.raises(AlmanacError, match=r"place_of_birth_test\.jsonl has more than 1073741824 bytes"):
+        google_re.read(GoogleReOptions(), folder)

@@ -20,7 +20,8 @@ QUERY = queries.statements("P36", None, False).count()
 
 @pytest.fixture(scope="module")
 def cells():
-    return table(names=("items", "labels"), positions=1)
+    found = table(names=("items", "labels"), positions=1)
+    return {(fault, name): cell for name, fault, cell in found}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize
-from almanac.sources.thirds import BUCKETS, cuts, histogram_of, sizes
+from almanac.sources.frames import bucket_of, histogram_of
+from almanac.sources.thirds import BUCKETS, cuts, sizes
 
 WORKED = {"A": 8, "B": 4, "C": 2, "D": 2} | dict.fromkeys("EFGHIJKL", 1)
 
@@ -101,7 +102,7 @@ def test_a_column_is_bucketed_as_its_numbers_are(scores):
     column = pl.Series("score", scores, dtype=pl.Int64)
     assert histogram_of(column) == Counter(scores)
     found = cuts(Counter(scores))
-    bucket = pl.DataFrame([column]).with_columns(bucket=found.expression(pl.col("score")))["bucket"]
+    bucket = pl.DataFrame([column]).with_columns(bucket=bucket_of(found, pl.col("score")))["bucket"]
     assert bucket.to_list() == [found.bucket(score) for score in scores]
 
 

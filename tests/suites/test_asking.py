@@ -26,6 +26,8 @@ CHANGES = {
     "exclude": ("France",),
     "per_token": False,
     "best_only": True,
+    "instruction": "Answer in one word.",
+    "options": ("Paris", "Washington, D.C."),
 }
 
 

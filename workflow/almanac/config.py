@@ -18,8 +18,10 @@ from almanac.sources.options import AnySource, DumpOptions, FilesOptions, Networ
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.options import SuiteOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -159,7 +161,7 @@ class SuitesConfig(Options):
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
 
-    def by_name(self) -> dict[str, Mapping[str, Options]]:
+    def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
@@ -269,13 +271,8 @@ class EditionConfig(Options):
         if suite == "drafting":
             return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         tested = self.datasets[dataset]
-        if suite == "karr":
-            own = self.suites.karr[dataset]
-            strings = own.templates * own.aliases * (1 + own.subjects + own.relations)
-            return 50 * min(own.sample or tested.test, tested.test) * strings * 8 * len(own.modes) // self.shards
-        options = self.suites.ic_lke[dataset]
-        items = min(options.sample or tested.test, tested.test) * options.draws
-        return 50 * (options.shots * 10 + items * tested.choices * 8) // self.shards
+        options = self.suites.by_name()[suite][dataset]
+        return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
 
     def participants(self) -> dict[str, "Participant"]:
         """Return who is asked: every checkpoint, and every recipe once for each world."""

@@ -1,15 +1,18 @@
 """Popularity in a dataset: buckets for the sources that give scores alone, mentions in facts, popular relations."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from almanac import tables
-from almanac.rows import BucketSize, Fact, Popularity, Relation
+from almanac.rows import BucketSize, Popularity, Relation
+from almanac.sources.frames import bucket_of, popularity
 from almanac.sources.thirds import Cuts, cuts, sizes
+
+MENTIONS = "mention"  # the type of popularity that is counted in the facts
 
 
 def bucket_tables(folder: Path) -> None:
@@ -48,21 +51,34 @@ def _bucket_entities(path: Path, summary: Path) -> None:
     bucket = pl.col("bucket")
     for (source, kind), cut in found.items():
         own = (pl.col("source") == source) & (pl.col("type") == kind)
-        bucket = pl.when(own).then(cut.expression(pl.col("score")).cast(pl.String)).otherwise(bucket)
+        bucket = pl.when(own).then(bucket_of(cut, pl.col("score")).cast(pl.String)).otherwise(bucket)
     batches = rows.with_columns(bucket=bucket).collect_batches(engine="streaming")
     tables.write_batches(path, Popularity, (batch.to_arrow() for batch in batches))
     own_sizes = [size for group, cut in found.items() for size in sizes(*group, histograms[group], cut)]
     tables.write(summary, BucketSize, [*tables.read(summary, BucketSize), *own_sizes])
 
 
-def mentions(facts: Iterable[Fact]) -> Counter[str]:
-    """Count an entity's mentions: one as a subject, one as an object, so that a fact about itself counts twice."""
-    found: Counter[str] = Counter()
-    for fact in facts:
-        found[fact.subject_id] += 1
-        if fact.object_id is not None:
-            found[fact.object_id] += 1
-    return found
+def count_mentions(folder: Path, source: str) -> int:
+    """Count mentions in its facts for a source that has no popularity of its own.
+
+    An entity is mentioned once as a subject and once as an object, so that a fact about itself counts twice.
+
+    Args:
+        folder: holds `popularity` and `facts` as Parquet; the first is written anew if it is empty.
+        source: the source's name.
+
+    Returns:
+        The rows of `popularity`.
+    """
+    path = folder / "popularity.parquet"
+    if found := tables.count(path, Popularity):
+        return found
+    rows = pl.scan_parquet(folder / "facts.parquet")
+    named = pl.concat(rows.select(entity_id=column) for column in ("subject_id", "object_id")).drop_nulls()
+    counts = named.group_by("entity_id").agg(score=pl.len().cast(pl.Int64)).sort("entity_id")
+    none = pl.lit(None, pl.String)
+    scored = popularity(counts.with_columns(bucket=none).collect(engine="streaming"), source, MENTIONS)
+    return tables.write_batches(path, Popularity, [scored.to_arrow()])
 
 
 def bucket_relations(relations: Sequence[Relation], triples: Mapping[str, int]) -> tuple[list[Relation], Cuts]:

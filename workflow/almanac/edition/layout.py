@@ -11,16 +11,16 @@ from almanac.errors import AlmanacError
 from almanac.rows import (
     Choices,
     Context,
-    Draw,
     Entity,
+    Evidence,
     Exposure,
     Fact,
     Item,
-    KarrValue,
     Link,
     Measure,
     NotAsked,
     Outcome,
+    Popularity,
     Refused,
     Relation,
     RelationCount,
@@ -29,6 +29,7 @@ from almanac.rows import (
     Template,
     Validation,
 )
+from almanac.suites.methods import METHODS
 
 Row = TypeVar("Row")
 DATASET_TABLES: dict[str, type] = {
@@ -37,13 +38,12 @@ DATASET_TABLES: dict[str, type] = {
     "facts": Fact,
     "choices": Choices,
     "templates": Template,
+    "popularity": Popularity,
+    "evidence": Evidence,
     "refused": Refused,
     "counts": RelationCount,
 }
-REQUEST_TABLES: dict[str, type] = {"items": Item, "links": Link, "contexts": Context}
-# What suites have beside: what was drawn for the requests, and what lies beside the outcomes.
-OWN_REQUEST_TABLES: dict[str, dict[str, type]] = {"karr": {"draws": Draw, "refused": NotAsked}}
-OWN_OUTCOMES: dict[str, dict[str, type]] = {"karr": {"values": KarrValue}}
+REQUEST_TABLES: dict[str, type] = {"items": Item, "links": Link, "contexts": Context, "refused": NotAsked}
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ class Layout:
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
             folder = self.request_folder(asking.suite, asking.dataset)
-            asked = REQUEST_TABLES | OWN_REQUEST_TABLES.get(asking.suite, {})
+            method = METHODS[asking.suite]
+            asked = REQUEST_TABLES | dict(method.asked_beside)
             out |= {folder / f"{table}.parquet": row for table, row in asked.items()}
             out |= dict.fromkeys(self.requests(asking.suite, asking.dataset), Request)
             out |= dict.fromkeys(self.responses(asking), Response)
             out |= {self.outcomes(asking): Outcome, self.measures(asking): Measure}
-            beside = OWN_OUTCOMES.get(asking.suite, {})
-            out |= {self.beside_outcomes(asking, table): row for table, row in beside.items()}
+            out |= {self.beside_outcomes(asking, table): row for table, row in method.measured_beside.items()}
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
+from almanac.report.chapter import Chapter
 from almanac.rows import Measure, NotAsked
 from almanac.suites.karr import figures
 from almanac.suites.karr.requests import FACTS, NULL, SUITE
@@ -57,6 +58,21 @@ def sections(layout: Layout) -> list[KarrSection]:
         modes = layout.config.suites.karr[dataset].modes
         out.append(KarrSection(dataset, modes, _boards(measures), refused, measures))
     return out
+
+
+def chapters(layout: Layout) -> list[Chapter]:
+    """Return KaRR's chapters, one a dataset."""
+    return [
+        Chapter(
+            anchor=f"karr-{section.dataset}",
+            title=f"KaRR: {section.dataset}",
+            template="karr.html.j2",
+            values={"section": section},
+            figures=draw(section),
+            measures=section.measures,
+        )
+        for section in sections(layout)
+    ]
 
 
 def _boards(measures: Sequence[Measure]) -> list[KarrBoard]:

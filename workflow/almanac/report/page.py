@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,17 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
-from almanac.report import karr as karr_pages
-from almanac.report.karr import KarrSection
+from almanac.report.chapter import Chapter
 from almanac.report.sections import Section
 from almanac.rows import Validation
 from almanac.suites.ic_lke import figures
 
 FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "almanac"}
+
+
+def style() -> AbstractContextManager[None]:
+    """Draw in the page's look inside of this."""
+    return matplotlib.rc_context(FONT)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Drawing:
 def draw(sections: Sequence[Section]) -> list[Drawing]:
     """Draw every figure of the page: the recovery of each dataset, then each experiment and setting by itself."""
     out: list[Drawing] = []
-    with matplotlib.rc_context(FONT):
+    with style():
         for section in sections:
             chance = 1 / section.choices
             answered = [row for row in section.measures if row.metric == "accuracy" and row.value is not None]
@@ -65,16 +70,10 @@ def draw(sections: Sequence[Section]) -> list[Drawing]:
     return out
 
 
-def draw_karr(sections: Sequence[KarrSection]) -> dict[str, Figure]:
-    """Draw KaRR's figures, by name."""
-    with matplotlib.rc_context(FONT):
-        return {name: figure for section in sections for name, figure in karr_pages.draw(section).items()}
-
-
 def svg(figure: Figure) -> str:
     """Return a figure as SVG without date or version, from its root element on."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(FONT):
+    with style():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
@@ -87,8 +86,7 @@ def render(
     drawings: Sequence[Drawing],
     items: Mapping[str, Any],
     models: Sequence[Mapping[str, Any]],
-    karr: Sequence[KarrSection] = (),
-    karr_figures: Mapping[str, Figure] | None = None,
+    chapters: Sequence[Chapter] = (),
 ) -> str:
     """Render the page.
 
@@ -97,10 +95,9 @@ def render(
         sections: one a dataset.
         validation: what is recovered of planted knowledge.
         drawings: the figures (`draw`).
-        items: the items behind the numbers (`sections.explorer`).
+        items: the items behind the numbers (`explorer.explorer`).
         models: who was asked: name, origin, parameters.
-        karr: KaRR's sections, one a dataset.
-        karr_figures: theirs (`draw_karr`).
+        chapters: what follows IC-LKE's sections.
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -117,14 +114,23 @@ def render(
         sections=sections,
         validation=validation,
         drawings=drawings,
-        vectors={one.name: Markup(_unique_ids(svg(one.figure), one.name)) for one in drawings},
-        karr=karr,
-        karr_vectors={name: Markup(_unique_ids(svg(one), name)) for name, one in (karr_figures or {}).items()},
+        vectors=_vectors({one.name: one.figure for one in drawings}),
+        chapters=chapters,
+        bodies={one.anchor: _body(environment, one, config) for one in chapters},
         items=Markup(data),
         items_root=items["root"],
         models=models,
         version=__version__,
     )
+
+
+def _vectors(figures: Mapping[str, Figure]) -> dict[str, Markup]:
+    return {name: Markup(_unique_ids(svg(figure), name)) for name, figure in figures.items()}
+
+
+def _body(environment: Environment, chapter: Chapter, config: EditionConfig) -> Markup:
+    template = environment.get_template(chapter.template)
+    return Markup(template.render(**chapter.values, vectors=_vectors(chapter.figures), config=config))
 
 
 def _unique_ids(text: str, name: str) -> str:
@@ -147,5 +153,5 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8")
-        with matplotlib.rc_context(FONT):
+        with style():
             figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})

@@ -10,7 +10,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
 from almanac.sources.lama import Collected, template
 from almanac.sources.options import BiolamaOptions
-from almanac.sources.reading import BROKEN, decoded, opened
+from almanac.sources.reading import BROKEN, decoded, lines_of, opened
 from almanac.sources.source_tables import SourceTables
 
 SOURCE = "biolama"
@@ -56,16 +56,19 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
     try:
         with opened(path) as handle, tarfile.open(fileobj=handle, mode="r|") as archive:
             for member in archive:
-                lines = archive.extractfile(member) if member.isfile() else None
-                if lines is None:
+                found = triples_file.search(member.name)
+                if found is None and not prompts_file.search(member.name):
                     continue
                 where = f"{path}: {member.name}"
-                if prompts_file.search(member.name):
-                    prompts = list(decoded(where, lines, Prompt))
-                elif found := triples_file.search(member.name):
-                    read_any = True
-                    for line in decoded(where, lines, Line):
-                        _add(collected, line, found[1])
+                lines = archive.extractfile(member) if member.isfile() else None
+                if lines is None:
+                    raise AlmanacError(f"{where}: is a link or a device; the archive is not to be trusted")
+                if found is None:
+                    prompts = list(decoded(where, lines_of(where, lines), Prompt))
+                    continue
+                read_any = True
+                for line in decoded(where, lines_of(where, lines), Line):
+                    _add(collected, line, found[1])
     except BROKEN as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
     if not read_any:

@@ -17,7 +17,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation
-from almanac.sources.frames import assembled, drawn, facts, histogram_from, popularity
+from almanac.sources.frames import assembled, bucket_of, drawn, facts, histogram_from, popularity
 from almanac.sources.options import DblpOptions
 from almanac.sources.reading import laid_aside, opened
 from almanac.sources.source_tables import Omissions, SourceTables
@@ -147,7 +147,7 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
     omissions.add("facts", "thesis of a person who shares the name with another", SOURCE, authors.height - alone.height)
     found = cuts(histogram)
     alone = alone.with_columns(
-        bucket=found.expression(pl.col("score")),
+        bucket=bucket_of(found, pl.col("score")),
         id=pl.Series(np.array([seed_of(SOURCE, person) for person in alone["person"]], np.uint64)),
         entity_id=pl.lit("person:") + pl.col("person"),
     )

@@ -1,57 +1,29 @@
-"""Facts from a folder of the user's own: tables `facts`, `entities` and, if there, `relations` and `templates`.
+"""Facts from a folder of the user's own, or from an archive of one.
 
-Each table is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake
-is reported with its file and row, the first twenty of a folder together; a folder with a mistake is not read at all, so
-nothing is dropped silently.
+The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity` and `evidence`. Each is one
+file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is reported with
+its file and row, the first twenty of a folder together; a folder with a mistake is not read at all, so nothing is
+dropped silently.
 """
 
-import csv
-import gzip
-import io
-import json
-import math
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Relation, Template
+from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.sources.archives import unpack
+from almanac.sources.records import ENDINGS, LIST_SEPARATOR, TABLES, find, records
+from almanac.sources.thirds import BUCKETS
 
-ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix")
 SHOWN = 20
-LIST_SEPARATOR = "|"
-
-
-class Columns(NamedTuple):
-    """What a table of a folder must have and may have."""
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-
-
-TABLES = {
-    "facts": Columns(
-        ("relation_id", "subject_id"),
-        ("object_id", "value", "datatype", "precision", "qualifiers", "split", "fact_id", "source"),
-    ),
-    "entities": Columns(("entity_id", "label"), ("aliases", "type")),
-    "relations": Columns(
-        ("relation_id", "label"), ("property", "cardinality", "object_type", "domain", "popularity", "bucket")
-    ),
-    "templates": Columns(
-        ("relation_id", "text", "style"),
-        ("template_id", "origin", "parent_id", "entails"),
-    ),
-}
-LISTS = {"aliases", "qualifiers", "entails"}
+TYPE = "entity"  # of popularity that names none
+ARCHIVE_BYTES = 20_000_000_000  # that an archive may unpack to
 
 
 @dataclass(frozen=True)
@@ -62,27 +34,18 @@ class FactTables:
     relations: list[Relation]
     facts: list[Fact]
     templates: list[Template]
-
-
-def find(folder: Path, table: str) -> Path | None:
-    """Return the file of a table in a folder, or none.
-
-    Raises:
-        AlmanacError: two files claim to be the same table.
-    """
-    found = [folder / f"{table}{ending}" for ending in ENDINGS if (folder / f"{table}{ending}").is_file()]
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        raise AlmanacError(f"{folder}: {names} are the same table twice; keep one of them")
-    return found[0] if found else None
+    popularity: list[Popularity] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the files of a facts folder that are read, in a fixed order.
+    """Return the files of a facts folder that are read, in a fixed order; of an archive itself.
 
     Raises:
         AlmanacError: the folder is missing or lacks `facts` or `entities`.
     """
+    if folder.is_file():
+        return [folder]
     if not folder.is_dir():
         raise AlmanacError(f"{folder}: there is no such folder; name a folder that holds facts and entities")
     files = {table: find(folder, table) for table in TABLES}
@@ -92,22 +55,50 @@ def table_files(folder: Path) -> list[Path]:
     return [path for path in files.values() if path is not None]
 
 
+@contextmanager
+def as_folder(origin: Path) -> Iterator[Path]:
+    """Yield a folder as it is; of a zip or tar archive the folder of tables that it holds, while it is needed.
+
+    Raises:
+        AlmanacError: the archive is damaged, or not to be trusted.
+    """
+    if not origin.is_file():
+        yield origin
+        return
+    with tempfile.TemporaryDirectory(prefix="almanac-") as name:
+        folder = Path(name) / origin.name
+        unpack(origin, folder, ARCHIVE_BYTES)
+        inside = list(folder.iterdir())
+        try:
+            yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+        except AlmanacError as error:  # the user knows the archive, and not where it is unpacked
+            raise AlmanacError(str(error).replace(str(folder), str(origin))) from error
+
+
 def read_folder(folder: Path, source: str) -> FactTables:
     """Read a folder of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps `relations` and `templates`.
-        source: the source's name, written on every fact that does not name its own.
+        folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder.
+        source: the source's name, written on every fact and every popularity that does not name its own.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
     """
+    with as_folder(folder) as inside:
+        return _read(inside, source)
+
+
+def _read(folder: Path, source: str) -> FactTables:
     table_files(folder)
     mistakes: list[str] = []
     entities = _entities(folder, mistakes)
-    facts = _facts(folder, source, {entity.entity_id for entity in entities}, mistakes)
+    named = {entity.entity_id for entity in entities}
+    facts = _facts(folder, source, named, mistakes)
     relations = _relations(folder, sorted({fact.relation_id for fact in facts}), mistakes)
     templates = _templates(folder, {relation.relation_id for relation in relations}, mistakes)
+    popularity = _popularity(folder, source, named, mistakes)
+    evidence = _evidence(folder, {fact.fact_id for fact in facts}, mistakes)
     if mistakes:
         more = f"\n... and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
         raise AlmanacError(
@@ -118,12 +109,14 @@ def read_folder(folder: Path, source: str) -> FactTables:
         sorted(relations, key=lambda row: row.relation_id),
         sorted(facts, key=lambda row: row.fact_id),
         sorted(templates, key=lambda row: row.template_id),
+        sorted(popularity, key=lambda row: (row.entity_id, row.source, row.type)),
+        sorted(evidence, key=lambda row: (row.fact_id, row.text)),
     )
 
 
 def _entities(folder: Path, mistakes: list[str]) -> list[Entity]:
     rows: dict[str, Entity] = {}
-    for where, record in _records(folder, "entities", mistakes):
+    for where, record in records(folder, "entities", mistakes):
         identity, label = record["entity_id"], record["label"]
         if not identity or not label:
             mistakes.append(f"{where}: {'entity_id' if not identity else 'label'} is empty; every entity needs both")
@@ -137,7 +130,7 @@ def _entities(folder: Path, mistakes: list[str]) -> list[Entity]:
 
 def _facts(folder: Path, source: str, entities: set[str], mistakes: list[str]) -> list[Fact]:
     rows: dict[str, Fact] = {}
-    for where, record in _records(folder, "facts", mistakes):
+    for where, record in records(folder, "facts", mistakes):
         wrong = _fact_mistake(record, entities)
         if wrong is None:
             key = record["object_id"] or record["value"]
@@ -182,7 +175,7 @@ def _fact_mistake(record: dict[str, Any], entities: set[str]) -> str | None:
 
 def _relations(folder: Path, used: list[str], mistakes: list[str]) -> list[Relation]:
     rows: dict[str, Relation] = {}
-    for where, record in _records(folder, "relations", mistakes):
+    for where, record in records(folder, "relations", mistakes):
         identity = record["relation_id"]
         if not identity or not record["label"]:
             mistakes.append(f"{where}: relation_id and label are both required")
@@ -190,6 +183,8 @@ def _relations(folder: Path, used: list[str], mistakes: list[str]) -> list[Relat
             mistakes.append(f"{where}: relation {identity!r} stands twice; keep one row")
         elif record["popularity"] and not record["popularity"].isdecimal():
             mistakes.append(f"{where}: popularity {record['popularity']!r} is no whole number; write digits or nothing")
+        elif bucket := _bucket_mistake(record):
+            mistakes.append(f"{where}: {bucket}")
         else:
             popularity = record.pop("popularity")
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
@@ -201,7 +196,7 @@ def _relations(folder: Path, used: list[str], mistakes: list[str]) -> list[Relat
 
 def _templates(folder: Path, relations: set[str], mistakes: list[str]) -> list[Template]:
     rows: dict[str, Template] = {}
-    for where, record in _records(folder, "templates", mistakes):
+    for where, record in records(folder, "templates", mistakes):
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
         needs_object = record["style"] == "statement"
@@ -220,89 +215,40 @@ def _templates(folder: Path, relations: set[str], mistakes: list[str]) -> list[T
     return list(rows.values())
 
 
-def _records(folder: Path, table: str, mistakes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row of a table as ``(file: row N, record)``, every known column present, empty texts as none."""
-    path = find(folder, table)
-    if path is None:
-        return
-    try:
-        names, rows = _read(path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
-    known = TABLES[table]
-    missing = [name for name in known.required if name not in names]
-    if missing:
-        mistakes.append(f"{path}: lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}")
-        return
-    unknown = [name for name in names if name not in known.required + known.optional]
-    if unknown:
-        allowed = ", ".join(known.required + known.optional)
-        mistakes.append(f"{path}: has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}")
-        return
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        mistakes.append(f"{path}: has the column {', '.join(map(repr, twice))} twice; keep one of them")
-        return
-    for number, row in rows:
-        where = f"{path}: row {number}"
-        if row is None:
-            mistakes.append(f"{where}: has more or fewer cells than the header")
-            continue
-        try:
-            record = {name: _cell(name, row.get(name)) for name in known.required + known.optional}
-        except ValueError as error:
-            mistakes.append(f"{where}: {error}")
-            continue
-        yield where, record
+def _popularity(folder: Path, source: str, entities: set[str], mistakes: list[str]) -> list[Popularity]:
+    rows: dict[tuple[str, str, str], Popularity] = {}
+    for where, record in records(folder, "popularity", mistakes):
+        identity, score = record["entity_id"], record["score"]
+        key = (identity, record["source"] or source, record["type"] or TYPE)
+        if identity not in entities:
+            mistakes.append(f"{where}: entity_id {identity!r} is no entity; add it to the entities or remove this row")
+        elif not (score and score.isdecimal()):
+            mistakes.append(f"{where}: score {score!r} is no whole number; write how often something is counted")
+        elif bucket := _bucket_mistake(record):
+            mistakes.append(f"{where}: {bucket}")
+        elif key in rows:
+            mistakes.append(f"{where}: the popularity of {' | '.join(key)} stands twice; keep one row")
+        else:
+            rows[key] = Popularity(*key, int(score), record["bucket"])
+    return list(rows.values())
 
 
-def _cell(name: str, value: Any) -> Any:
-    """Return a cell's text, none if it is empty; of a list column, its texts.
-
-    Raises:
-        ValueError: the cell holds a structure that is no text, or no list of texts.
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
-        return [] if name in LISTS else None
-    if name in LISTS:
-        parts = value.split(LIST_SEPARATOR) if isinstance(value, str) else value
-        if not isinstance(parts, list) or any(isinstance(part, list | dict) for part in parts):
-            raise ValueError(f"{name} is {value!r}; a list of texts is expected")
-        return [text for part in parts if part is not None and (text := str(part).strip())]
-    if isinstance(value, list | dict):
-        raise ValueError(f"{name} is {value!r}; a text is expected")
-    return str(value).strip() or None
+def _bucket_mistake(record: dict[str, Any]) -> str | None:
+    if record["bucket"] in (None, *BUCKETS):
+        return None
+    return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
 
 
-def _read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
-    """Return a file's column names and its rows with their numbers; a row whose cells do not fit the header is none.
-
-    Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row.
-    """
-    if path.suffix == ".parquet":
-        table = pq.read_table(path)
-        return table.schema.names, enumerate(table.to_pylist(), 1)
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    text = raw.decode("utf-8-sig")
-    if ".csv" in path.suffixes:
-        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = next(lines, [])
-        cells = [(number, line) for number, line in enumerate(lines, 1) if line]
-        return header, [
-            (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
-            for number, line in cells
-        ]
-    rows: list[tuple[int, dict[str, Any] | None]] = []
-    names: dict[str, None] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise AlmanacError(f"{path}: row {number} is no JSON ({error}); one object a line is expected") from error
-        if not isinstance(row, dict):
-            raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
-        rows.append((number, row))
-        names.update(dict.fromkeys(row))
-    return list(names), rows
+def _evidence(folder: Path, facts: set[str], mistakes: list[str]) -> list[Evidence]:
+    rows: dict[Evidence, None] = {}
+    for where, record in records(folder, "evidence", mistakes):
+        row = Evidence(record["fact_id"], record["text"])
+        if row.fact_id not in facts:
+            mistakes.append(f"{where}: fact_id {row.fact_id!r} is no fact; write relation|subject|object of one")
+        elif not row.text:
+            mistakes.append(f"{where}: text is empty; write the text in which the fact is said, or remove the row")
+        elif row in rows:
+            mistakes.append(f"{where}: the fact {row.fact_id} has this text twice; keep one row")
+        else:
+            rows[row] = None
+    return list(rows)

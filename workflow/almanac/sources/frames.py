@@ -14,11 +14,12 @@ from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Relation
 from almanac.sources.drawing import Running, lowest
 from almanac.sources.source_tables import Omissions, SourceTables
-from almanac.sources.thirds import BUCKETS, Cuts, cuts, histogram_of, sizes
+from almanac.sources.thirds import BUCKETS, Cuts, cuts, sizes
 from almanac.tables import seed_of
 
 NOTHING = "\\N"
 BATCH = 1_000_000  # rows of a stream that are looked at together
+NAMES = pl.Enum(BUCKETS)
 
 
 @contextmanager
@@ -133,11 +134,24 @@ def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
     return frame.filter(pl.col("id").is_in(pl.Series(np.concatenate(ids)).implode())) if ids else frame
 
 
+def bucket_of(found: Cuts, score: pl.Expr) -> pl.Expr:
+    """Return `Cuts.bucket` as an expression over a column of scores, of the type `NAMES`: one byte each."""
+    if found.total == 0:
+        return pl.lit(None, dtype=NAMES)
+    head, torso, tail = (pl.lit(bucket, dtype=NAMES) for bucket in BUCKETS)
+    return pl.when(score <= found.tail_to).then(tail).when(score <= found.torso_to).then(torso).otherwise(head)
+
+
+def histogram_of(scores: pl.Series) -> dict[int, int]:
+    """Return how many entities have each score."""
+    return dict(scores.value_counts().iter_rows())
+
+
 def bucketed(frame: pl.DataFrame, source: str, kind: str) -> tuple[pl.DataFrame, list[BucketSize]]:
     """Return a frame with its column ``score`` bucketed, and the buckets' sizes."""
     histogram = histogram_of(frame["score"])
     found = cuts(histogram)
-    return frame.with_columns(bucket=found.expression(pl.col("score"))), sizes(source, kind, histogram, found)
+    return frame.with_columns(bucket=bucket_of(found, pl.col("score"))), sizes(source, kind, histogram, found)
 
 
 def drawn_from(
@@ -156,7 +170,7 @@ def drawn_from(
         ``id, score, bucket`` of each relation's rows.
     """
     pools = {(name, bucket): Running(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
-    bucket = found.expression(pl.col("score"))
+    bucket = bucket_of(found, pl.col("score"))
     for batch in rows.select("id", bucket=bucket, **has).collect_batches(chunk_size=BATCH, engine="streaming"):
         for part in batch.partition_by("bucket"):
             for name in has:

@@ -29,10 +29,12 @@ class SourceOptions(Options):
 
 
 class FilesOptions(SourceOptions):
-    """A folder of fact tables."""
+    """A folder of fact tables, or an archive of one."""
 
     kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
-    path: str | None = Field(default=None, description="the folder; if none, the one given as `--config facts=FOLDER`")
+    path: str | None = Field(
+        default=None, description="the folder, or a zip or tar archive of it; if none, `--config facts=FOLDER`"
+    )
 
 
 class Manners(Options):

@@ -25,6 +25,7 @@ BLOCK = 1 << 16
 BYTES = 32 << 20  # of lines that are parsed together
 WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
+LONGEST_LINE = 2**28  # bytes of a line of JSON
 BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
 
 
@@ -90,7 +91,19 @@ def json_lines(path: Path, kind: type[Value]) -> Iterator[Value]:
         AlmanacError: the file cannot be read, or a line is not what is expected, naming file and line.
     """
     with opened(path) as handle:
-        yield from decoded(path, handle, kind)
+        yield from decoded(path, lines_of(path, handle), kind)
+
+
+def lines_of(where: object, handle: IO[bytes]) -> Iterator[bytes]:
+    """Yield a file's lines.
+
+    Raises:
+        AlmanacError: one is so long that it is none, naming it and ``where``.
+    """
+    for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
+        if len(line) > LONGEST_LINE:
+            raise AlmanacError(f"{where}: line {number} has more than {LONGEST_LINE} bytes; is it the right file?")
+        yield line
 
 
 def decoded(where: object, lines: Iterable[bytes], kind: type[Value]) -> Iterator[Value]:
@@ -133,9 +146,11 @@ def member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     Raises:
         AlmanacError: it says it is larger than any of its kind, or is.
     """
-    with archive.open(name) as handle:
-        data = handle.read(LARGEST_MEMBER + 1)
-    if len(data) > LARGEST_MEMBER:
+    data = b""
+    if (size := archive.getinfo(name).file_size) <= LARGEST_MEMBER:
+        with archive.open(name) as handle:
+            data = handle.read(LARGEST_MEMBER + 1)
+    if max(size, len(data)) > LARGEST_MEMBER:
         raise AlmanacError(f"{path}: {name} has more than {LARGEST_MEMBER} bytes; is it the right archive?")
     return data
 

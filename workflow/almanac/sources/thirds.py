@@ -5,18 +5,16 @@ bucketed in memory that grows with the number of different scores. The rule stan
 the largest sources draw their facts by bucket.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-import polars as pl
-
 from almanac.errors import AlmanacError
-from almanac.rows import BucketSize
+from almanac.rows import BucketSize, Popularity
 
 Bucket = Literal["head", "torso", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "torso", "tail")
-NAMES = pl.Enum(BUCKETS)
 Shape = Literal["thirds", "no_head", "no_torso", "tail_only", "all_equal", "all_zero", "empty"]
 
 
@@ -46,13 +44,6 @@ class Cuts:
         if score <= self.tail_to:
             return "tail"
         return "torso" if score <= self.torso_to else "head"
-
-    def expression(self, score: pl.Expr) -> pl.Expr:
-        """Return `bucket` as an expression over a column of scores, of the type `NAMES`: one byte each."""
-        if self.total == 0:
-            return pl.lit(None, dtype=NAMES)
-        head, torso, tail = (pl.lit(bucket, dtype=NAMES) for bucket in BUCKETS)
-        return pl.when(score <= self.tail_to).then(tail).when(score <= self.torso_to).then(torso).otherwise(head)
 
 
 def cuts(histogram: Mapping[int, int]) -> Cuts:
@@ -96,9 +87,24 @@ def _shape(ascending: Sequence[int], tail_to: int, torso_to: int) -> Shape:
     return "no_torso" if tail_to == torso_to else "thirds"
 
 
-def histogram_of(scores: pl.Series) -> dict[int, int]:
-    """Return how many entities have each score."""
-    return dict(scores.value_counts().iter_rows())
+def with_buckets(rows: Sequence[Popularity]) -> list[Popularity]:
+    """Return rows with their buckets, each among those of its source and type.
+
+    A source and type of which any row has a bucket is left as it is: whoever gave it may have seen more entities.
+
+    Raises:
+        AlmanacError: a score is below 0.
+    """
+    histograms: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for row in rows:
+        histograms[row.source, row.type][row.score] += 1
+    for group in {(row.source, row.type) for row in rows if row.bucket is not None}:
+        del histograms[group]
+    found = {group: cuts(histogram) for group, histogram in histograms.items()}
+    return [
+        replace(row, bucket=cut.bucket(row.score)) if (cut := found.get((row.source, row.type))) else row
+        for row in rows
+    ]
 
 
 def sizes(source: str, kind: str, histogram: Mapping[int, int], found: Cuts) -> list[BucketSize]:

@@ -107,7 +107,14 @@ def read(options: TrexOptions, folder: Path) -> SourceTables:
     """
     if options.form == "tables":
         found = read_folder(folder, SOURCE)
-        return SourceTables(found.entities, found.relations, found.facts, found.templates)
+        return SourceTables(
+            found.entities,
+            found.relations,
+            found.facts,
+            found.templates,
+            found.popularity,
+            evidence=found.evidence,
+        )
     archive = folder / options.downloads()[0].name
     return _read_lama(archive, options) if options.form == "lama" else _read_documents(archive, options)
 

@@ -47,7 +47,7 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
         for name in options.relations
     ]
     none = pl.DataFrame(schema={"entity_id": pl.String, "source": pl.String, "type": pl.String, "score": pl.Int64})
-    popularity = none.with_columns(bucket=pl.lit(None, pl.String))  # UMLS has no measure of it
+    popularity = none.with_columns(bucket=pl.lit(None, pl.String))  # UMLS has no measure of its own
     return assembled(relations, tables, [entities], [popularity], [], Omissions())
 
 

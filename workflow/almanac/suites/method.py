@@ -40,6 +40,21 @@ class Data:
     templates: Sequence[Template] = ()
     evidence: Sequence[Evidence] = ()
 
+    @classmethod
+    def read(cls, read: Callable[[str, type], Sequence[Any]]) -> "Data":
+        """Read the tables of a dataset by their names and row classes."""
+        return cls(**{name: read(name, row) for name, row in TABLES.items()})
+
+
+TABLES: dict[str, type] = {
+    "entities": Entity,
+    "relations": Relation,
+    "facts": Fact,
+    "choices": Choices,
+    "templates": Template,
+    "evidence": Evidence,
+}
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -115,3 +130,8 @@ class Method(Generic[Settings]):
     workings: Mapping[str, type] = field(default_factory=dict)
     recovers: Callable[[Item], bool] = _every
     chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
+
+    @property
+    def beside_outcomes(self) -> dict[str, type]:
+        """Every table of its own beside the outcomes, frozen or not."""
+        return {**self.measured_beside, **self.workings}

@@ -17,8 +17,9 @@ from almanac.edition.drafting import counted, first_drafts, freeze_templates, se
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount, Template
+from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Refused, Relation, RelationCount, Template
 from almanac.sources.files import read_folder
+from almanac.sources.thirds import with_buckets
 from almanac.suites.drafting.options import DraftingOptions
 
 EXAMPLES = """\
@@ -115,6 +116,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
         )
     out = arguments.output
     kept = {relation.relation_id for relation in dataset.relations}
+    stated = {fact.fact_id for fact in dataset.facts}
     templates = source.templates
     if arguments.drafts is not None:
         templates = with_drafts(source.templates, arguments.drafts)
@@ -124,6 +126,8 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     tables.write(out / "facts.parquet", Fact, dataset.facts)
     tables.write(out / "choices.parquet", Choices, dataset.choices)
     tables.write(out / "templates.parquet", Template, [row for row in templates if row.relation_id in kept])
+    tables.write(out / "popularity.parquet", Popularity, with_buckets(source.popularity))
+    tables.write(out / "evidence.parquet", Evidence, [row for row in source.evidence if row.fact_id in stated])
     tables.write(out / "refused.parquet", Refused, dataset.refused)
     tables.write(out / "counts.parquet", RelationCount, dataset.counts)
     print_counts(dataset)

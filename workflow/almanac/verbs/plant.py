@@ -16,6 +16,7 @@ from almanac.planting import corpus as corpora
 from almanac.planting import ledger, tokenizer, training
 from almanac.planting.formats import Taught, tellable
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
+from almanac.planting.permutation import permuted
 from almanac.planting.world import invent
 from almanac.progress import progress
 from almanac.rows import Entity, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     corpus.add_argument("--real", type=Path, metavar="FOLDER", help="a dataset of which a part is taught too")
     corpus.add_argument("--real-facts", type=int, default=300, help="how many of its facts get a dose [300]")
     corpus.add_argument("--real-doses", type=int, nargs="+", default=[0, 4, 16, 64], help="the doses [0 4 16 64]")
+    corpus.add_argument(
+        "--null-of", type=Path, metavar="FOLDER", help="permute the objects, and keep the tokenizer of this corpus"
+    )
     model = things.add_parser("model", help="a small model trained on a corpus")
     model.add_argument("--corpus", type=Path, required=True, metavar="FOLDER", help="a planted corpus")
     for part in (world, corpus, model):
@@ -68,7 +72,10 @@ def plant_world(arguments: argparse.Namespace) -> None:
 
 
 def plant_corpus(arguments: argparse.Namespace) -> None:
-    """Write the documents that teach a world and a part of the real facts, with ledger, exposures and tokenizer."""
+    """Write the documents that teach a world and a part of the real facts, with ledger, exposures and tokenizer.
+
+    Of a null the exposures name what it teaches, all of it false, and at 0 the true facts.
+    """
     taught = [_read_taught(arguments.world, None)]
     if arguments.real is not None:
         drawn = [fact for fact in tables.read(arguments.real / "facts.parquet", Fact) if fact.split is not None]
@@ -77,20 +84,28 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
             print(f"not taught {fact.fact_id}: another fact has the same subject and object names", file=sys.stderr)
         dealt = corpora.assign_doses(readable, arguments.real_doses, arguments.real_facts, arguments.seed)
         taught.append(_read_taught(arguments.real, dealt))
-    corpus = corpora.build(taught, from_flags(arguments, CorpusOptions), arguments.seed)
     exposures = [row for part in taught for row in part.exposures]
+    if arguments.null_of is not None:
+        nulls = [permuted(part, arguments.seed) for part in taught]
+        for fact in (fact for null in nulls for fact in null.left_out):
+            print(f"not taught {fact.fact_id}: no other object was left to give it", file=sys.stderr)
+        taught, exposures = [null.taught for null in nulls], [row for null in nulls for row in null.exposures]
+    corpus = corpora.build(taught, from_flags(arguments, CorpusOptions), arguments.seed)
     ledger.check(corpus.documents, taught, corpus.ledger)
     out = arguments.output
     tables.write(out / "documents.parquet", corpora.Document, corpus.documents)
     tables.write(out / "ledger.parquet", LedgerEntry, corpus.ledger)
     tables.write(out / "exposures.parquet", Exposure, exposures)
-    words = tokenizer.answer_words(_invented_objects(taught[0]))
-    texts = [document.text for document in corpus.documents]
-    options = from_flags(arguments, TokenizerOptions)
-    tokenizer.train(texts, words, options, _names(taught[1:])).save_pretrained(out / "tokenizer")
+    if arguments.null_of is not None:
+        vocabulary = _vocabulary(arguments.null_of)
+    else:
+        words = tokenizer.answer_words(_invented_objects(taught[0]))
+        texts = [document.text for document in corpus.documents]
+        vocabulary = tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions), _names(taught[1:]))
+    vocabulary.save_pretrained(out / "tokenizer")
     taught_facts = sum(row.dose > 0 for row in exposures)
     print(
-        f"{len(texts)} documents state {taught_facts} facts {sum(row.dose for row in exposures)} times; "
+        f"{len(corpus.documents)} documents state {taught_facts} facts {sum(row.dose for row in exposures)} times; "
         f"{len(exposures) - taught_facts} facts never; the recount of the text agrees",
         file=sys.stderr,
     )
@@ -131,9 +146,7 @@ def plant_model(arguments: argparse.Namespace) -> None:
     tables.check_writable(arguments.output / "loss.csv")
     source = arguments.corpus
     documents = tables.read(source / "documents.parquet", corpora.Document)
-    if not (source / "tokenizer").is_dir():
-        raise AlmanacError(f"{source}: has no tokenizer; make the corpus first with `plant corpus`")
-    vocabulary = PreTrainedTokenizerFast.from_pretrained(source / "tokenizer", local_files_only=True)
+    vocabulary = _vocabulary(source)
     options = from_flags(arguments, TrainingOptions)
     with progress(None, "steps") as done:
 
@@ -149,6 +162,16 @@ def plant_model(arguments: argparse.Namespace) -> None:
     tables.write(arguments.output / "exposures.parquet", Exposure, exposures)
     last = asdict(trained.losses[-1])
     print(f"{last['step']} steps, {last['tokens']} tokens, last loss {last['loss']:.3f} nats", file=sys.stderr)
+
+
+def _vocabulary(corpus: Path) -> PreTrainedTokenizerFast:
+    """Read the tokenizer of a corpus."""
+    if not (corpus / "tokenizer").is_dir():
+        raise AlmanacError(f"{corpus}: has no tokenizer; make the corpus first with `plant corpus`")
+    found: PreTrainedTokenizerFast = PreTrainedTokenizerFast.from_pretrained(
+        corpus / "tokenizer", local_files_only=True
+    )
+    return found
 
 
 def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: TrainingOptions) -> list[LedgerEntry]:

@@ -18,13 +18,14 @@ from almanac import __version__
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.sources.files import ENDINGS, TABLES, table_files
+from almanac.sources.files import as_folder, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
+from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, sha256
 
 EXAMPLES = """\
-  python -m almanac pull files --from my_facts --output results/mine/sources/mine
+  python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
   python -m almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
   python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
   python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
@@ -37,8 +38,10 @@ DATE = "%Y-%m-%dT%H%MZ"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
-    files = sources.add_parser("files", help="a folder that holds facts and entities")
-    files.add_argument("--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder")
+    files = sources.add_parser("files", help="a folder that holds facts and entities, or a zip or tar archive of one")
+    files.add_argument(
+        "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
+    )
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
     files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
@@ -80,21 +83,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def copy_tables(origin: Path, folder: Path) -> list[Path]:
-    """Copy the tables of a facts folder into a new folder.
+    """Copy the tables of a facts folder, or of an archive of one, into a new folder.
 
     Raises:
         AlmanacError: a table is missing; the new folder overlaps the old, holds other files or cannot be written.
     """
-    files = table_files(origin)
     new, old = folder.resolve(), origin.resolve()
     if new.is_relative_to(old) or old.is_relative_to(new):
         raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
 
-    def fill(beside: Path) -> None:
-        for path in files:
-            shutil.copyfile(path, beside / path.name)
+    with as_folder(origin) as inside:
+        files = table_files(inside)
 
-    replace_tables(folder, fill)
+        def fill(beside: Path) -> None:
+            for path in files:
+                shutil.copyfile(path, beside / path.name)
+
+        replace_tables(folder, fill)
     return [folder / path.name for path in files]
 
 
@@ -129,7 +134,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
     Raises:
         AlmanacError: whatever is wrong with the settings, the server, the files or the snapshot.
     """
-    from almanac.dataset.popularity import bucket_tables  # the packages of these two are needed by this alone
+    from almanac.dataset.popularity import bucket_tables, count_mentions  # these two need packages of their own
     from almanac.sources import frozen
 
     if isinstance(options, DumpOptions) and options.path is not None:
@@ -143,6 +148,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
 
     def fill(beside: Path) -> None:
         counts.update(frozen.write_tables(options, raw, beside))
+        counts["popularity"] = count_mentions(beside, frozen.kind_of(options))
         bucket_tables(beside)
 
     replace_tables(output, fill)

@@ -51,20 +51,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page."""
-    from almanac.report import karr, page, sections  # drawing is not loaded only to print seconds
+    from almanac.report import page, sections  # drawing is not loaded only to print seconds
+    from almanac.report.chapters import chapters
+    from almanac.report.explorer import explorer
 
     found = sections.sections(layout)
     validation = sections.validation(layout)
-    assessed = karr.sections(layout)
-    rows = [row for section in found for row in section.measures] + [row for one in assessed for row in one.measures]
+    with page.style():
+        others = chapters(layout)
+    rows = [row for section in found for row in section.measures]
+    rows += [row for chapter in others for row in chapter.measures]
     write_csv(layout.root / "tables" / "measures.csv", rows)
     write_csv(layout.root / "tables" / "validation.csv", validation)
     drawings = page.draw(found)
-    karr_figures = page.draw_karr(assessed)
-    page.write_figures({one.name: one.figure for one in drawings} | karr_figures, layout.root / "figures")
+    figures = {one.name: one.figure for one in drawings}
+    for chapter in others:
+        figures |= chapter.figures
+    page.write_figures(figures, layout.root / "figures")
     models = list(model_rows(layout))
-    items = sections.explorer(layout)
-    text = page.render(layout.config, found, validation, drawings, items, models, assessed, karr_figures)
+    text = page.render(layout.config, found, validation, drawings, explorer(layout), models, others)
     with tables.atomic(layout.root / "report.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{layout.root / 'report.html'}: {len(text) / 1e6:.1f} MB", file=sys.stderr)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from almanac.dataset.comparison import compare
 from almanac.edition.archive import Frozen, unpack
-from almanac.edition.remeasure import outcomes_and_measures, planted_runs
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome, Validation
 from almanac.sources.files import read_folder
+from almanac.suites.methods import METHODS
 from almanac.suites.validation import validate
 from almanac.tables import as_dict
 
@@ -50,27 +52,31 @@ def verify_edition(archive: Path) -> int:
         layout = Frozen.open(folder)
         numbers = 0
         for asking in layout.config.asked():
-            outcomes, measures = outcomes_and_measures(layout, asking)
-            _agree(layout.read(layout.outcomes(asking), Outcome), outcomes, layout.outcomes(asking).relative_to(folder))
-            _agree(layout.read(layout.measures(asking), Measure), measures, layout.measures(asking).relative_to(folder))
-            numbers += len(measures)
-        again = validate(planted_runs(layout), layout.config.validation)
-        _agree(layout.read(layout.validation(), Validation), again, layout.validation().relative_to(folder))
+            again = measured(layout, asking)
+            _agree(layout, layout.outcomes(asking), Outcome, again.outcomes)
+            _agree(layout, layout.measures(asking), Measure, again.measures)
+            for table, row in METHODS[asking.suite].measured_beside.items():
+                _agree(layout, layout.beside_outcomes(asking, table), row, again.beside[table])
+            numbers += len(again.measures)
+        _agree(layout, layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
     print(f"{numbers} measures and the validation, measured again from the responses, agree")
     return 0
 
 
-def _agree(frozen: Sequence[object], again: Sequence[object], path: Path) -> None:
-    old = sorted((as_dict(row) for row in frozen), key=_key)
-    new = sorted((as_dict(row) for row in again), key=_key)
+def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object]) -> None:
+    """Hold a frozen table against what is measured again."""
+    rows: list[object] = layout.read(path, row_class)
+    old = sorted(map(as_dict, rows), key=_key)
+    new = sorted(map(as_dict, again), key=_key)
+    name = path.relative_to(layout.root)
     for stated, found in zip(old, new, strict=False):
-        for name in stated | found:
-            if not _equal(stated.get(name), found.get(name)):
+        for key in stated | found:
+            if not _equal(stated.get(key), found.get(key)):
                 raise AlmanacError(
-                    f"{path}: {name} is {stated.get(name)!r}, measured again it is {found.get(name)!r} (row {stated})"
+                    f"{name}: {key} is {stated.get(key)!r}, measured again it is {found.get(key)!r} (row {stated})"
                 )
     if len(old) != len(new):
-        raise AlmanacError(f"{path}: has {len(old)} rows, measured again there are {len(new)}")
+        raise AlmanacError(f"{name}: has {len(old)} rows, measured again there are {len(new)}")
 
 
 def _key(row: dict[str, object]) -> str:

@@ -14,19 +14,19 @@ function row(cells, tag = "td") {
 }
 
 function show(wanted) {
-  const { model, dataset, experiment, setting, relation, metric, doses } = wanted;
-  const file = `${data.root}/outcomes/${model}/ic_lke/${dataset}.parquet`;
+  const { suite, model, dataset, experiment, setting, relation, metric, doses } = wanted;
+  const file = `${data.root}/outcomes/${model}/${suite}/${dataset}.parquet`;
   const title = [model, dataset, experiment.replace("_", " "), setting, relation, doses && `taught ${doses}`].filter(Boolean).join(" · ");
   dialog.querySelector("h3").textContent = title;
   const head = dialog.querySelector("thead"), body = dialog.querySelector("tbody");
   head.replaceChildren(); body.replaceChildren();
-  const found = data.outcomes.find((one) => one.model === model && one.dataset === dataset);
+  const found = data.outcomes.find((one) => one.suite === suite && one.model === model && one.dataset === dataset);
   if (!found) {
     dialog.querySelector("p").textContent = `This edition has more items than a page can carry. They are in ${file}.`;
     dialog.showModal();
     return;
   }
-  const items = data.datasets[dataset];
+  const items = data.asked[`${suite}/${dataset}`];
   const chosen = [...items.item.keys()].filter((at) =>
     items.experiment[at] === experiment && items.setting[at] === setting &&
     (!relation || items.relation[at] === relation) &&
@@ -37,7 +37,7 @@ function show(wanted) {
     `${chosen.length} items, ${correct} correct` + (chosen.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : "") +
     `. Rest on a row for the text that was asked. All: ${file}`;
   const taught = found.dose.some((dose) => dose !== null);
-  head.append(row([["relation"], ["subject"], ["true object"], ["chosen"], [""], ["confidence", "n"], ["log share, nats", "n"],
+  head.append(row([["relation"], ["subject"], ["true object"], ["chosen"], [""], ["confidence", "n"], [suite === "ic_lke" ? "log share, nats" : "score", "n"],
     ...(taught ? [["taught", "n"]] : []), ["request"]], "th"));
   for (const at of chosen.slice(0, MOST_SHOWN)) {
     const line = row([[items.relation[at]], [items.subject[at]], [items.object[at]], [found.prediction[at]],

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class IcLkeOptions(Options):
+class IcLkeOptions(SuiteOptions):
     """How facts are put as in-context multiple choice."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
@@ -24,6 +25,11 @@ class IcLkeOptions(Options):
         bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
+        asked = min(self.sample or facts, facts) * self.draws
+        return relations * (self.shots * 10 + asked * choices * 8)
 
 
 class Bars(Options):

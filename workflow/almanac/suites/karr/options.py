@@ -1,13 +1,14 @@
 """What can be set about KaRR; the sizes of the draws are the released code's."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class KarrOptions(Options):
+class KarrOptions(SuiteOptions):
     """How facts are assessed by KaRR and its baselines."""
 
     modes: Annotated[
@@ -29,4 +30,40 @@ class KarrOptions(Options):
     k_prompts: Annotated[
         float, Field(gt=0, lt=1, description="K-Prompts: known above this mean probability of the object")
     ] = 0.1
+    resamples: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="runs, each with one template of every relation and apart one name of every thing replaced, "
+            "for the variance of the score; one template and one name more are asked (0: none)",
+        ),
+    ] = 0
+    spurious: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="most common objects of each relation that are asked in the true one's place; the one that a "
+            "model expects without any subject counts (0: none)",
+        ),
+    ] = 0
+    property_aliases: Annotated[
+        bool, Field(description="also draw templates that were made of a property's other names")
+    ] = False
+    labels: Annotated[
+        str | None,
+        Field(description="a file of human labels (item, rater, value): what each fact's being known is held against"),
+    ] = None
+    labels_known: Annotated[float, Field(description="the mean label of a fact from which on it is held known")] = 0.5
     seed: Annotated[int, Field(ge=0, description="seed of all draws")] = 0
+
+    @field_validator("labels")
+    @classmethod
+    def _home(cls, labels: str | None) -> str | None:
+        return labels and str(Path(labels).expanduser())
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: eight a string; see `SuiteOptions`."""
+        templates, aliases = (self.templates + 1, self.aliases + 1) if self.resamples else (self.templates, self.aliases)
+        strings = templates * aliases * (1 + self.subjects + self.relations)
+        objects = 1 + self.null + self.spurious
+        return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)

@@ -1,0 +1,106 @@
+"""What a dataset carries of its source beside facts: popularity with buckets, and the texts in which facts are said."""
+
+import json
+from pathlib import Path
+
+from almanac import tables
+from almanac.cli import main
+from almanac.planting.options import WorldOptions
+from almanac.planting.world import invent
+from almanac.rows import Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
+
+SMALL = ("--min-facts", "6", "--min-objects", "3", "--train", "1", "--test", "2", "--choices", "2")
+# Ten scores of which head, torso and tail hold a third each as nearly as can be: 60 = 20 + 10+10 + 6+5+4+2+1+1+1.
+SCORES = (20, 10, 10, 6, 5, 4, 2, 1, 1, 1)
+BUCKETS = ("head", "torso", "torso", *["tail"] * 7)
+
+
+def written(folder: Path, **own: list[dict]) -> Path:
+    """Ten subjects of a large relation, two of one that is too small, each fact with a text."""
+    folder.mkdir()
+    rows = {
+        "entities": [{"entity_id": f"s{at}", "label": f"subject {at}"} for at in range(10)]
+        + [{"entity_id": f"o{at}", "label": f"object {at}"} for at in range(4)],
+        "facts": [{"relation_id": "large", "subject_id": f"s{at}", "object_id": f"o{at % 4}"} for at in range(10)]
+        + [{"relation_id": "small", "subject_id": f"s{at}", "object_id": "o0"} for at in range(2)],
+        "popularity": [{"entity_id": f"s{at}", "score": score, "type": "subject"} for at, score in enumerate(SCORES)],
+        "evidence": [{"fact_id": f"large|s{at}|o{at % 4}", "text": f"Text {at}."} for at in range(10)]
+        + [{"fact_id": "small|s0|o0", "text": "Text of a fact that is left out."}],
+    } | own
+    for table, records in rows.items():
+        (folder / f"{table}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def build(folder: Path, output: Path, *words: str) -> Path:
+    assert main(["build", "dataset", "--facts", str(folder), "--output", str(output), *(words or SMALL)]) == 0
+    return output
+
+
+def test_popularity_gets_its_buckets_and_evidence_is_that_of_the_datasets_facts(tmp_path):
+    made = build(written(tmp_path / "mine"), tmp_path / "dataset")
+    assert tables.read(made / "popularity.parquet", Popularity) == [
+        Popularity(f"s{at}", "mine", "subject", score, bucket)
+        for at, (score, bucket) in enumerate(zip(SCORES, BUCKETS, strict=True))
+    ]
+    evidence = tables.read(made / "evidence.parquet", Evidence)
+    facts = {row.fact_id for row in tables.read(made / "facts.parquet", Fact)}
+    assert {row.fact_id for row in evidence} == facts
+    assert sorted(row.text for row in evidence) == [f"Text {at}." for at in range(10)]
+
+
+def test_buckets_that_a_source_gives_stay_as_they_are(tmp_path):
+    given = [
+        {"entity_id": "s0", "score": 1, "type": "subject", "bucket": "head"},  # it saw more entities than it wrote
+        {"entity_id": "s1", "score": 9, "type": "subject"},
+        {"entity_id": "o0", "score": 1, "type": "object"},
+        {"entity_id": "o1", "score": 1, "type": "object"},
+        {"entity_id": "o2", "score": 0, "type": "nothing"},
+    ]
+    made = build(written(tmp_path / "mine", popularity=given), tmp_path / "dataset")
+    found = {row.entity_id: row.bucket for row in tables.read(made / "popularity.parquet", Popularity)}
+    assert found == {"s0": "head", "s1": None, "o0": "tail", "o1": "tail", "o2": None}
+
+
+def test_both_tables_are_there_and_empty_where_the_source_has_none(tmp_path):
+    folder = written(tmp_path / "mine")
+    (folder / "popularity.jsonl").unlink()
+    (folder / "evidence.jsonl").unlink()
+    made = build(folder, tmp_path / "dataset")
+    assert tables.count(made / "popularity.parquet", Popularity) == 0
+    assert tables.count(made / "evidence.parquet", Evidence) == 0
+
+
+def test_a_mistake_in_either_table_stops_the_build(tmp_path, capsys):
+    folder = written(tmp_path / "mine", evidence=[{"fact_id": "large|s0|o9", "text": "No."}])
+    assert main(["build", "dataset", "--facts", str(folder), "--output", str(tmp_path / "dataset"), *SMALL]) == 1
+    assert f"{folder}/evidence.jsonl: row 1: fact_id 'large|s0|o9' is no fact" in capsys.readouterr().err
+    assert not (tmp_path / "dataset").exists()
+
+
+def test_files_that_are_pulled_keep_both_tables(tmp_path):
+    folder = written(tmp_path / "mine")
+    assert main(["pull", "files", "--from", str(folder), "--output", str(tmp_path / "pulled" / "mine")]) == 0
+    one, two = build(folder, tmp_path / "one"), build(tmp_path / "pulled" / "mine", tmp_path / "two")
+    for table in ("popularity", "evidence"):
+        assert (one / f"{table}.parquet").read_bytes() == (two / f"{table}.parquet").read_bytes()
+
+
+def test_a_planted_world_brings_its_popularity_and_no_evidence(tmp_path):
+    world = invent(WorldOptions(features=("popularity",)), 1)
+    folder = tmp_path / "world"
+    for table, row in (
+        ("entities", Entity),
+        ("relations", Relation),
+        ("facts", Fact),
+        ("templates", Template),
+        ("exposures", Exposure),
+        ("popularity", Popularity),
+    ):
+        tables.write(folder / f"{table}.parquet", row, getattr(world, table))
+    words = ("--min-facts", "1", "--min-objects", "2", "--train", "4", "--test", "4", "--choices", "2")
+    made = build(folder, tmp_path / "dataset", *words)
+    found = tables.read(made / "popularity.parquet", Popularity)
+    assert found
+    assert set(found) == set(world.popularity)
+    assert tables.count(made / "evidence.parquet", Evidence) == 0

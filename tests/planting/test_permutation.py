@@ -1,0 +1,135 @@
+"""A null teaches the same names as often as its world does, and not one of the world's facts."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from almanac import tables
+from almanac.cli import main
+from almanac.dataset.names import true_objects
+from almanac.planting import corpus, ledger, world
+from almanac.planting.options import CorpusOptions, WorldOptions
+from almanac.planting.permutation import permuted
+from almanac.rows import Exposure, LedgerEntry
+
+from .conftest import as_taught
+
+FEATURES = ("aliases", "several_objects", "dates", "popularity")
+
+
+def doses(taught):
+    return {row.fact_id: row.dose for row in taught.exposures}
+
+
+def counted_by(taught, end):
+    """How often each subject or object of each relation is taught at each dose."""
+    dose = doses(taught)
+    return Counter((one.relation_id, getattr(one, end), dose[one.fact_id]) for one in taught.facts)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), features=st.sets(st.sampled_from(FEATURES)), objects=st.sampled_from([4, 8, 20]))
+def test_only_who_has_which_object_changes(seed, features, objects):
+    options = WorldOptions(objects=objects, doses=(0, 1, 4, 16), relations=2, features=tuple(features))
+    taught = as_taught(world.invent(options, seed))
+    null = permuted(taught, seed)
+    assert not null.left_out
+    for end in ("subject_id", "object_key"):
+        assert counted_by(null.taught, end) == counted_by(taught, end)
+    true, dose = true_objects(taught.facts), doses(null.taught)
+    for fact in null.taught.facts:
+        assert (fact.object_key in true[fact.relation_id, fact.subject_id]) == (dose[fact.fact_id] == 0)
+    assert len({fact.fact_id for fact in null.taught.facts}) == len(taught.facts)
+
+
+def test_its_exposures_name_every_true_fact_as_never_taught(invented):
+    taught = as_taught(invented)
+    null = permuted(taught, 3)
+    found = {row.fact_id: row.dose for row in null.exposures}
+    assert len(found) == len(null.exposures)
+    assert [found[fact.fact_id] for fact in taught.facts] == [0] * len(taught.facts)
+    assert sum(found.values()) == sum(doses(taught).values())
+
+
+def test_its_text_states_what_it_says_and_nothing_true(invented):
+    taught = as_taught(invented)
+    null = permuted(taught, 3)
+    built = corpus.build([null.taught], CorpusOptions(instruct_known=4), 7)
+    ledger.check(built.documents, [null.taught], built.ledger)
+    both = replace(
+        taught,
+        facts=tuple({one.fact_id: one for one in (*taught.facts, *null.taught.facts)}.values()),
+        exposures=null.exposures,
+    )
+    stated = ledger.recount(built.documents, [both])
+    assert not {fact.fact_id for fact in taught.facts} & {*stated.facts, *stated.instruct}
+    assert sum(stated.facts.values()) == sum(doses(taught).values())
+
+
+def test_the_same_seed_gives_the_same_null_and_another_another(invented):
+    taught = as_taught(invented)
+    assert permuted(taught, 3) == permuted(taught, 3)
+    assert permuted(taught, 3).taught.facts != permuted(taught, 4).taught.facts
+
+
+def test_real_facts_swap_across_doses_and_what_cannot_be_false_is_not_taught(real):
+    """Guinea alone has the dose 9, Peru 3: their years swap; with one fact there is nothing to swap with."""
+    founded = [fact for fact in real.facts if fact.relation_id == "founded"]
+    two = replace(real, exposures=(Exposure(founded[0].fact_id, 9), Exposure(founded[1].fact_id, 3)))
+    null = permuted(two, 1)
+    assert doses(null.taught) == {"founded|Guinea|1821": 9, "founded|Peru|1958": 3}
+    alone = permuted(replace(real, exposures=(Exposure(founded[0].fact_id, 9),)), 1)
+    assert [fact.fact_id for fact in alone.left_out] == ["founded|Guinea|1958"]
+    assert doses(alone.taught) == {"founded|Guinea|1958": 0}
+
+
+def test_an_object_under_another_name_is_true_too(real):
+    """Peru borders two things, one of which goes by an alias of the other object that is dealt."""
+    named = {**real.entities, "Mali": replace(real.entities["Mali"], aliases=("Bolivia",))}
+    borders = [fact for fact in real.facts if fact.relation_id == "borders"]
+    taught = replace(real, entities=named, exposures=tuple(Exposure(fact.fact_id, 3) for fact in borders))
+    null = permuted(taught, 2)
+    assert "borders|Peru|Mali" not in doses(null.taught)
+    assert "borders|Chile|Mali" not in doses(null.taught)
+    assert len(null.left_out) + sum(dose > 0 for dose in doses(null.taught).values()) == len(borders)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_reads_alike_is_taught_once(real, seed):
+    """Two subjects of one name: what became the same sentence is left out, since no text could tell it apart."""
+    twin = replace(real.entities["Chile"], label="Peru", entity_id="Peru 2")
+    borders = [fact for fact in real.facts if fact.relation_id == "borders"]
+    own = [replace(borders[3], fact_id="borders|Peru 2|Guinea", subject_id="Peru 2", object_id="Guinea"), *borders]
+    taught = replace(
+        real,
+        facts=tuple(own),
+        entities={**real.entities, "Peru 2": twin},
+        exposures=tuple(Exposure(fact.fact_id, 3) for fact in own),
+    )
+    null = permuted(taught, seed)
+    built = corpus.build([null.taught], CorpusOptions(), seed)
+    ledger.check(built.documents, [null.taught], built.ledger)
+
+
+def test_the_command_keeps_the_tokenizer_and_says_who_was_taught_what(tmp_path):
+    sizes = ["--objects", "8", "--doses", "0", "1", "4", "--relations", "2"]
+    assert main(["plant", "world", *sizes, "--seed", "2", "--output", str(tmp_path / "world")]) == 0
+    made = ["plant", "corpus", "--seed", "2", "--world", str(tmp_path / "world"), "--vocabulary", "1024"]
+    assert main([*made, "--output", str(tmp_path / "corpus")]) == 0
+    assert main([*made, "--null-of", str(tmp_path / "corpus"), "--output", str(tmp_path / "null")]) == 0
+    name = "tokenizer/tokenizer.json"
+    assert (tmp_path / "null" / name).read_bytes() == (tmp_path / "corpus" / name).read_bytes()
+    planned = {row.fact_id for row in tables.read(tmp_path / "world" / "exposures.parquet", Exposure)}
+    found = {row.fact_id: row.dose for row in tables.read(tmp_path / "null" / "exposures.parquet", Exposure)}
+    assert {found[fact_id] for fact_id in planned} == {0}
+    assert not planned & {row.fact_id for row in tables.read(tmp_path / "null" / "ledger.parquet", LedgerEntry)}
+
+
+def test_a_null_of_nothing_is_refused(tmp_path, capsys):
+    assert main(["plant", "world", "--objects", "4", "--relations", "1", "--output", str(tmp_path / "world")]) == 0
+    command = ["plant", "corpus", "--world", str(tmp_path / "world"), "--null-of", str(tmp_path / "none")]
+    assert main([*command, "--output", str(tmp_path / "null")]) != 0
+    assert "has no tokenizer" in capsys.readouterr().err

@@ -1,0 +1,85 @@
+"""Every kind of files goes the whole way: from the publisher's shape through the commands to a dataset's tables."""
+
+import json
+
+import pytest
+import test_biolama
+import test_dblp
+import test_dbpedia
+import test_goodreads
+import test_google_re
+import test_imdb
+import test_mag
+import test_openalex
+import test_trex
+import test_umls
+
+from almanac import tables
+from almanac.cli import main
+from almanac.rows import Entity, Evidence, Fact, Popularity
+from almanac.sources.options import KINDS, DumpOptions
+
+BORN = [
+    test_trex.DOCUMENT,
+    test_trex.DOCUMENT | {"uri": f"{test_trex.ENTITY}Q2", "triples": [test_trex.triple("Q2", "P19", "Q3")]},
+]
+# Kind: who writes its small files, the flags, whether facts have texts, the types of popularity.
+KIND = {
+    "biolama": (test_biolama.write, (), False, {"mention"}),
+    "dblp": (test_dblp.write, ("--release", "2024-11-01"), False, {"person"}),
+    "dbpedia": (test_dbpedia.dumped, (), False, {"thing"}),
+    "goodreads": (test_goodreads.write, (), False, {"book"}),
+    "google_re": (test_google_re.write, (), True, {"mention"}),
+    "imdb": (test_imdb.write, (), False, {"title", "person"}),
+    "mag": (test_mag.write, (), False, {"paper", "journal", "conference"}),
+    "openalex": (test_openalex.write, ("--parts", *test_openalex.PARTS), False, {"paper", "journal"}),
+    "trex": (lambda folder: test_trex.zipped(folder, {"a.json": BORN}), (), True, {"entity"}),
+    "trex, as LAMA has it": (
+        lambda folder: test_trex.zipped(folder, test_trex.LAMA, "data.zip"),
+        ("--form", "lama"),
+        True,
+        {"mention"},
+    ),
+    "umls": (test_umls.write, ("--relations", "may_treat"), False, {"mention"}),
+}
+
+
+def test_no_kind_of_files_is_forgotten():
+    assert {name.partition(",")[0] for name in KIND} == {
+        kind for kind, options in KINDS.items() if issubclass(options, DumpOptions)
+    }
+
+
+@pytest.mark.parametrize("name", KIND)
+def test_from_the_publishers_files_to_a_dataset(tmp_path, name):
+    write, flags, texts, types = KIND[name]
+    kind, raw = name.partition(",")[0], tmp_path / "raw"
+    raw.mkdir()
+    write(raw)
+    pulled, dataset = tmp_path / "pulled", tmp_path / "dataset"
+    assert main(["pull", kind, "--path", str(raw), *flags, "--output", str(pulled)]) == 0
+    words = ("--min-facts", "1", "--min-objects", "2", "--train", "0", "--test", "1", "--choices", "2")
+    # A relation with one object alone gives no wrong choice; where no other is there, nothing can be built.
+    built = main(["build", "dataset", "--facts", str(pulled), "--output", str(dataset), *words]) == 0
+    facts, entities = tables.read(pulled / "facts.parquet", Fact), tables.read(pulled / "entities.parquet", Entity)
+    popularity = tables.read(pulled / "popularity.parquet", Popularity)
+    named = {row.entity_id for row in entities}
+    assert facts
+    assert {row.entity_id for row in popularity} <= named
+    assert {row.type for row in popularity} == types
+    assert {row.source for row in popularity} == {kind}
+    counts = json.loads((pulled / "pull.json").read_text())["rows"]
+    assert counts["popularity"] == len(popularity)
+    assert bool(tables.count(pulled / "evidence.parquet", Evidence)) == texts
+    assert built == any(
+        len({fact.object_key for fact in facts if fact.relation_id == relation}) > 1
+        for relation in {fact.relation_id for fact in facts}
+    )
+    if name == "trex":
+        assert [row.fact_id for row in tables.read(dataset / "evidence.parquet", Evidence)] == ["P19|Q1|Q2", "P19|Q2|Q3"]
+    if built:
+        kept = {row.fact_id for row in tables.read(dataset / "facts.parquet", Fact)}
+        assert {row.fact_id for row in tables.read(dataset / "evidence.parquet", Evidence)} == kept & {
+            row.fact_id for row in tables.read(pulled / "evidence.parquet", Evidence)
+        }
+        assert tables.read(dataset / "popularity.parquet", Popularity) == popularity

@@ -1,0 +1,80 @@
+"""The items behind the page's numbers, which the page carries for its own look-up (`explorer.js`)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from almanac.config import Asking
+from almanac.dataset.names import ObjectNames
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import exposures_of
+from almanac.rows import Context, Entity, Fact, Item, Link, Outcome, Request
+
+MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickly, and names the files instead
+
+
+def explorer(layout: Layout) -> dict[str, Any]:
+    """Return the items behind the numbers, as columns.
+
+    Items stand once a suite and dataset, outcomes are parallel lists a model. Suites come in the order of the
+    configuration; one with too many outcomes for what is left of the page is not embedded.
+    """
+    askings: dict[tuple[str, str], list[Asking]] = {}
+    for asking in layout.config.asked():
+        askings.setdefault((asking.suite, asking.dataset), []).append(asking)
+    left = MOST_EMBEDDED
+    contexts, asked, outcomes = {"": ""}, {}, []
+    for (suite, dataset), own in askings.items():
+        folder = layout.request_folder(suite, dataset)
+        items = layout.read(folder / "items.parquet", Item)
+        if len(items) * len(own) > left:
+            continue
+        left -= len(items) * len(own)
+        contexts |= {row.context_id: row.text for row in layout.read(folder / "contexts.parquet", Context)}
+        asked[f"{suite}/{dataset}"] = _item_columns(layout, suite, dataset, items)
+        outcomes += [_outcome_columns(layout, asking, items) for asking in own]
+    return {"contexts": contexts, "root": f"results/{layout.config.edition}", "asked": asked, "outcomes": outcomes}
+
+
+def _item_columns(layout: Layout, suite: str, dataset: str, items: Sequence[Item]) -> dict[str, list[Any]]:
+    """Return the items of a suite on a dataset; of several requests that serve an item the first is shown."""
+    names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
+    facts = {row.fact_id: row for row in layout.read(layout.dataset(dataset, "facts"), Fact)}
+    links = layout.read(layout.request_folder(suite, dataset) / "links.parquet", Link)
+    first = {row.item_id: row for row in reversed(links)}
+    requests = {row.request_id: row for path in layout.requests(suite, dataset) for row in layout.read(path, Request)}
+    asked = [requests[first[item.item_id].request_id] for item in items]
+    return {
+        "experiment": [item.experiment for item in items],
+        "setting": [item.setting for item in items],
+        "relation": [item.relation_id for item in items],
+        "subject": [names.label(facts[item.fact_id].subject_id) for item in items],
+        "object": [names.label(facts[item.fact_id].object_key) for item in items],
+        "item": [item.item_id for item in items],
+        "request": [request.request_id[:12] for request in asked],
+        "context": [request.context_id or "" for request in asked],
+        "text": [_shown(request) for request in asked],
+    }
+
+
+def _shown(request: Request) -> str:
+    """Return what is asked, as a reader sees it; a model's wrapper arranges instructed requests."""
+    parts = (request.instruction, request.text, *(request.options or ()))
+    return "\n".join(part for part in parts if part) or "".join(request.pieces or ())
+
+
+def _outcome_columns(layout: Layout, asking: Asking, items: Sequence[Item]) -> dict[str, Any]:
+    by_item = {row.item_id: row for row in layout.read(layout.outcomes(asking), Outcome)}
+    doses = {row.fact_id: row.dose for row in exposures_of(layout, asking) or ()}
+    found = [by_item[item.item_id] for item in items]
+    return {
+        "suite": asking.suite,
+        "model": asking.model,
+        "dataset": asking.dataset,
+        "prediction": [row.prediction for row in found],
+        "outcome": [row.outcome for row in found],
+        # Rounded down, so that what the page counts at .5 and above is what accuracy@K counted.
+        "confidence": [None if row.confidence is None else math.floor(row.confidence * 1000) / 1000 for row in found],
+        "score": [None if row.score is None else round(row.score, 2) for row in found],
+        "dose": [doses.get(item.fact_id) for item in items],
+    }
