@@ -164,6 +164,17 @@ def facts_mark(wildcards):
     return f"{facts_folder(wildcards)}/{'exposures.parquet' if world else 'pull.json'}"
 
 
+def evidence_file(wildcards):
+    """The texts that say a planted world's facts: its corpus; other sources bring their own."""
+    world = EDITION.datasets[wildcards.dataset].world
+    return f"{RESULTS}/planting/{world}/corpus/evidence.parquet" if world else []
+
+
+def evidence_flags(wildcards, input):
+    """The flags of the texts that say a planted world's facts."""
+    return f"--evidence {quote(str(input.evidence))}" if input.evidence else ""
+
+
 def dataset_tables(wildcards):
     """Every table of a dataset."""
     folder = f"{RESULTS}/dataset/{wildcards.dataset}"

@@ -73,6 +73,7 @@ rule repull_source:
 
 rule pull_model:
     """Fetch a checkpoint from the hub at its commit, so that every later step is offline."""
+    priority: 1  # first: what cannot be brought is known before anything else is done
     output:
         f"{RESULTS}/models/{{model}}/pull.json",
     log:

@@ -17,12 +17,14 @@ from almanac.resources import stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
+from almanac.suites.ic_lke.prompts.options import PromptsOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
+UNPINNED = "unpinned"  # a revision that is still to be looked up
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -94,7 +96,9 @@ class ModelConfig(ServerOptions):
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(
-        default=None, description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it"
+        default=None,
+        description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
+        "(unpinned: enough for a plan, and `pull model` says where to look it up)",
     )
     trust_remote_code: bool = Field(
         default=False,
@@ -116,6 +120,10 @@ class ModelConfig(ServerOptions):
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
     parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
+    series: str | None = Field(
+        default=None, description="the family of models that it is compared within (Llama-2); none: its own"
+    )
+    base: Name | None = Field(default=None, description="the model that it was tuned from, and is compared with")
 
     @property
     def size(self) -> int:
@@ -144,7 +152,7 @@ class ModelConfig(ServerOptions):
         spare = [key for key, field in ServerOptions.model_fields.items() if getattr(self, key) != field.default]
         if self.api is None and spare:
             raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
-        if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
+        if self.hub is not None and self.revision != UNPINNED and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         if self.trust_remote_code and not (self.path or self.hub):
             raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
@@ -159,6 +167,9 @@ class SuitesConfig(Options):
     """Which suite is asked of which dataset, and how."""
 
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
+    lke_prompts: dict[Name, PromptsOptions] = Field(
+        default_factory=dict, description="IC-LKE's choices behind written and mined prompts: settings by dataset"
+    )
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:

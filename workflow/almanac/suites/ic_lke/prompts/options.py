@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class PromptsOptions(Options):
+class PromptsOptions(SuiteOptions):
     """Which prompts stand before the choices."""
 
     kinds: Annotated[
