@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from almanac.dataset.mining import by_relation, mine
-from almanac.dataset.names import ObjectNames, true_objects
-from almanac.rows import Choices, Entity, Evidence, Fact, Item, Link, NotAsked, Request, Template
+from almanac.dataset.names import ObjectNames
+from almanac.rows import Choices, Entity, Evidence, Fact, NotAsked, Request, Template
 from almanac.suites.asking import Asked
 from almanac.suites.ic_lke.prompts.options import PromptsOptions
 from almanac.suites.ic_lke.prompts.published import strangers
-from almanac.suites.ic_lke.requests import DRAW, TRUE_CHOICE, Questioner, tested
+from almanac.suites.ic_lke.requests import DRAW, Questioner, tested
 
 SUITE = "lke_prompts"
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
@@ -41,12 +41,11 @@ def ask(
         Items by experiment (``written_clean``, ``mined_mangled``, ``hgp``, …) and prompt; what has too few prompts, and
         relations of published prompts that the dataset lacks, are listed as refused.
     """
-    names = ObjectNames.of(entities)
-    questioner = Questioner(names, true_objects(facts), {row.fact_id: row for row in choices}, Asked())
+    questioner = Questioner.of(facts, entities, choices, SUITE)
     grouped: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         grouped[fact.relation_id].append(fact)
-    prompts: Sets = {**_sets(facts, names, templates, evidence, options), **published}
+    prompts: Sets = {**_sets(facts, questioner.names, templates, evidence, options), **published}
     for relation_id, own in sorted(grouped.items()):
         asked_of = tested(own, options.seed, options.sample)
         for experiment, found in prompts.items():
@@ -131,10 +130,4 @@ def _add(
         choices=tuple(f" {label}" for label in questioner.labels(fact)),
         best_only=options.best_only or None,
     )
-    item_id = f"{SUITE}/{experiment}/{setting}/{fact.fact_id}"
-    accepted = tuple(questioner.names.label(key) for key in questioner.true[fact.relation_id, fact.subject_id])
-    questioner.asked.items.append(
-        Item(item_id, SUITE, experiment, fact.fact_id, fact.relation_id, template.template_id, setting, accepted)
-    )
-    last = len(request.choices or ()) - 1
-    questioner.asked.links.append(Link(item_id, TRUE_CHOICE, questioner.asked.request(request), last, None))
+    questioner.add(fact, experiment, setting, request, template.template_id)
