@@ -13,7 +13,7 @@ from almanac.statistics.intervals import Estimate, macro_share
 from almanac.suites.ic_lke.averages import by_relation
 from almanac.suites.ic_lke.measures import unanswered
 from almanac.suites.ic_lke.positions.options import PositionOptions
-from almanac.suites.ic_lke.positions.requests import FOLLOWING, REPLACED, REST, SUITE
+from almanac.suites.ic_lke.positions.requests import AS_IS, FOLLOWING, REPLACED, REST, SUITE
 from almanac.suites.ic_lke.requests import DRAW
 from almanac.suites.judging import Judged, Sheet, gather, responses_of
 from almanac.suites.method import Answered, Measured
@@ -30,7 +30,8 @@ def measure(answered: Answered, options: PositionOptions) -> Measured:
         of the objects of ``correct`` pairs and by class (``probability_replaced``, ``_following``, ``_rest``, over all
         relations and in each); ``probability_at`` each place (``level``, from 0) of the correct pairs and
         ``replaced_at`` of the replaced ones, without interval, since there are few; and ``probability_in_bin`` of the
-        correct pairs by part of the sequence (``level`` is its first place), with exposures also by dose.
+        correct pairs by part of the sequence (``level`` is its first place), with exposures also by dose where
+        nothing is replaced.
     """
     outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
     place_of = {link.item_id: (link.role, link.index or 0) for link in answered.links}
@@ -118,7 +119,7 @@ def _bin_rows(sheet: Sheet, group: Sequence[tuple[Judged, int]], options: Positi
         number = place * options.bins // options.pairs
         start = -(-number * options.pairs // options.bins)
         bins[start, None].append(one)
-        if one.dose is not None:
+        if one.dose is not None and one.item.experiment == AS_IS:
             bins[start, one.dose].append(one)
     order = sorted(bins.items(), key=lambda row: (row[0][0], -1 if row[0][1] is None else row[0][1]))
     return [

@@ -44,12 +44,15 @@ def ask(data: Data, options: PositionOptions, on_step: Callable[[], object] = la
     asked = Asked()
     names = ObjectNames.of(data.entities)
     for relation_id, own in chosen(data.facts, options.relations, SUITE).items():
-        usable = one_a_subject(own, names, options.seed)
+        relation = Positions(relation_id, own, names, options)
+        usable = one_a_subject([fact for fact in own if relation.wrong(fact)], names, options.seed)
         if len(usable) < options.pairs:
-            reason = f"it has {len(usable)} subjects with facts and {options.pairs} pairs are asked for; lower `pairs`"
+            reason = (
+                f"it has {len(usable)} subjects with a fact and a wrong object, and {options.pairs} pairs are asked "
+                "for; lower `pairs`"
+            )
             asked.refused.append(NotAsked(f"relation {relation_id}", reason))
         else:
-            relation = Positions(relation_id, own, names, options)
             for draw in range(options.draws):
                 order = hash_order(usable, options.seed, "positions", relation_id, draw)[: options.pairs]
                 relation.ask(asked, [usable[key] for key in order], draw)
@@ -75,7 +78,12 @@ class Positions:
         self._options = options
         self._true = true_objects(facts)
         self._known = {normalise(name) for key in names.entities for name in names.names(key)}
-        self._objects = sorted({names.label(fact.object_key) for fact in facts})
+        self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}
+
+    def wrong(self, fact: Fact) -> list[str]:
+        """Return the objects of the relation that share no name with a true object of the fact's subject."""
+        true = {name for key in self._true[fact.relation_id, fact.subject_id] for name in self._names.folded(key)}
+        return [key for key, own in self._objects.items() if not own & true]
 
     def ask(self, asked: Asked, facts: Sequence[Fact], draw: int) -> None:
         """Ask the sequences of one draw: as it is, and each kind of replacement in each arrangement."""
@@ -92,9 +100,7 @@ class Positions:
 
     def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
         """Return the pair that stands for a fact's: an invented subject with an object, or the subject with another."""
-        true = {name for key in self._true[fact.relation_id, fact.subject_id] for name in self._names.folded(key)}
-        wrong = [label for label in self._objects if normalise(label) not in true]
-        found = hash_order(wrong or self._objects, self._options.seed, kind, fact.fact_id, draw)[0]
+        found = self._names.label(hash_order(self.wrong(fact), self._options.seed, kind, fact.fact_id, draw)[0])
         if kind == "unknown":
             return invented_name(fact.fact_id, self._known, self._options.seed), found
         return self._names.label(fact.subject_id), found
