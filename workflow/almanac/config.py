@@ -13,7 +13,7 @@ from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
-from almanac.resources import stored_parameters
+from almanac.resources import GPU_FROM, stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
@@ -134,6 +134,12 @@ class ModelConfig(ServerOptions):
             hidden, shape = self.planted.hidden, self.planted
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    def takes_gpu(self, gpus: int) -> bool:
+        """Return whether its jobs take a GPU: where the entry names one, or one is there and its size is worth it."""
+        if self.api is not None:
+            return False
+        return self.device != "cpu" if self.device != "auto" else bool(gpus) and self.size >= GPU_FROM
 
     @field_validator("api")
     @classmethod

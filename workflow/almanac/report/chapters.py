@@ -3,10 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from almanac.edition.layout import Layout
-from almanac.report import karr
+from almanac.report import comparison, karr, prompts
 from almanac.report.chapter import Chapter
 
-WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (karr.chapters,)
+WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (
+    comparison.chapters,
+    prompts.chapters,
+    karr.chapters,
+)
 
 
 def chapters(layout: Layout) -> list[Chapter]:

@@ -15,14 +15,11 @@ LIGHT = 0.55  # of the colours' range; above, text is black
 Grid = npt.NDArray[np.float64]
 
 
-def heat_map(
-    rows: Sequence[Comparison], titles: Mapping[str, str], series: Mapping[str, str], labels: Mapping[str, str]
-) -> Figure:
+def heat_map(rows: Sequence[Comparison], series: Mapping[str, str], labels: Mapping[str, str]) -> Figure:
     """Draw accuracy by relation (rows, best first) and model (columns, families side by side with a gap between).
 
     Args:
         rows: the comparison of one dataset, in its order.
-        titles: the models' names as they are shown.
         series: the family of each model.
         labels: the relations' names.
     """
@@ -35,7 +32,7 @@ def heat_map(
     figure = Figure(figsize=(2.9 + width, 1.7 + (0.24 if written else 0.19) * len(relations)), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    _name(axes, [titles[model] for model in models], [labels.get(name, name) for name in relations])
+    _name(axes, models, [labels.get(name, name) for name in relations])
     if written:
         _write(axes, grid, grid > LIGHT, lambda share: f"{share * 100:.0f}")
     _part(axes, [series[model] for model in models])
@@ -43,30 +40,29 @@ def heat_map(
     return figure
 
 
-def likeness(rows: Sequence[Comparison], titles: Mapping[str, str]) -> Figure:
+def likeness(rows: Sequence[Comparison]) -> Figure:
     """Draw Pearson's correlations of accuracies over relations, between models and, beside it, between families.
 
     The colours begin at the lowest correlation: among models that know much all are high, and the differences count.
     """
     models = [str(row.model) for row in rows if row.metric == "mean_accuracy" and row.value is not None]
     families = list(dict.fromkeys(str(row.model) for row in rows if row.metric == "series_pearson"))
-    sides = [(models, "pearson", titles)]
+    sides = [(models, "pearson")]
     if 1 < len(families) < len(models):
-        sides.append((families, "series_pearson", {}))
-    sizes = [1.5 + (0.5 if len(names) <= WRITTEN else 0.2) * len(names) for names, _, _ in sides]
+        sides.append((families, "series_pearson"))
+    sizes = [1.5 + (0.5 if len(names) <= WRITTEN else 0.2) * len(names) for names, _ in sides]
     figure = Figure(figsize=(sum(sizes) + 1.2, max(sizes) + 0.6), layout="constrained")
     found = [row.value for row in rows if row.metric in ("pearson", "series_pearson") and row.value is not None]
     lowest = min(0.9, math.floor(min(found, default=0.0) * 10) / 10)
     panels = figure.subplots(1, len(sides), squeeze=False, width_ratios=sizes)[0]
-    for axes, (names, metric, shown) in zip(panels, sides, strict=True):
+    for axes, (names, metric) in zip(panels, sides, strict=True):
         grid = np.full((len(names), len(names)), np.nan)
         for row in rows:
             if row.metric == metric and row.value is not None:
                 one, other = names.index(str(row.model)), names.index(str(row.other))
                 grid[one, other] = grid[other, one] = row.value
         image = axes.imshow(grid, cmap="cividis", vmin=lowest, vmax=1)
-        listed = [shown.get(name, name) for name in names]
-        _name(axes, listed, listed)
+        _name(axes, names, names)
         if len(names) <= WRITTEN:
             _write(axes, grid, (grid - lowest) / (1 - lowest) > LIGHT, lambda value: f"{value:.2f}".replace("0.", "."))
     figure.colorbar(image, ax=list(panels), label="Pearson's correlation over relations", shrink=0.7, aspect=30)
