@@ -145,17 +145,14 @@ def compare(found: Board) -> list[Comparison]:
     }
     means = {model: float(np.mean(list(own.values()))) for model, own in table.items() if own}
     order = ordered(list(found.entrants.values()), means)
+    answered = {name: found.entrants[name] for name in order if name in means}
     return [
         *_leaders(found, order, table),
         *_relations(found, table),
         *rows,
-        *_likeness(found, [model for model in order if model in means], table),
-        *(
-            row
-            for small, large in size_pairs(found.entrants.values())
-            for row in _subsumed(found, "size", small, large)
-        ),
-        *(row for tuned, base in tuned_pairs(found.entrants) for row in _tuned(found, tuned, base)),
+        *_likeness(found, list(answered), table),
+        *(row for small, large in size_pairs(answered.values()) for row in _subsumed(found, "size", small, large)),
+        *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
     ]
 
 
