@@ -7,7 +7,7 @@ from almanac.config import EditionConfig, Participant
 from almanac.resources import BYTES, held_bytes, seconds
 
 TRAINING = "training"  # stands where a suite does
-RESPONSE_BYTES = 1.5  # a token read, about: what response files held after the demo, 1.3 (IC-LKE) to 3 (KaRR)
+RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
 STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
-from almanac.rows import Measure, NotAsked, Relation
+from almanac.rows import Item, Measure, NotAsked, Relation
 from almanac.suites.ic_lke import requests as ic_lke
 from almanac.suites.ic_lke.eic import requests as eic
 from almanac.suites.ic_lke.prompts.figures import Point, by_model
@@ -34,13 +34,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class PromptsSection:
-    """The prompt baselines on one dataset; ``cells`` by model, method and relation (none: all of them)."""
+    """The prompt baselines on one dataset.
+
+    ``cells`` stand by model, method and relation (none: all of them), ``facts`` are those asked by each method.
+    """
 
     dataset: str
     methods: Mapping[str, str]
     models: Sequence[str]
     relations: Mapping[str, str]
     cells: Mapping[tuple[str, str, str | None], Cell]
+    facts: Mapping[str, int]
     silent: Sequence[str]
     refused: Sequence[NotAsked]
 
@@ -63,6 +67,7 @@ def _chapter(layout: Layout, dataset: str) -> Chapter:
         models=models,
         relations={row.relation_id: row.label for row in relations},
         cells=cells,
+        facts=_facts(layout, dataset),
         silent=sorted({row.model for row in own} - set(models)),
         refused=layout.read(layout.request_folder(SUITE, dataset) / "refused.parquet", NotAsked),
     )
@@ -84,6 +89,18 @@ def _chapter(layout: Layout, dataset: str) -> Chapter:
         figures=figures,
         measures=own,
     )
+
+
+def _facts(layout: Layout, dataset: str) -> dict[str, int]:
+    """Return how many facts each method asked, since samples may differ."""
+    asked: dict[str, set[str]] = {}
+    for suite in (ic_lke.SUITE, eic.SUITE, SUITE):
+        if dataset in layout.config.used_datasets(suite):
+            for item in layout.read(layout.request_folder(suite, dataset) / "items.parquet", Item):
+                # EIC-LKE asks IC-LKE's questions beside its own; those of IC-LKE itself are meant.
+                if suite != eic.SUITE or item.experiment == eic.SEQUENCE:
+                    asked.setdefault(item.experiment, set()).add(item.fact_id)
+    return {experiment: len(found) for experiment, found in asked.items()}
 
 
 def _measures(layout: Layout, dataset: str, suite: str) -> Iterator[Measure]:
