@@ -73,11 +73,12 @@ rule repull_source:
 
 rule pull_model:
     """Fetch a checkpoint from the hub at its commit, so that every later step is offline."""
-    priority: 1  # first: what cannot be brought is known before anything else is done
     output:
         f"{RESULTS}/models/{{model}}/pull.json",
     log:
         f"{RESULTS}/logs/pull_model/{{model}}.log",
+    # First: what cannot be brought is known before anything else is done.
+    priority: 1
     conda:
         "../envs/models.yaml"
     resources:
