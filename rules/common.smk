@@ -181,6 +181,21 @@ def suite_flags(suite):
     )
 
 
+def published_prompts(suite):
+    """A function that gives the file of published prompts that a suite is to ask, if there is one."""
+
+    def of(wildcards):
+        options = EDITION.suites.by_name()[suite][wildcards.dataset]
+        path = getattr(options, "published", None)
+        if path is not None and not Path(path).is_file():
+            raise WorkflowError(
+                f"suites.{suite}.{wildcards.dataset}.published: there is no file {path}; correct the name"
+            )
+        return path or []
+
+    return of
+
+
 def proofread_file(wildcards):
     """The drafted templates that a person has proofread for a dataset, if there are any."""
     path = EDITION.datasets[wildcards.dataset].drafts

@@ -9,6 +9,7 @@ for SUITE, METHOD in METHODS.items():
             f"ask_{SUITE}"
         input:
             dataset_tables,
+            published_prompts(SUITE),
         output:
             expand(
                 f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",

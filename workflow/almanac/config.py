@@ -16,8 +16,13 @@ from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOp
 from almanac.resources import GPU_FROM, stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.ic_lke.eic.options import EicOptions
+from almanac.suites.ic_lke.generated.options import GeneratedOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
+from almanac.suites.ic_lke.positions.options import PositionOptions
 from almanac.suites.ic_lke.prompts.options import PromptsOptions
+from almanac.suites.ic_lke.separators.options import SeparatorOptions
+from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
 
@@ -176,6 +181,22 @@ class SuitesConfig(Options):
     lke_prompts: dict[Name, PromptsOptions] = Field(
         default_factory=dict, description="IC-LKE's choices behind written and mined prompts: settings by dataset"
     )
+    eic_lke: dict[Name, EicOptions] = Field(
+        default_factory=dict, description="EIC-LKE, many facts in one text: settings by dataset"
+    )
+    lke_sweep: dict[Name, SweepOptions] = Field(
+        default_factory=dict, description="IC-LKE by the number of examples: settings by dataset"
+    )
+    lke_separators: dict[Name, SeparatorOptions] = Field(
+        default_factory=dict, description="IC-LKE by what stands between subject and object: settings by dataset"
+    )
+    lke_positions: dict[Name, PositionOptions] = Field(
+        default_factory=dict,
+        description="the probability of objects by their place in a text: settings by dataset",
+    )
+    lke_generated: dict[Name, GeneratedOptions] = Field(
+        default_factory=dict, description="whether models write the object: settings by dataset"
+    )
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
@@ -263,12 +284,17 @@ class EditionConfig(Options):
         for suite, datasets in self.suites.by_name().items():
             for name in datasets:
                 _known("dataset", name, self.datasets, f"suites.{suite}")
-        for name, options in self.suites.ic_lke.items():
-            if options.shots > self.datasets[name].train:
-                raise ValueError(
-                    f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
-                    f"datasets.{name}.train is {self.datasets[name].train}"
-                )
+        entries = {model.name: model for model in self.models}
+        for suite, datasets in self.suites.by_name().items():
+            for name, options in datasets.items():
+                for model in options.models:
+                    _known("model", model, entries, f"suites.{suite}.{name}.models")
+                key, shown = options.shown
+                if shown > self.datasets[name].train:
+                    raise ValueError(
+                        f"suites.{suite}.{name}: {shown} {key} need as many train facts; "
+                        f"datasets.{name}.train is {self.datasets[name].train}"
+                    )
 
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""
@@ -314,9 +340,10 @@ class EditionConfig(Options):
         """
         for participant in self.participants().values():
             for suite, datasets in self.suites.by_name().items():
-                for dataset in datasets:
+                for dataset, options in datasets.items():
                     world = self.datasets[dataset].world
                     allowed = participant.model.datasets is None or dataset in participant.model.datasets
+                    allowed = allowed and (not options.models or participant.model.name in options.models)
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
 

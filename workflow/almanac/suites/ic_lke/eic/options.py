@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class EicOptions(Options):
+class EicOptions(SuiteOptions):
     """How many test facts stand in one sequence, and where."""
 
     examples: Annotated[int, Field(ge=2, description="train facts in a sequence")] = 100
@@ -37,6 +37,11 @@ class EicOptions(Options):
                 "lower first or raise examples"
             )
         return self
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "examples", self.examples
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about, for sequences, their control and IC-LKE."""

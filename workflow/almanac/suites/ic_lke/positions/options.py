@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 Kind = Literal["unknown", "incorrect"]
 Arrangement = Literal["distributed", "contiguous"]
@@ -13,7 +13,7 @@ STAR = (
 )  # where in the sequence the pair stands that follows the contiguous ones, as we read the paper's figure
 
 
-class PositionOptions(Options):
+class PositionOptions(SuiteOptions):
     """How long the sequences are, and what in them is replaced."""
 
     pairs: Annotated[int, Field(ge=4, description="pairs in a sequence")] = 200

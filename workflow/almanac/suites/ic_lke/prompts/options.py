@@ -1,8 +1,9 @@
 """What can be set about the prompt baselines; the defaults are the paper's."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from almanac.suites.options import SuiteOptions
 
@@ -28,6 +29,11 @@ class PromptsOptions(SuiteOptions):
         bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
+
+    @field_validator("published")
+    @classmethod
+    def _home(cls, published: str | None) -> str | None:
+        return published and str(Path(published).expanduser())
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""

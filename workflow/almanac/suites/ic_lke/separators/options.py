@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class SeparatorOptions(Options):
+class SeparatorOptions(SuiteOptions):
     """Which separators are tried, and of what."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
@@ -19,6 +19,11 @@ class SeparatorOptions(Options):
     relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
     sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "shots", self.shots
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: an infix is three."""

@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import Options
+from almanac.suites.options import SuiteOptions
 
 
-class SweepOptions(Options):
+class SweepOptions(SuiteOptions):
     """Which numbers of examples are tried, and how often."""
 
     examples: Annotated[
@@ -30,6 +30,11 @@ class SweepOptions(Options):
         if len(set(self.examples)) != len(self.examples):
             raise ValueError(f"examples must be distinct, found {list(self.examples)}")
         return self
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "examples", max(self.examples)
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about."""
