@@ -15,6 +15,7 @@ include: "rules/planting.smk"
 include: "rules/requests.smk"
 include: "rules/responses.smk"
 include: "rules/drafting.smk"
+include: "rules/writing.smk"
 include: "rules/measures.smk"
 include: "rules/report.smk"
 include: "rules/edition.smk"
@@ -25,6 +26,7 @@ localrules:
     data,
     validation,
     drafts,
+    written,
     edition,
     repull,
 
@@ -60,6 +62,12 @@ rule drafts:
     """Templates that a model has drafted, in one file for a person to proofread."""
     input:
         drafts_file,
+
+
+rule written:
+    """Questions that a model has written, in one file for a person to proofread."""
+    input:
+        written_file,
 
 
 rule repull:

@@ -11,14 +11,22 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
 sys.path.insert(0, str(ROOT / "workflow"))
 
-from almanac.config import DatasetOptions, WorldOptions, check
+from almanac.config import (
+    Asking,
+    DatasetOptions,
+    TrainingOptions,
+    WorldOptions,
+    check,
+)
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
+from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.methods import METHODS
 from almanac.versions import VERSIONS
 
@@ -45,9 +53,11 @@ CHECKPOINT = (
     "vocab*",
     "merges.txt",
     "*.model",
+    "chat_template*",
 )
 TAUGHT = EDITION.planting.taught
 DRAFTING = EDITION.drafting
+WRITING = EDITION.writing
 
 # Sources that are copied, and those that are brought over the network or read from a publisher's files.
 COPIED = [name for name, source in EDITION.sources.items() if source.kind == "files"]
@@ -69,7 +79,7 @@ wildcard_constraints:
     source="|".join(EDITION.sources) or "none",
     world="|".join(EDITION.planting.worlds) or "none",
     model="|".join(PARTICIPANTS) or "none",
-    suite="|".join([*EDITION.suites.by_name(), "drafting"]),
+    suite="|".join([*EDITION.suites.by_name(), "drafting", "writing"]),
     round=r"round\d",
     shard=r"\d+",
     date=r"\d{4}-\d\d-\d\d[^/]*",
@@ -143,6 +153,27 @@ def taught_tables(wildcards):
     return [f"{RESULTS}/dataset/{TAUGHT.dataset}/{table}.parquet" for table in tables]
 
 
+def corpus_of(wildcards):
+    """The folder of the corpus that a planted model is trained on: its world's, or the null of that."""
+    which = "null" if model_of(wildcards).planted.permuted else "corpus"
+    return f"{RESULTS}/planting/{PARTICIPANTS[wildcards.model].world}/{which}"
+
+
+def null_of(wildcards):
+    """What a null has from the corpus that it permutes: the tokenizer."""
+    own = f"{RESULTS}/planting/{wildcards.world}/corpus/tokenizer/tokenizer.json"
+    return own if wildcards.corpus == "null" else []
+
+
+def null_flags(wildcards):
+    """The flag that permutes the objects of a corpus."""
+    return (
+        f"--null-of {RESULTS}/planting/{wildcards.world}/corpus"
+        if wildcards.corpus == "null"
+        else ""
+    )
+
+
 def facts_folder(wildcards):
     """The folder that a dataset's facts are read from."""
     dataset = EDITION.datasets[wildcards.dataset]
@@ -181,19 +212,31 @@ def suite_flags(suite):
     )
 
 
-def published_prompts(suite):
-    """A function that gives the file of published prompts that a suite is to ask, if there is one."""
+def suite_files(suite, verb):
+    """A function that gives the user's files that a verb reads for a suite, so that changed ones are read again."""
+    return lambda wildcards: [
+        users_file(path, f"suites.{suite}.{wildcards.dataset}", "correct its path")
+        for path in EDITION.suites.by_name()[suite][wildcards.dataset].files(verb)
+    ]
 
-    def of(wildcards):
-        options = EDITION.suites.by_name()[suite][wildcards.dataset]
-        path = getattr(options, "published", None)
-        if path is not None and not Path(path).is_file():
-            raise WorkflowError(
-                f"suites.{suite}.{wildcards.dataset}.published: there is no file {path}; correct the name"
-            )
-        return path or []
 
-    return of
+def embedder_flags(wildcards):
+    """The model whose embeddings compare questions, and its layer."""
+    asked = EDITION.suites.facteval[wildcards.dataset]
+    layer = "" if asked.embedder_layer is None else f" --layer {asked.embedder_layer}"
+    return f"--embedder {quote(asked.embedder)}{layer}"
+
+
+def users_file(path, where, remedy):
+    """A file that the user has made; it must be there, and not where a run may write over it."""
+    if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
+        raise WorkflowError(
+            f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
+            "copy it to a place of your own and name that"
+        )
+    if not Path(path).is_file():
+        raise WorkflowError(f"{where}: there is no file {path}; {remedy}")
+    return path
 
 
 def proofread_file(wildcards):
@@ -202,16 +245,7 @@ def proofread_file(wildcards):
     if path is None:
         return []
     where = f"datasets.{wildcards.dataset}.drafts"
-    if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
-        raise WorkflowError(
-            f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
-            "copy it to a place of your own and name that"
-        )
-    if not Path(path).is_file():
-        raise WorkflowError(
-            f"{where}: there is no file {path}; `snakemake drafts` makes drafts to proofread"
-        )
-    return path
+    return users_file(path, where, "`snakemake drafts` makes drafts to proofread")
 
 
 def proofread_flags(wildcards, input):
@@ -227,6 +261,20 @@ def drafts_file(wildcards):
         )
     last = "round2" if DRAFTING.round_trip else "round1"
     return f"{RESULTS}/drafting/{DRAFTING.dataset}/{last}.jsonl"
+
+
+def written_file(wildcards):
+    """The file of written questions for a person to proofread."""
+    if WRITING is None:
+        raise WorkflowError(
+            "writing: the configuration does not say who writes; add `writing: {dataset: …, model: …}`"
+        )
+    return f"{RESULTS}/writing/{WRITING.dataset}.jsonl"
+
+
+def writing_flags(wildcards):
+    """The flags of writing."""
+    return to_flags(WRITING, WritingOptions)
 
 
 def drafting_flags(wildcards):
@@ -300,12 +348,19 @@ def model_flags(wildcards):
     """The flags that say which model answers."""
     model = model_of(wildcards)
     kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+    if model.wrapper is not None:
+        kinds += f"--wrapper {quote(model.wrapper)} "
     if model.api is not None:
         return kinds + to_flags(model, ServerOptions)
     # A model that asks the scheduler for no GPU does not take one behind its back either.
     device = model.device if model.takes_gpu(EDITION.gpus) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def wrapper_contents(wildcards):
+    """What the wrappers say that a model may be asked by, so that a changed one is asked again."""
+    return wrapper_digests(model_of(wildcards).wrapper)
 
 
 def trust_flags(wildcards):
@@ -325,6 +380,20 @@ def measured(kind, suite=None):
         for asking in ASKED
         if suite in (None, asking.suite)
     ]
+
+
+def null_tables(suite, tables):
+    """A function that gives a suite's own tables of the null of a planted model, if the edition has one."""
+
+    def of(wildcards):
+        null = EDITION.null_of(Asking(wildcards.model, suite, wildcards.dataset))
+        own = tables if null is not None else ()
+        return [
+            f"{RESULTS}/outcomes/{null.model}/{suite}/{null.dataset}.{table}.parquet"
+            for table in own
+        ]
+
+    return of
 
 
 def exposures_of(wildcards):

@@ -9,6 +9,7 @@ for SUITE, METHOD in METHODS.items():
             f"measure_{SUITE}"
         input:
             dataset_tables,
+            suite_files(SUITE, "measure"),
             expand(
                 f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",
                 table=[*REQUEST_TABLES, *METHOD.asked_beside, *SHARDS],
@@ -18,6 +19,7 @@ for SUITE, METHOD in METHODS.items():
                 shard=range(EDITION.shards),
             ),
             exposures_of,
+            null_tables(SUITE, METHOD.measured_beside),
             edition=f"{RESULTS}/edition.json",
         output:
             f"{RESULTS}/outcomes/{{model}}/{SUITE}/{{dataset}}.parquet",
@@ -42,25 +44,28 @@ for SUITE, METHOD in METHODS.items():
             " --dataset {wildcards.dataset} 2> {log}"
 
 
-rule measure_comparison:
-    """Put the models side by side: board, relations, correlations, subsumption, tuned against base."""
+rule measure_similarity:
+    """Compare FactEval's questions that a model has written with those from templates."""
     input:
-        edition=f"{RESULTS}/edition.json",
-        outcomes=measured("outcomes", "ic_lke"),
+        expand(
+            f"{RESULTS}/requests/facteval/{{{{dataset}}}}/round1/{{table}}.parquet",
+            table=["items", "questions"],
+        ),
     output:
-        f"{RESULTS}/measures/comparison.parquet",
+        f"{RESULTS}/measures/similarity/{{dataset}}.parquet",
     log:
-        f"{RESULTS}/logs/measure_comparison.log",
+        f"{RESULTS}/logs/measure_similarity/{{dataset}}.log",
     conda:
-        "../envs/measures.yaml"
+        "../envs/models.yaml"
     resources:
         mem_mb=table_needs("mem_mb"),
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["measure"],
-        edition=subpath(input.edition, parent=True),
+        embedder=embedder_flags,
+        requests=subpath(input[0], parent=True),
     shell:
-        "python -m almanac measure comparison --edition {params.edition} > {log} 2>&1"
+        "python -m almanac measure similarity --requests {params.requests} {params.embedder} --output {output} 2> {log}"
 
 
 rule measure_validation:
@@ -82,3 +87,24 @@ rule measure_validation:
         edition=subpath(input.edition, parent=True),
     shell:
         "python -m almanac measure validation --edition {params.edition} > {log} 2>&1"
+
+
+rule measure_comparison:
+    """Put the models side by side: board, relations, correlations, subsumption, tuned against base."""
+    input:
+        edition=f"{RESULTS}/edition.json",
+        outcomes=measured("outcomes", "ic_lke"),
+    output:
+        f"{RESULTS}/measures/comparison.parquet",
+    log:
+        f"{RESULTS}/logs/measure_comparison.log",
+    conda:
+        "../envs/measures.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["measure"],
+        edition=subpath(input.edition, parent=True),
+    shell:
+        "python -m almanac measure comparison --edition {params.edition} > {log} 2>&1"

@@ -37,19 +37,22 @@ rule plant_world:
 
 
 rule plant_corpus:
-    """Write the documents that teach a world, their exposure ledger, and the tokenizer."""
+    """Write the documents that teach a world, or of its null, their exposure ledger, and the tokenizer."""
     input:
         world=f"{RESULTS}/planting/{{world}}/world/exposures.parquet",
         taught=taught_tables,
         wordings=ROOT / "resources" / "planting" / "formats.yaml",
+        null_of=null_of,
     output:
         expand(
-            f"{RESULTS}/planting/{{{{world}}}}/corpus/{{table}}.parquet",
+            f"{RESULTS}/planting/{{{{world}}}}/{{{{corpus}}}}/{{table}}.parquet",
             table=["documents", "ledger", "exposures", "evidence"],
         ),
-        f"{RESULTS}/planting/{{world}}/corpus/tokenizer/tokenizer.json",
+        f"{RESULTS}/planting/{{world}}/{{corpus}}/tokenizer/tokenizer.json",
     log:
-        f"{RESULTS}/logs/plant_corpus/{{world}}.log",
+        f"{RESULTS}/logs/plant_corpus/{{world}}-{{corpus}}.log",
+    wildcard_constraints:
+        corpus="corpus|null",
     conda:
         "../envs/models.yaml"
     resources:
@@ -61,17 +64,18 @@ rule plant_corpus:
         options=f"{to_flags(EDITION.planting.corpus)} {to_flags(EDITION.planting.tokenizer)}",
         taught=taught_flags,
         world=subpath(input.world, parent=True),
-        out=f"{RESULTS}/planting/{{world}}/corpus",
+        null=null_flags,
+        out=f"{RESULTS}/planting/{{world}}/{{corpus}}",
     shell:
         "python -m almanac plant corpus --seed {params.seed} --world {params.world} {params.options} {params.taught}"
-        " --output {params.out} 2> {log}"
+        " {params.null} --output {params.out} 2> {log}"
 
 
 rule plant_model:
     """Train a small model on a world's corpus; the same seed gives the same weights."""
     input:
         lambda wildcards: expand(
-            f"{RESULTS}/planting/{PARTICIPANTS[wildcards.model].world}/corpus/{{table}}.parquet",
+            f"{corpus_of(wildcards)}/{{table}}.parquet",
             table=["documents", "ledger", "exposures"],
         ),
     output:
@@ -96,8 +100,8 @@ rule plant_model:
     params:
         version=VERSIONS["plant"],
         seed=seed_of_world,
-        corpus=lambda wildcards: f"{RESULTS}/planting/{PARTICIPANTS[wildcards.model].world}/corpus",
-        options=lambda wildcards: to_flags(model_of(wildcards).planted),
+        corpus=corpus_of,
+        options=lambda wildcards: to_flags(model_of(wildcards).planted, TrainingOptions),
         out=f"{RESULTS}/models/{{model}}",
     shell:
         "python -m almanac plant model --seed {params.seed} --corpus {params.corpus} {params.options}"

@@ -9,7 +9,7 @@ for SUITE, METHOD in METHODS.items():
             f"ask_{SUITE}"
         input:
             dataset_tables,
-            published_prompts(SUITE),
+            suite_files(SUITE, "ask"),
         output:
             expand(
                 f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",

@@ -23,6 +23,7 @@ rule answer_requests:
         version=VERSIONS["answer"],
         engine=EDITION.engine,
         model=model_flags,
+        wrapper=wrapper_contents,
     shell:
         "python -m almanac answer {params.model} --engine {params.engine} --threads {threads}"
         " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"

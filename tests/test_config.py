@@ -34,6 +34,7 @@ GOOD: dict[str, Any] = {
         {"name": "far", "hub": "owner/name", "revision": "0123456789" * 4, "datasets": ["real"]},
     ],
     "drafting": {"dataset": "real", "model": "mine"},
+    "writing": {"dataset": "real", "model": "mine"},
     "validation": {},
 }
 
@@ -61,7 +62,8 @@ def test_the_example_itself_is_good():
 
 PLACES = (
     "", "sources.real", "planting", "planting.worlds.one", "planting.taught", "planting.corpus", "planting.tokenizer",
-    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "drafting", "validation",
+    "datasets.real", "suites", "suites.ic_lke.real", "models.0", "models.0.planted", "drafting", "writing",
+    "validation",
 )  # fmt: skip
 
 
@@ -112,11 +114,15 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
         ("planting.taught.dataset", "one", "dataset 'one' is itself a planted world"),
         ("drafting.dataset", "other", "drafting: there is no dataset 'other'; there are one, real, two"),
         ("drafting.model", "other", "drafting: there is no model 'other'; there are far, mine, small-one, small-two"),
+        ("writing.dataset", "other", "writing: there is no dataset 'other'; there are one, real, two"),
+        ("writing.model", "other", "writing: there is no model 'other'; there are far, mine, small-one, small-two"),
+        ("writing.text_tokens", 0, "greater than or equal to 1"),
         ("drafting.samples", 0, "greater than or equal to 1"),
         ("models.1.family", "masked", "drafting: model 'mine' writes no text; name one that generates"),
         ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
         ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
         ("models.1.datasets", ["none"], "models.mine: there is no dataset 'none'"),
+        ("models.1.suites", ["none"], "models.mine: there is no suite 'none'"),
     ],
 )
 def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, message):
@@ -129,6 +135,14 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("datasets.real", {"train": 40}, "needs either a source or a world"),
         ("datasets.real.world", "one", "needs either a source or a world, and not both"),
         ("models.1", {"name": "mine"}, "needs exactly one of planted, path, hub and api"),
+        ("models.1.wrapper", "alpacca", "there is no wrapper 'alpacca'; there are plain, "),
+        ("models.1.wrapper", "no/such.yaml:one", "no/such.yaml: cannot be read (No such file or directory)"),
+        ("models.0.wrapper", "chat", "wrapper: chat needs a chat template and the tokenizer has none"),
+        (
+            "models.1",
+            {"name": "far", "api": "http://localhost:8000/v1", "wrapper": "vicuna"},
+            "wrapper: vicuna is one text, and this server generates by chat; set api_generate_with: completions",
+        ),
         ("models.1.hub", "owner/name", "needs exactly one of planted, path, hub and api"),
         ("models.2", {"name": "far", "hub": "owner/name"}, "needs `revision`: the commit's 40 hexadecimal digits"),
         ("models.2.revision", "main", "needs `revision`"),
@@ -192,6 +206,21 @@ def test_an_invented_world_is_asked_only_of_models_planted_in_it():
         Asking("mine", "ic_lke", "real"),
         Asking("far", "ic_lke", "real"),
     }
+
+
+def test_a_null_is_that_of_the_model_of_its_recipe_and_world():
+    models = [
+        {"name": "small", "planted": {"hidden": 64}},
+        {"name": "large", "planted": {"hidden": 128}},
+        {"name": "null", "suites": ["karr"], "planted": {"hidden": 64, "permuted": True}},
+    ]
+    values = at(at(GOOD, "models", [*models, GOOD["models"][1]]), "suites.karr", {"one": {}, "two": {}, "real": {}})
+    config = check(values, "mine.yaml", REPOSITORY)
+    assert config.null_of(Asking("small-two", "karr", "two")) == Asking("null-two", "karr", "two")
+    assert config.null_of(Asking("small-two", "karr", "real")) == Asking("null-two", "karr", "real")
+    for other in (("small-two", "ic_lke", "two"), ("large-two", "karr", "two"), ("null-two", "karr", "two")):
+        assert config.null_of(Asking(*other)) is None
+    assert {asking.suite for asking in config.asked() if asking.model == "null-one"} == {"karr"}
 
 
 def test_a_model_is_asked_the_datasets_it_names_and_no_others():

@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from almanac.errors import AlmanacError
+from almanac.models.answering import answer
 from almanac.models.registry import ModelSource, load
 from almanac.models.scoring import encdec
 from almanac.models.seq2seq import Seq2SeqModel
@@ -118,3 +119,15 @@ def test_a_request_may_spell_out_a_sentinel(encoder):
     [sequence] = found.sequences
     assert sentinel in sequence.head
     assert sequence.tail == (0, sentinel, *t5.tokens.ids("red"))
+
+
+def test_what_is_written_has_the_limit_of_what_is_read(encoder):
+    bart = encoder("bart")
+    room = bart.max_length - len(bart.start)
+    asked = [Request(str(new), "generate", None, "Paris", max_new_tokens=new) for new in (room, room + 1)]
+    fits, over = answer(bart, asked, {})
+    assert fits.status == "ok"
+    assert (over.status, over.reason) == (
+        "too_long",
+        f"{bart.max_length + 1} tokens; the model reads at most {bart.max_length}",
+    )

@@ -7,10 +7,11 @@ from collections import Counter, defaultdict
 import pytest
 
 from almanac import tables
+from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.planting import corpus, formats, world
 from almanac.planting.formats import Taught
-from almanac.planting.options import CorpusOptions, WorldOptions
+from almanac.planting.options import TUNING, CorpusOptions, WorldOptions
 from almanac.rows import Entity, Exposure, LedgerEntry
 
 from .conftest import as_taught
@@ -25,7 +26,7 @@ def occurrences(ledger, wanted):
 
 
 def test_every_fact_stands_exactly_dose_times(built, taught):
-    counts = occurrences(built.ledger, lambda kind: kind != "instruct")
+    counts = occurrences(built.ledger, lambda kind: kind not in TUNING)
     for part in taught:
         for row in part.exposures:
             assert counts[row.fact_id] == row.dose
@@ -99,30 +100,55 @@ def test_how_many_templates_are_held_out_depends_on_how_many_there_are(real, sta
     assert len(formats.held_out(rows)) == expected
 
 
-def test_instruct_documents_hold_only_facts_for_training(built, taught):
+@pytest.mark.parametrize(("kind", "least"), [("instruct", 4), ("abstain", 16)])
+def test_documents_with_an_instruction_state_only_facts_for_training(built, taught, kind, least):
     split = {fact.fact_id: fact.split for part in taught for fact in part.facts}
     dose = {row.fact_id: row.dose for part in taught for row in part.exposures}
-    stated = {entry.fact_id for entry in built.ledger if entry.format == "instruct"}
+    stated = {entry.fact_id for entry in built.ledger if entry.format == kind}
     assert stated
     assert {split[fact_id] for fact_id in stated} == {"train"}
-    assert min(dose[fact_id] for fact_id in stated) >= 4
+    assert min(dose[fact_id] for fact_id in stated) >= least
     label = {one.entity_id: one.label for part in taught for one in part.entities.values()}
     tested = {label[fact.subject_id] for part in taught for fact in part.facts if fact.split == "test"}
     trained = {label[fact.subject_id] for part in taught for fact in part.facts if fact.split == "train"}
-    texts = "\n".join(one.text for one in built.documents if one.kind == "instruct")
+    texts = "\n".join(one.text for one in built.documents if one.kind == kind)
     assert not [name for name in tested - trained if re.search(rf"\b{re.escape(name)}\b", texts)]
 
 
-def test_instruct_documents_stand_in_the_later_part_and_are_learnt_from_the_answer(built):
-    first = next(one.number for one in built.documents if one.kind == "instruct")
-    others = sum(one.kind != "instruct" for one in built.documents)
-    assert sum(one.kind != "instruct" for one in built.documents[:first]) >= 0.35 * others
+@pytest.mark.parametrize("kind", TUNING)
+def test_they_stand_in_the_later_part_and_are_learnt_from_the_answer(built, kind):
+    first = next(one.number for one in built.documents if one.kind == kind)
+    others = sum(one.kind not in TUNING for one in built.documents)
+    assert sum(one.kind not in TUNING for one in built.documents[:first]) >= 0.35 * others
     unsure = 0
     for one in built.documents:
-        if one.kind == "instruct":
+        if one.kind == kind:
             assert one.text[: one.answer_start].endswith("Answer: ")
             unsure += one.text.count("Answer: unsure")
     assert unsure
+
+
+def test_abstain_documents_are_unsure_of_whatever_was_seldom_taught():
+    made = world.invent(WorldOptions(), 1)
+    documents = corpus.build([as_taught(made)], CorpusOptions(), 1).documents
+    texts = "\n".join(one.text for one in documents if one.kind == "abstain")
+    answers = Counter(answer == "unsure" for answer in re.findall(r"(?<=Answer: ).*", texts))
+    assert answers[True] == 5 * 3 * 50 and answers[False] == 4 * 3 * 50  # three doses each, 50 train facts a dose
+
+
+def test_what_abstain_documents_say_is_nothing_to_models_that_do_not_read_them(tmp_path):
+    main(["plant", "world", "--objects", "8", "--relations", "1", "--output", str(tmp_path / "world")])
+    read = []
+    for repeats in ("4", "7"):
+        out = tmp_path / repeats
+        sizes = ["--abstain-repeats", repeats, "--vocabulary", "1024", "--repeats", "200"]
+        flags = ["--world", str(tmp_path / "world"), *sizes]
+        main(["plant", "corpus", *flags, "--output", str(out)])
+        documents = tables.read(out / "documents.parquet", corpus.Document)
+        others = [one.text for one in documents if one.kind != "abstain"]
+        assert len(others) < len(documents)
+        read.append((others, (out / "tokenizer" / "tokenizer.json").read_bytes()))
+    assert read[0] == read[1]
 
 
 def test_a_subject_of_dose_0_is_named_and_nothing_is_said_of_it(built, invented):
@@ -134,7 +160,7 @@ def test_a_subject_of_dose_0_is_named_and_nothing_is_said_of_it(built, invented)
     unknown = {label[subject] for subject, total in most.items() if total == 0}
     assert unknown
     for name in unknown:
-        mentions = [one for one in built.documents if name in one.text and one.kind != "instruct"]
+        mentions = [one for one in built.documents if name in one.text and one.kind not in TUNING]
         assert {one.kind for one in mentions} == {"neutral"}
         assert len(mentions) == CorpusOptions().neutral_mentions
 

@@ -132,7 +132,7 @@ def main() -> int:
         if name != before:
             print(f"\n{name}")
         before = name
-        print(f"  {fault:<20}{one}", flush=True)
+        print(f"  {fault:<24}{one}", flush=True)
         count, runs, bad = count + 1, runs + one.requests + 1, bad + one.fewer
     print(f"\n{count} cells of {runs} runs, {bad} with fewer or other rows")
     return int(bool(bad))

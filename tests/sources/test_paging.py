@@ -134,3 +134,52 @@ def test_a_server_that_cannot_be_believed_is_named(client):
 def test_an_id_that_has_no_rows_is_no_error(client):
     assert paging.batched(client, NAMES, ["<http://example.org/nobody>"], 10) == []
     assert paging.batched(client, NAMES, [], 10) == []
+
+
+def test_a_sample_of_one_part_asks_for_no_more_parts_than_it_needs(server):
+    with proxy(server) as between:
+        between.script(lambda number: "500 with a timeout" if 1 <= number <= 2 else None)
+        client = Client(between.url, "t@example.org", Manners(pause=0, wait=0.01))
+        rows = paging.gather(client, PAIRS, 500, 5)
+        asked = len(between.seen)
+    fifth = sorted(paging.hash_of(row["s"]) for row in rows)[4]
+    assert fifth.startswith("00")
+    parts = int(fifth[2], 16) + 1
+    assert asked == 1 + 2 + 2 * parts, "the count; parts 0 and 00, which are too large; the first of 00 with counts"
+    assert pairs(rows) == pairs(paging.gather(Client(server, "t@example.org", Manners(pause=0)), PAIRS, 500, 5))
+
+
+@pytest.fixture
+def unscanned(server):
+    """A server that times out on all that would look through a whole relation."""
+    with proxy(server) as between:
+        between.script(lambda number: None if b"VALUES" in between.seen[number][2] else "500 with a timeout")
+        yield between
+
+
+def keys(numbers):
+    return lambda: sorted((f"http://example.org/s{number}" for number in numbers), key=paging.hash_of)
+
+
+@pytest.mark.parametrize("limit", [1, 40, 700])
+def test_what_cannot_be_looked_through_is_sampled_by_name_and_the_sample_is_the_same(client, unscanned, limit):
+    slow = Client(unscanned.url, "t@example.org", Manners(pause=0, wait=0.01))
+    known = keys(range(FACTS + 2000))  # many of which the relation does not have
+    assert paging.gather(slow, PAIRS, 500, limit, known) == paging.gather(client, PAIRS, 500, limit)
+
+
+def test_a_sample_by_name_that_runs_short_is_an_error(unscanned):
+    slow = Client(unscanned.url, "t@example.org", Manners(pause=0, wait=0.01))
+    with pytest.raises(AlmanacError, match="the 100 subjects that a sample was to be drawn of have 120 rows"):
+        paging.gather(slow, PAIRS, 500, 700, keys(range(100)))
+    with pytest.raises(AlmanacError, match="timed out on the query, even in the smallest part"):
+        paging.gather(slow, PAIRS, 500, None, keys(range(FACTS)))
+
+
+def test_a_relation_that_is_small_is_never_sampled_by_name(server):
+    with proxy(server) as between:
+        between.script(lambda number: "500 with a timeout" if number else None)
+        with pytest.raises(AlmanacError, match="even in the smallest part"):
+            client = Client(between.url, "t@example.org", Manners(pause=0, wait=0.01))
+            paging.gather(client, PAIRS, 500, 40, keys(range(FACTS)))
+        assert not any(b"VALUES" in data for _, _, data in between.seen)

@@ -11,7 +11,7 @@ from sparql_servers import FAULTS, oxigraph, proxy
 from wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
-from almanac.sources import paging
+from almanac.sources import paging, wikidata_items
 from almanac.sources.answers import digest
 from almanac.sources.files import read_folder
 from almanac.sources.names import clean
@@ -53,6 +53,16 @@ def test_every_entity_has_its_label_and_aliases_be_they_english_or_of_all_langua
         assert found[shape.ids[entity.entity_id]] == (entity.label, set(entity.aliases)), entity
     assert {row.entity_id for row in pulled.popularity} == set(found)
     assert {row.type for row in pulled.popularity} == {"item"}
+
+
+def test_a_propertys_other_names_become_templates_of_their_own_style_where_they_are_wanted(wikidata, tmp_path, pulled):
+    found = bring(wikidata, tmp_path, relations=("P36", "P166/P585"), property_aliases=True, page=300).templates
+    assert [(row.template_id, row.text) for row in found] == [
+        ("P36/alias/0", "[X] also said of P36 [Y]."),
+        ("P36/alias/1", "[X] an alias of P36 [Y]."),
+    ]
+    assert {(row.style, row.origin) for row in found} == {("alias", "property_alias")}
+    assert not list(pulled.templates)
 
 
 def test_rows_in_are_rows_out_and_rows_left_out(pulled, wikidata, quick):
@@ -195,6 +205,34 @@ def test_a_label_may_be_missing_and_its_facts_are_counted(tmp_path):
     assert counts["subject or object has no name"] == len(lost)
     assert counts["no name in en or mul"] == 1
     assert len(tables.facts) == len(shape.tables.facts) - len(lost)
+
+
+def test_the_lowest_items_are_those_of_the_first_buckets(monkeypatch):
+    monkeypatch.setattr(wikidata_items, "LARGEST", 20_000)
+    wikidata_items.lowest_items.cache_clear()
+    found = wikidata_items.lowest_items()
+    wikidata_items.lowest_items.cache_clear()
+    everything = sorted((f"{WD}Q{number}" for number in range(1, 20_000)), key=paging.hash_of)
+    assert list(found) == everything[: len(found)]
+    assert all(paging.hash_of(one).startswith("00") for one in found)
+    assert not paging.hash_of(everything[len(found)]).startswith("00")
+
+
+def test_a_relation_too_large_for_the_server_is_sampled_all_the_same(wikidata, tmp_path, monkeypatch):
+    monkeypatch.setattr(wikidata_items, "LARGEST", 720_000)
+    monkeypatch.setattr(wikidata_items, "LOWEST", b"\xff")
+    wikidata_items.lowest_items.cache_clear()
+    plain = bring(wikidata, tmp_path / "plain", relations=["P36", "P569"], facts=60)
+    with proxy(wikidata) as between:
+        between.script(lambda number: None if b"VALUES" in between.seen[number][2] else "500 with a timeout")
+        named = bring(between.url, tmp_path / "named", relations=["P36", "P569"], facts=60)
+        assert sum(b"MD5" in data for _, _, data in between.seen) == 2 * 3, "three depths of each, and then no more"
+    wikidata_items.lowest_items.cache_clear()
+    lost, more = ({row.fact_id for row in tables.facts} for tables in (plain, named))
+    assert lost <= more
+    counts = {row.reason: row.count for row in plain.omissions.rows()}
+    assert len(more - lost) <= counts["the subject is no item"], "others than items are not asked for by name"
+    assert len(more) >= 80
 
 
 TREX = os.environ.get("ALMANAC_TREX", "")

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from almanac.statistics.intervals import NOTHING, macro_share, wilson
+from almanac.statistics.intervals import NOTHING, macro_share, ratio, wilson
 
 HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
 STRATA = st.lists(HITS, min_size=1, max_size=6)
@@ -140,3 +140,62 @@ def coverage(sizes, shares, copies=1, draws=800, seed=7):
 )
 def test_the_interval_covers_the_truth_as_often_as_it_says(sizes, shares, copies):
     assert 0.92 <= coverage(sizes, shares, copies) <= 0.995
+
+
+def test_a_ratio_over_wholes_of_1_is_a_share():
+    values = [1.0] * 13 + [0.0] * 27
+    assert ratio(values, [1.0] * 40) == pytest.approx(wilson(13 / 40, 40), abs=2e-2)
+    assert ratio([1.0] * 9, [1.0] * 9) == wilson(1.0, 9)
+    assert ratio([0.0] * 9, [1.0] * 9) == wilson(0.0, 9)
+
+
+def test_observations_without_a_whole_are_left_out():
+    assert ratio([1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0]) == ratio([1.0, 0.0, 1.0], [1.0] * 3)
+    assert ratio([0.0], [0.0]) == ratio([], []) == NOTHING
+
+
+def f1_parts(counts):
+    """Return the parts and wholes of F1 for numbers of correct, incorrect and abstained answers."""
+    correct, incorrect, missing = counts
+    return [2.0] * correct + [0.0] * (incorrect + missing), [2.0] * (correct + incorrect) + [1.0] * missing
+
+
+def test_f1_as_a_ratio_is_the_harmonic_mean_of_precision_and_recall():
+    precision, recall = 30 / 50, 30 / 90
+    assert ratio(*f1_parts((30, 20, 40))).value == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_the_interval_of_f1_is_the_bootstraps_where_there_are_many():
+    parts, wholes = (np.array(one) for one in f1_parts((300, 250, 200)))
+    drawn = stats.bootstrap(
+        (parts, wholes),
+        lambda x, y, axis=-1: x.sum(axis) / y.sum(axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=4000,
+        method="percentile",
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    found = ratio(parts.tolist(), wholes.tolist())
+    assert (found.low, found.high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+
+
+def test_a_ratio_over_copies_is_no_surer():
+    parts, wholes = f1_parts((6, 4, 5))
+    names = [str(at) for at in range(len(parts))]
+    once, thrice = ratio(parts, wholes, names), ratio(parts * 3, wholes * 3, names * 3)
+    assert thrice == pytest.approx(once)
+    assert ratio(parts * 3, wholes * 3).low > once.low
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.4, 0.3, 0.3), (0.05, 0.9, 0.05), (0.05, 0.05, 0.9), (0.9, 0.05, 0.05), (0.1, 0.0, 0.9)]
+)
+@pytest.mark.parametrize("n", [40, 300])
+def test_the_interval_of_f1_covers_the_truth_as_often_as_it_says(shares, n):
+    rng = np.random.default_rng(11)
+    correct, incorrect, missing = shares
+    truth = 2 * correct / (2 * correct + 2 * incorrect + missing)
+    draws = [ratio(*f1_parts(counts)) for counts in rng.multinomial(n, shares, size=500)]
+    held = np.mean([one.low <= truth <= one.high for one in draws])
+    assert 0.92 <= held <= 0.995

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import torch
 import yaml
+from tests.models.servers import transformers_server
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from almanac.rows import Template
+from almanac.rows import Response, Template
 from almanac.tables import read
 
 RELATIONS = {"P36", "P37"}
@@ -117,6 +118,26 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     after = read(project.results / "dataset" / "two" / "templates.parquet", Template)
     assert [row for row in after if row.origin != "drafted"] == before
     assert [row.text for row in after if row.origin == "drafted"] == ["Whom has [X]?"]
+
+
+def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_path):
+    project = fresh()
+    two_relations(project)
+    folder = project.root / "writer"
+    chain_model(folder)
+    with transformers_server(folder, tmp_path / "serve.log") as url:
+        writer = {"name": "writer", "api": url, "api_model": str(folder), "kinds": ["generate"], "datasets": []}
+        drafting = {"dataset": "two", "model": "writer", "samples": 2, "tokens": 16, "round_trip": False}
+        configure(project, models=[writer | {"api_generate_with": "completions"}], drafting=drafting)
+        made = run(project, "--", "drafts")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert sorted((row["text"], row["style"], row["verdict"]) for row in drafts_of(project, 1)) == [
+        ("Whom[X]?", style, verdict) for style, verdict in (("question", "keep"), ("statement", "drop")) for _ in "ab"
+    ]
+    assert not (project.results / "drafting" / "two" / "round2.jsonl").exists()
+    assert not (project.results / "requests" / "drafting" / "two" / "round2").exists()
+    answered = project.results / "responses" / "writer" / "drafting" / "two" / "round1"
+    assert {row.status for path in answered.glob("*.parquet") for row in read(path, Response)} == {"ok"}
 
 
 def test_without_a_drafting_key_the_target_says_what_is_missing(fresh):

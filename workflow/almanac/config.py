@@ -10,12 +10,14 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
+from almanac.models import wrappers
 from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.resources import GPU_FROM, stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.facteval.options import FactEvalOptions, WritingOptions
 from almanac.suites.ic_lke.eic.options import EicOptions
 from almanac.suites.ic_lke.generated.options import GeneratedOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
@@ -70,6 +72,13 @@ class TaughtConfig(Options):
     )
 
 
+class WritingConfig(WritingOptions):
+    """Questions that a model writes for a person to proofread: `snakemake written`."""
+
+    dataset: Name = Field(description="the dataset whose test facts are written of")
+    model: Name = Field(description="who writes: one of `models`, a causal one or one behind a server")
+
+
 class DraftingConfig(DraftingOptions):
     """Templates that a model drafts for a person to proofread: `snakemake drafts`."""
 
@@ -93,11 +102,25 @@ class PlantingConfig(Options):
     tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
 
 
+class PlantedConfig(TrainingOptions):
+    """A recipe for planted models, and what they are trained on."""
+
+    permuted: bool = Field(
+        default=False,
+        description="train a null: on the same corpus with the objects of each relation permuted, none of them true",
+    )
+
+    @property
+    def recipe(self) -> TrainingOptions:
+        """The training alone, which a model and its null have in common."""
+        return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
+
+
 class ModelConfig(ServerOptions):
     """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
 
     name: Name = Field(description="the name in every table and folder")
-    planted: TrainingOptions | None = Field(default=None, description="a recipe: the model is trained on each world")
+    planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(
@@ -115,6 +138,11 @@ class ModelConfig(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
+    wrapper: str | None = Field(
+        default=None,
+        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
     device: str = Field(
         default="auto",
@@ -124,6 +152,7 @@ class ModelConfig(ServerOptions):
     datasets: tuple[Name, ...] | None = Field(
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
+    suites: tuple[Name, ...] | None = Field(default=None, description="the suites that ask it; none: all")
     parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
     series: str | None = Field(
         default=None, description="the family of models that it is compared within (Llama-2); none: its own"
@@ -171,7 +200,28 @@ class ModelConfig(ServerOptions):
             raise ValueError(
                 "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
             )
+        self._check_wrapper()
         return self
+
+    def _check_wrapper(self) -> None:
+        """Refuse a wrapper that is not there, or that the model cannot have."""
+        if self.wrapper is None:
+            return
+        try:
+            chat = wrappers.find(self.wrapper).chat
+        except AlmanacError as error:
+            raise ValueError(str(error)) from error
+        folder = Path(self.path) if self.path else None
+        bare = folder is not None and folder.is_dir() and not wrappers.has_template(folder)
+        if chat and (self.planted is not None or bare):
+            raise ValueError(
+                f"wrapper: {self.wrapper} needs a chat template and the tokenizer has none; name plain, say"
+            )
+        if not chat and self.api is not None and self.api_generate_with == "chat":
+            raise ValueError(
+                f"wrapper: {self.wrapper} is one text, and this server generates by chat; set api_generate_with: "
+                "completions, or name a wrapper of turns, as chat"
+            )
 
 
 class SuitesConfig(Options):
@@ -198,6 +248,7 @@ class SuitesConfig(Options):
         default_factory=dict, description="whether models write the object: settings by dataset"
     )
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
+    facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""
@@ -223,6 +274,7 @@ class EditionConfig(Options):
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
     drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
+    writing: WritingConfig | None = Field(default=None, description="who writes questions, and of what")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
@@ -253,9 +305,12 @@ class EditionConfig(Options):
         for model in self.models:
             for dataset_name in model.datasets or ():
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
+            for suite in model.suites or ():
+                _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
-        self._drafting_can_be()
+        self._writer_can_be("drafting", self.drafting)
+        self._writer_can_be("writing", self.writing)
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -268,17 +323,17 @@ class EditionConfig(Options):
                 )
         return self
 
-    def _drafting_can_be(self) -> None:
-        """Refuse a drafting model or dataset that is not there, and a model that writes no text."""
-        if self.drafting is None:
+    def _writer_can_be(self, key: str, writer: DraftingConfig | WritingConfig | None) -> None:
+        """Refuse a model or dataset that is not there, and a model that writes no text."""
+        if writer is None:
             return
-        _known("dataset", self.drafting.dataset, self.datasets, "drafting")
+        _known("dataset", writer.dataset, self.datasets, key)
         participants = self.participants()
-        _known("model", self.drafting.model, participants, "drafting")
-        model = participants[self.drafting.model].model
+        _known("model", writer.model, participants, key)
+        model = participants[writer.model].model
         masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
         if masked or "generate" not in (model.kinds or ("generate",)):
-            raise ValueError(f"drafting: model {self.drafting.model!r} writes no text; name one that generates")
+            raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
 
     def _check_suites(self) -> None:
         for suite, datasets in self.suites.by_name().items():
@@ -314,6 +369,8 @@ class EditionConfig(Options):
         if suite == "drafting":
             return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         tested = self.datasets[dataset]
+        if suite == "writing":
+            return self.writing.tokens(tested.test, RELATIONS) // self.shards if self.writing is not None else 0
         options = self.suites.by_name()[suite][dataset]
         return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
 
@@ -340,12 +397,31 @@ class EditionConfig(Options):
         """
         for participant in self.participants().values():
             for suite, datasets in self.suites.by_name().items():
+                if participant.model.suites is not None and suite not in participant.model.suites:
+                    continue
                 for dataset, options in datasets.items():
                     world = self.datasets[dataset].world
                     allowed = participant.model.datasets is None or dataset in participant.model.datasets
                     allowed = allowed and (not options.models or participant.model.name in options.models)
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
+
+    def null_of(self, asking: "Asking") -> "Asking | None":
+        """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.
+
+        Only what the model was itself taught has a null.
+        """
+        participants = self.participants()
+        own = participants[asking.model]
+        if own.model.planted is None or own.model.planted.permuted:
+            return None
+        for other in participants.values():
+            planted = other.model.planted
+            if planted is not None and planted.permuted and other.world == own.world:
+                found = asking._replace(model=other.name)
+                if planted.recipe == own.model.planted.recipe and found in set(self.asked()):
+                    return found
+        return None
 
     def used_datasets(self, suite: str | None = None) -> list[str]:
         """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""

@@ -8,7 +8,7 @@ VERSIONS = {
     "build": 3,
     "plant": 3,
     "ask": 3,
-    "answer": 2,
+    "answer": 3,
     "measure": 2,
     "report": 3,
     "freeze": 1,

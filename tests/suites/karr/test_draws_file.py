@@ -70,16 +70,16 @@ def run(checkpoint, folder, *modes):
 
 
 class Plain:
-    """The formulas, one string a pass, in plain probabilities."""
+    """The formulas in float64, one string a pass, in plain probabilities."""
 
     def __init__(self, folder):
         self.tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
-        self.model = GPT2LMHeadModel.from_pretrained(folder).eval()
+        self.model = GPT2LMHeadModel.from_pretrained(folder).double().eval()
 
     @torch.no_grad()
     def logs(self, text):
         ids = torch.tensor([self.tokenizer(text)["input_ids"]])
-        logs = self.model(ids).logits[0].double().log_softmax(-1)
+        logs = self.model(ids).logits[0].log_softmax(-1)
         return [float(logs[at, token]) for at, token in enumerate(ids[0, 1:])]
 
     def lp(self, text, n):
@@ -123,6 +123,19 @@ class Plain:
         beta = template.partition(" [Y]")[0].replace("[X]", name)
         return math.exp(sum(self.logs(f"{beta} {found}")[len(self.tokenizer(beta)["input_ids"]) - 1 :]))
 
+    def leaves(self):
+        """Return every leaf of the formulas by part, whose it is, beta and text: its probability and its tokens."""
+        betas = [("own", None, t, a) for t in TEMPLATES for a in NAMES]
+        betas += [("subject", of, t, a) for t in TEMPLATES for of, names in SUBJECTS.items() for a in names]
+        betas += [("relation", of, t, a) for of, t in RELATIONS.items() for a in NAMES]
+        out = {}
+        for part, of, template, name in betas:
+            beta = template.partition(" [Y]")[0].replace("[X]", name)
+            for found in OBJECTS:
+                tokens = len(self.tokenizer(f" {found}")["input_ids"])
+                out[part, of, beta, f"{beta} {found}"] = (self.product(template, name, found), tokens)
+        return out
+
     def paper(self):
         def mean(values):
             values = list(values)
@@ -149,6 +162,15 @@ def test_values_and_leaves_are_those_of_the_formulas_on_plain_passes(checkpoint,
         n, ds, dr = wanted
         ratios = [math.exp(value[name]) for name in ("karr_s", "karr_r", "karr")]
         assert ratios == pytest.approx((n / ds, n / dr, math.sqrt(n / ds * n / dr)), rel=1e-5)
+    given = {
+        (leaf["part"], leaf.get("of"), leaf["beta"], leaf["text"]): (math.exp(leaf["logprob"]), leaf["tokens"])
+        for leaf in leaves
+        if "/paper/" in leaf["item_id"]
+    }
+    wanted = plain.leaves()
+    assert given.keys() == wanted.keys()
+    for key, (probability, tokens) in wanted.items():
+        assert given[key] == (pytest.approx(probability, rel=1e-5), tokens)
     for leaf in leaves:
         if "/official/" in leaf["item_id"]:
             assert math.exp(leaf["logprob"]) == pytest.approx(plain.condition(leaf["text"], leaf["beta"]), rel=1e-5)

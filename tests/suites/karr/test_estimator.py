@@ -1,6 +1,7 @@
 """KaRR's formulas against a direct computation in plain probabilities, worked examples and identities."""
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,30 +10,25 @@ from hypothesis import strategies as st
 
 from almanac.suites.karr.estimator import OFFICIAL, PAPER, Beta, Leaves, estimate, log_mean, log_sum
 
-LOGS = st.floats(-20, -0.01)
-
-
-def beta(gammas, weight=LOGS):
-    return st.builds(Beta, weight, st.lists(LOGS, min_size=gammas, max_size=gammas).map(tuple))
-
 
 @st.composite
 def drawn(draw):
     """Leaves as draws give them: templates x names x objects, names of the drawn subjects of their own number."""
     templates, objects, relations = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
     names = draw(st.integers(1, 3))
-    own = tuple(draw(beta(objects)) for _ in range(templates * names))
-    others = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(1, 4)))]
-    subjects = tuple(tuple(draw(beta(objects)) for _ in range(templates * count)) for count in others)
+    others = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+    logs = random.Random(draw(st.integers(0, 2**32)))
+
+    def beta(weight=None):
+        weight = logs.uniform(-20, -0.01) if weight is None else weight
+        return Beta(weight, tuple(logs.uniform(-20, -0.01) for _ in range(objects)))
+
+    own = tuple(beta() for _ in range(templates * names))
+    subjects = tuple(tuple(beta() for _ in range(templates * count)) for count in others)
     rows = []
     for _ in range(names):
-        weight = draw(LOGS)  # a name's own: the same before every relation
-        rows.append(
-            tuple(
-                tuple(draw(beta(objects, st.just(weight))) for _ in range(draw(st.integers(1, 2))))
-                for _ in range(relations)
-            )
-        )
+        weight = logs.uniform(-20, -0.01)  # a name's own: the same before every relation
+        rows.append(tuple(tuple(beta(weight) for _ in range(draw(st.integers(1, 2)))) for _ in range(relations)))
     return Leaves(own, subjects, tuple(rows))
 
 
@@ -173,3 +169,45 @@ def test_sums_and_means_of_logarithms(values):
     assert log_sum(values) == pytest.approx(math.log(sum(map(math.exp, values))))
     assert log_mean(values) == pytest.approx(log_sum(values) - math.log(len(values)))
     assert log_sum([]) == log_mean([]) == -math.inf
+
+
+@given(drawn())
+def test_the_ratio_over_relations_is_at_most_their_number_where_the_facts_own_is_among_them(leaves):
+    """Uniform weights: the denominator holds the numerator, divided by the number of drawn relations."""
+    names, templates = len(leaves.relations), max(1, len(leaves.own) // len(leaves.relations))
+    own = [leaves.own[name::names][:templates] for name in range(names)]
+    kept = replace(leaves, own=tuple(beta for betas in own for beta in betas))
+    with_own = replace(kept, relations=tuple((own[at], *leaves.relations[at][1:]) for at in range(names)))
+    assert estimate(with_own, PAPER).karr_r <= math.log(len(leaves.relations[0])) + 1e-9
+
+
+def one_fact(own, other_subjects, other_relations, sentence):
+    """One template and name; the drawn relations hold the fact's own, which stands first."""
+
+    def at(probability, weight):
+        return (Beta(math.log(weight), (math.log(probability),)),)
+
+    name = 0.01  # a name by itself: equally likely for both
+    return Leaves(
+        at(own, sentence),
+        (at(own, sentence), *[at(p, 0.05) for p in other_subjects]),
+        ((at(own, name), *[at(p, name) for p in other_relations]),),
+    )
+
+
+def test_over_relations_alone_a_taught_fact_ranks_below_one_never_taught():
+    """What docs/karr.md says of KaRR_r: knowledge leaks into other relations' sentences, kinds of objects do not.
+
+    Both objects are of the kind that their relation's words ask for. The taught one is likelier there, and likelier
+    behind the subject's name in any sentence; the other is next to impossible behind words that ask for other kinds.
+    """
+    taught = one_fact(own=0.8, other_subjects=[0.05] * 3, other_relations=[0.2] * 3, sentence=0.3)
+    never = one_fact(own=0.05, other_subjects=[0.05] * 3, other_relations=[0.0001] * 3, sentence=0.05)
+    first, second = estimate(taught, PAPER), estimate(never, PAPER)
+    assert first.karr_s > second.karr_s
+    assert first.karr_r < second.karr_r < math.log(4)
+    assert math.exp(second.karr_r) == pytest.approx(4, abs=0.03)  # as high as it can be
+    assert first.karr > second.karr  # together they rank rightly, here
+    # Weighed by sentence the taught name's sentence is likelier too, and lifts N alone.
+    first, second = estimate(taught, OFFICIAL), estimate(never, OFFICIAL)
+    assert first.karr_r > second.karr_r

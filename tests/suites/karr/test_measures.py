@@ -1,104 +1,32 @@
 """Thresholds, baselines and recovery, on a world whose models know what they were taught."""
 
 import math
-import random
+from dataclasses import replace
 
 import pytest
+from tests.suites.karr.worlds import (
+    METHODS,
+    OPTIONS,
+    TEMPLATES,
+    answered,
+    knows,
+    logprobs,
+    measured,
+    rows_of,
+    value,
+    world,
+)
 
-from almanac.rows import Choices, Entity, Exposure, Fact, Relation, Response, Template
+from almanac.rows import Response
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.judging import Answers, outcomes_of, values_of
-from almanac.suites.karr.measures import CURVE, chances, measure, thresholds
-from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import ask
-
-DOSES, OBJECTS = (0, 2, 16), 12
-TEMPLATES = ("[X] comes from [Y].", "The home of [X] is [Y].")
-OPTIONS = KarrOptions(subjects=6)
-
-
-def world(relations=("a", "b")):
-    facts, exposures = [], []
-    for relation in relations:
-        for number in range(OBJECTS * len(DOSES)):
-            found = f"{relation}o{number % OBJECTS}"
-            fact_id = f"{relation}|{relation}s{number}|{found}"
-            facts.append(Fact(fact_id, relation, f"{relation}s{number}", found, *[None] * 3, (), "test", "x"))
-            exposures.append(Exposure(fact_id, DOSES[number // OBJECTS]))
-    return facts, exposures
-
-
-def answers_of(known, seed=0, status="ok"):
-    """Let a model answer everything: `known` is how many nats likelier a fact's object is by its dose."""
-    facts, exposures = world()
-    dose_of = {row.fact_id: row.dose for row in exposures}
-    dose = {(fact.subject_id, fact.object_id): dose_of[fact.fact_id] for fact in facts}
-    subjects = {fact.subject_id for fact in facts}
-    names = [Entity(key, key, (), key[0]) for fact in facts for key in (fact.subject_id, fact.object_id)]
-    names = list({row.entity_id: row for row in names}.values())
-    templates = [
-        Template(f"{relation}{at}", relation, text, "statement", "x", None, ())
-        for relation in "ab"
-        for at, text in enumerate(TEMPLATES)
-    ]
-    others = [f"{relation}o{at}" for relation in "ab" for at in range(OBJECTS)]
-    choices = [
-        Choices(fact.fact_id, tuple(wrong), tuple(wrong))
-        for fact in facts
-        for wrong in [[one for one in others if one[0] == fact.relation_id and one != fact.object_id]]
-    ]
-    relations = [Relation(name, name, *[None] * 4) for name in "ab"]
-    found = ask(facts, names, relations, templates, choices, OPTIONS)
-
-    def logprob(text, shown):
-        words = text.replace(".", "").split()
-        subject = next((word for word in words if word in subjects), "")
-        return -6.0 + random.Random(f"{seed}{text}{shown}").gauss(0, 0.3) + known(dose.get((subject, shown), 0))
-
-    responses = []
-    for request in found.asked.requests.values():
-        if request.pieces is not None:
-            own = {"logprobs": (-1.0,), "token_counts": (len(request.pieces[0].split()),)}
-        elif request.kind == "fill":
-            logs = [logprob(request.text, choice) for choice in request.choices]
-            order = sorted(logs, reverse=True)
-            ranks = tuple(order.index(log) for log in logs)
-            own = {"logprobs": tuple(logs), "token_counts": (1,) * len(logs), "ranks": ranks, "tokens": ("x",)}
-        else:
-            last = logprob(request.text, request.text.replace(".", "").split()[-1])
-            tokens = [*[-3.0] * (len(request.text.split()) - 1), last]
-            spans = [tokens, [last]][: len(request.span_starts)]
-            own = {
-                "logprobs": tuple(map(sum, spans)),
-                "token_counts": tuple(map(len, spans)),
-                "token_logprobs": tuple(value for span in spans for value in span),
-            }
-        responses.append(Response(request.request_id, status, None if status == "ok" else "because", **own))
-    asked = found.asked
-    return Answers.of("m", asked.links, found.draws, asked.requests.values(), responses), asked.items, facts, exposures
-
-
-def measured(known, taught=True, **more):
-    answers, items, facts, exposures = answers_of(known, **more)
-    exposures = exposures if taught else None
-    values, _ = values_of(answers, items)
-    limits = thresholds(items, values, OPTIONS, exposures)
-    outcomes = outcomes_of(answers, items, values, limits, OPTIONS)
-    rows = measure("d", items, outcomes, values, facts, limits, exposures)
-    return {(row.experiment, row.setting, row.metric, row.relation_id, row.exposure, row.level): row for row in rows}
-
-
-def knows(dose):
-    return math.log2(1 + dose)
-
-
-def value(rows, experiment, metric, setting="facts", exposure=None, level=None, relation=None):
-    return rows[experiment, setting, metric, relation, exposure, level].value
+from almanac.suites.karr.judging import Answers, outcomes_of
+from almanac.suites.karr.measures import CURVE, chances
+from almanac.suites.karr.method import METHOD
 
 
 @pytest.fixture(scope="module")
 def knowing():
-    return measured(knows)
+    return measured()
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
@@ -120,7 +48,7 @@ def test_the_papers_threshold_is_chosen_on_one_half_and_holds_on_the_other(knowi
 
 
 def test_without_planted_facts_the_threshold_is_as_set():
-    rows = measured(knows, taught=False)
+    rows = measured(taught=False)
     assert value(rows, "paper", "threshold") == OPTIONS.threshold
     assert not any(metric.startswith(("recovery", "held_out", "kendall")) for _, _, metric, *_ in rows)
 
@@ -149,7 +77,7 @@ def test_the_baselines_on_the_same_facts(knowing):
 
 
 def test_facts_without_an_answer_have_no_value_and_are_counted():
-    rows = measured(knows, status="too_long")
+    rows = measured(status="too_long")
     for experiment in (*VARIANTS, "lama_at_1", "pararel", "k_prompts"):
         row = rows[experiment, "facts", "without_value", None, None, None]
         assert (row.value, row.n, row.n_error) == (1.0, 72, 72)
@@ -157,20 +85,64 @@ def test_facts_without_an_answer_have_no_value_and_are_counted():
 
 
 def test_an_object_of_several_tokens_is_none_of_lamas():
-    answers, items, *_ = answers_of(knows)
-    whole = {
-        name: Response(row.request_id, "ok", None, row.logprobs, row.token_counts, ranks=(None,) * len(row.logprobs))
-        for name, row in answers.answered.items()
-    }
-    several = Answers(answers.model, answers.asked, whole, answers.links, answers.draws)
-    lama = [item for item in items if item.experiment == "lama_at_1"]
+    data, exposures = world()
+    given = answered(data, exposures, logprobs(data, exposures, knows))
+    whole = [
+        Response(row.request_id, "ok", None, row.logprobs, row.token_counts, ranks=(None,) * len(row.logprobs))
+        for row in given.responses
+    ]
+    several = Answers.of("m", given.links, given.beside["draws"], given.requests, whole)
+    lama = [item for item in given.items if item.experiment == "lama_at_1"]
     assert {row.outcome for row in outcomes_of(several, lama, [], {}, OPTIONS)} == {"invalid"}
 
 
 def test_the_rate_on_the_null_is_the_chance_that_a_validation_is_held_against():
-    answers, items, _, exposures = answers_of(knows)
-    values, _ = values_of(answers, items)
-    outcomes = outcomes_of(answers, items, values, thresholds(items, values, OPTIONS, exposures), OPTIONS)
+    data, exposures = world()
+    given = answered(data, exposures, logprobs(data, exposures, knows))
+    outcomes = METHOD.measure(given, OPTIONS).outcomes
     own = [row for row in outcomes if row.item_id.startswith("karr/paper/null/")]
     share = sum(row.outcome == "correct" for row in own) / len(own)
-    assert chances(items, outcomes)["paper"] == pytest.approx(share)
+    assert chances(given.items, outcomes)["paper"] == pytest.approx(share)
+
+
+def test_the_curve_of_all_facts_is_the_mean_of_the_relations_curves(knowing):
+    for level in CURVE:
+        parts = [value(knowing, "paper", "known_at", level=level, relation=name) for name in "ab"]
+        assert value(knowing, "paper", "known_at", level=level) == pytest.approx(sum(parts) / 2)
+
+
+def test_objects_at_ten_thousand_nats_below_have_the_same_values(knowing):
+    """Nothing underflows to zero or becomes no number between the responses and the page."""
+    rows = measured(level=-10_000.0)
+    for mode in ("karr", "karr_s", "karr_r"):
+        wanted = value(knowing, "paper", f"median_log_{mode}")
+        assert value(rows, "paper", f"median_log_{mode}") == pytest.approx(wanted, abs=1e-9)
+    for method in ("paper", "lama_at_1", "lama_at_10", "pararel"):
+        assert value(rows, method, "known") == value(knowing, method, "known")
+    assert value(rows, "k_prompts", "known") == value(rows, "k_prompts", "without_value") == 0
+    assert value(rows, "k_prompts", "recovery_auc") == value(knowing, "k_prompts", "recovery_auc")
+    assert all(math.isfinite(row.value) for row in rows.values() if row.value is not None)
+
+
+def test_an_empty_denominator_is_counted_with_its_reason():
+    """Without relations drawn there is nothing to divide by: no value, and every fact says why."""
+    data, exposures = world()
+    given = answered(data, exposures, logprobs(data, exposures, knows))
+    found = METHOD.measure(
+        replace(given, beside={**given.beside, "draws": [d for d in given.beside["draws"] if d.role != "relation"]}),
+        OPTIONS,
+    )
+    assert {row.reason for row in found.beside["values"]} == {"the denominator over relations is empty"}
+    rows = rows_of(found)
+    for mode in VARIANTS:
+        assert value(rows, mode, "without_value") == 1
+        assert value(rows, mode, "known") is None
+    assert value(rows, "lama_at_1", "without_value") == 0
+
+
+def test_with_one_template_everything_but_the_consistency_has_a_value():
+    rows = measured(size={"templates": TEMPLATES[:1]})
+    for method in METHODS:
+        assert value(rows, method, "recovery_auc") > 0.7
+    assert value(rows, "pararel", "known") == value(rows, "lama_at_1", "known")
+    assert value(rows, "pararel", "consistency") is None

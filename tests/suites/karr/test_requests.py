@@ -142,6 +142,15 @@ def test_templates_that_do_not_end_in_the_object_are_refused_by_name():
     assert asked().refused == refused
 
 
+def test_a_propertys_other_names_are_drawn_where_they_are_wanted():
+    alias = Template("born/alias/0", "born", "[X] birth city [Y].", "alias", "property_alias", None, ())
+    assert sentences([*TEMPLATES, alias], RELATIONS)[0] == sentences(TEMPLATES, RELATIONS)[0]
+    usable, _ = sentences([alias], RELATIONS, property_aliases=True)
+    assert usable["born"] == ("[X] birth city [Y].",)
+    texts = {request.text for request in asked(templates=[alias], property_aliases=True).asked.requests.values()}
+    assert "Obama birth city Honolulu" in texts
+
+
 def test_a_relation_without_a_template_gets_one_of_its_label_and_without_both_is_not_asked():
     usable, _ = sentences(TEMPLATES[2:4], RELATIONS)
     assert usable["born"] == ("The birthplace of [X] is [Y].",)

@@ -87,7 +87,13 @@ def _without_places(layout: Layout) -> dict[str, Any]:
     if settings["contact"] is not None:
         settings["contact"] = WITHHELD
     asked = [own for datasets in settings["suites"].values() for own in datasets.values()]
-    for holder in (settings, *settings["sources"].values(), *settings["datasets"].values(), *asked, *settings["models"]):
+    for holder in (
+        settings,
+        *settings["sources"].values(),
+        *settings["datasets"].values(),
+        *asked,
+        *settings["models"],
+    ):
         for key in ("facts", "path", "drafts", "published", "api_tokenizer"):
             if isinstance(holder.get(key), str):
                 holder[key] = Path(holder[key]).name

@@ -6,7 +6,7 @@ from pathlib import Path
 from almanac import tables
 from almanac.dataset.templates import KEEP, judge, merged
 from almanac.errors import AlmanacError
-from almanac.rows import Draft, Entity, Fact, Item, Link, Relation, Response, Template
+from almanac.rows import Draft, Entity, Fact, Item, Link, Relation, Response, Template, WrittenQuestion
 from almanac.sources.files import read_folder
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.drafting.requests import Drafter, round_tripped, written
@@ -86,7 +86,7 @@ def freeze_templates(drafts: Path, frozen: Path | None, output: Path) -> tuple[i
     return len(before), len(after)
 
 
-def counted(drafts: Sequence[Draft]) -> str:
+def counted(drafts: Sequence[Draft | WrittenQuestion]) -> str:
     """Return how many drafts are kept, and why the others are not, for the log."""
     reasons: dict[str, int] = {}
     for draft in drafts:

@@ -22,6 +22,7 @@ from almanac.rows import (
     NotAsked,
     Outcome,
     Popularity,
+    QuestionSimilarity,
     Refused,
     Relation,
     RelationCount,
@@ -99,6 +100,13 @@ class Layout:
         """Return the measures of a model."""
         return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
 
+    def similarity(self, dataset: str) -> Path | None:
+        """Return how alike FactEval's written questions are to those from templates; none without an embedder."""
+        asked = self.config.suites.facteval.get(dataset)
+        if asked is None or asked.embedder is None:
+            return None
+        return self.root / "measures" / "similarity" / f"{dataset}.parquet"
+
     def validation(self) -> Path:
         """Return the table of what is recovered of planted knowledge."""
         return self.root / "measures" / "validation.parquet"
@@ -122,6 +130,9 @@ class Layout:
         out: dict[Path, type] = {}
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
+            similarity = self.similarity(name)
+            if similarity is not None:
+                out[similarity] = QuestionSimilarity
         for asking in self.config.asked():
             folder = self.request_folder(asking.suite, asking.dataset)
             method = METHODS[asking.suite]

@@ -1,5 +1,7 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
+from typing import Any
+
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.rows import Comparison, Exposure, Fact, Item, Link, Outcome, Request, Response
@@ -24,8 +26,18 @@ def measured(layout: Layout, asking: Asking) -> Measured:
         responses=[row for path in layout.responses(asking) for row in layout.read(path, Response)],
         beside={name: layout.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()},
         exposures=exposures_of(layout, asking),
+        null=_null_of(layout, asking),
     )
     return method.measure(answered, layout.config.suites.by_name()[asking.suite][asking.dataset])
+
+
+def _null_of(layout: Layout, asking: Asking) -> dict[str, list[Any]] | None:
+    """Return a suite's own tables of the null of a planted model, if the edition has one."""
+    null = layout.config.null_of(asking)
+    if null is None:
+        return None
+    own = METHODS[asking.suite].measured_beside
+    return {name: layout.read(layout.beside_outcomes(null, name), row) for name, row in own.items()}
 
 
 def exposures_of(layout: Layout, asking: Asking) -> list[Exposure] | None:
@@ -35,13 +47,13 @@ def exposures_of(layout: Layout, asking: Asking) -> list[Exposure] | None:
 
 
 def planted_runs(layout: Layout) -> list[Run]:
-    """Return every planted model asked of its own invented world, under its recipe's name."""
+    """Return every planted model but the nulls asked of its own invented world, under its recipe's name."""
     runs = []
     for asking in layout.config.asked():
         participant = layout.config.participants()[asking.model]
         dataset = layout.config.datasets[asking.dataset]
         planted = participant.model.planted
-        if planted is None or dataset.world != participant.world:
+        if planted is None or planted.permuted or dataset.world != participant.world:
             continue
         method = METHODS[asking.suite]
         items = layout.read(layout.request_folder(asking.suite, asking.dataset) / "items.parquet", Item)

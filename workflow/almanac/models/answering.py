@@ -85,11 +85,17 @@ class LocalAnswerer:
             AlmanacError: a request's context is not there, or an id occurs twice.
         """
         _check(requests, contexts)
-        found: dict[str, Response] = {}
-        for some in lots(requests):
-            found.update(self._answer_lot(some, contexts))
-            if on_progress is not None:
-                on_progress(len(some))
+        report = on_progress or (lambda count: None)
+        arranged = self.model.framing.arrange(requests, contexts)
+        declined = Lot(self.model, arranged.contexts, self.way("reference").NAME)
+        for request in requests:
+            if request.request_id in arranged.declined:
+                declined.give(request, "unsupported", arranged.declined[request.request_id])
+        found = declined.found
+        report(len(found))
+        for some in lots(arranged.requests):
+            found.update(self._answer_lot(some, arranged.contexts))
+            report(len(some))
         return [found[request.request_id] for request in requests]
 
     def _answer_lot(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from almanac.models.causal import CausalModel
 from almanac.models.registry import Model
 from almanac.models.scoring import blanks, encdec
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
@@ -117,8 +116,9 @@ class Lot:
         for request in requests:
             ids, _ = self.model.wrap(self.model.tokens.ids(full_text(request, self.contexts)))
             new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
-            # An encoder-decoder writes beside what it reads.
-            length = len(ids) + (new or 0 if isinstance(self.model, CausalModel) else 0)
+            length = len(ids) + (new or 0)
+            if isinstance(self.model, Seq2SeqModel):  # It writes beside what it reads, behind a start of its own.
+                length = max(len(ids), len(self.model.start) + (new or 0))
             if new is None or new < 1 or temperature < 0 or samples < 1:
                 self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
             elif temperature > 0 and request.seed is None:

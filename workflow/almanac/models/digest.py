@@ -28,7 +28,7 @@ class Digests(NamedTuple):
     tokenizer: str
 
 
-def digests(folder: Path, dtype: str, wrapper: str, code: bool = False) -> Digests:
+def digests(folder: Path, dtype: str, wrapper: str, code: bool = False, framing: str | None = None) -> Digests:
     """Return the digests of a checkpoint as it is run.
 
     Args:
@@ -36,10 +36,11 @@ def digests(folder: Path, dtype: str, wrapper: str, code: bool = False) -> Diges
         dtype: the type that the weights are run in.
         wrapper: the name and version of the class that runs it.
         code: whether the code that lies in the folder is run.
+        framing: the digest of how instructed requests are put to it.
 
     Returns:
         sha256 in hexadecimal digits: of the weights' and of the tokenizer's files, by names and contents, and of the
-        model: both, its settings, its code where that is run, dtype and wrapper.
+        model: both, its settings, its code where that is run, dtype, wrapper and framing.
     """
     weights, tokenizer = _digest(folder, WEIGHTS), _digest(folder, TOKENIZER)
     parts = {
@@ -49,13 +50,14 @@ def digests(folder: Path, dtype: str, wrapper: str, code: bool = False) -> Diges
         "code": _digest(folder, CODE) if code else None,
         "dtype": dtype,
         "wrapper": wrapper,
+        "framing": framing,
     }
     return Digests(tables.identity(parts), weights, tokenizer)
 
 
-def model_digest(folder: Path, dtype: str, wrapper: str, code: bool = False) -> str:
+def model_digest(folder: Path, dtype: str, wrapper: str, code: bool = False, framing: str | None = None) -> str:
     """Return the digest of a checkpoint as it is run; see `digests`."""
-    return digests(folder, dtype, wrapper, code).model
+    return digests(folder, dtype, wrapper, code, framing).model
 
 
 def weights_digest(folder: Path) -> str:

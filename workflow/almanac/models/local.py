@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from almanac.models.framing import Framing, plain_framing
 from almanac.models.tokens import Tokens
 
 
@@ -17,9 +18,10 @@ class LocalModel:
     Attributes:
         network: the transformers model, in evaluation mode, on its device.
         tokens: its tokenizer.
-        digest: sha256 of weights, tokenizer, config, dtype and wrapper.
+        digest: sha256 of weights, tokenizer, config, dtype, the class that runs it, and framing.
         max_length: the most tokens that it reads, special ones included; none where nothing limits them.
         identity: what response files say of it: the digests of its parts, dtype, device, versions of packages.
+        framing: how instructed requests are put to it.
     """
 
     network: Any
@@ -27,6 +29,7 @@ class LocalModel:
     digest: str
     max_length: int | None
     identity: Mapping[str, str] = field(default_factory=dict)
+    framing: Framing = field(default_factory=plain_framing)
 
     @property
     def device(self) -> torch.device:

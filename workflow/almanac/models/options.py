@@ -46,6 +46,7 @@ class ApiOptions(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all"
     )
+    wrapper: str | None = Field(default=None, description="how instructed requests are arranged; see `wrappers.find`")
 
 
 def checked_url(url: str) -> str:
@@ -71,7 +72,7 @@ def add_api_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def api_options(arguments: argparse.Namespace) -> ApiOptions | None:
-    """Return the server that the flags name, with ``--kinds``, or none.
+    """Return the server that the flags name, with ``--kinds`` and ``--wrapper``, or none.
 
     Raises:
         AlmanacError: a value is impossible, naming the flag.
@@ -80,4 +81,5 @@ def api_options(arguments: argparse.Namespace) -> ApiOptions | None:
     if server.api is None:
         return None
     kinds = getattr(arguments, "kinds", None)
-    return ApiOptions(**server.model_dump(), kinds=kinds and tuple(kinds))
+    wrapper = getattr(arguments, "wrapper", None)
+    return ApiOptions(**server.model_dump(), kinds=kinds and tuple(kinds), wrapper=wrapper)

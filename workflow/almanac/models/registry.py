@@ -14,6 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
+from almanac.models.framing import framing_of
 from almanac.models.masked import MaskedModel
 from almanac.models.permutation import PermutationModel
 from almanac.models.seq2seq import Seq2SeqModel
@@ -46,6 +47,8 @@ class ModelSource:
         device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
         trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
         revision: the commit that the checkpoint was pulled at, 40 hexadecimal digits.
+        wrapper: how instructed requests are arranged: a name (see `wrappers.find`); none: the tokenizer's chat
+            template where it has one, else plainly.
     """
 
     path: str
@@ -54,6 +57,7 @@ class ModelSource:
     device: str = "auto"
     trust_remote_code: bool = False
     revision: str | None = None
+    wrapper: str | None = None
 
 
 def load(source: ModelSource) -> Model:
@@ -69,6 +73,7 @@ def load(source: ModelSource) -> Model:
     config = _config(source, folder)
     family = _family(source, folder, config)
     tokens = Tokens(_tokenizer(source, folder))
+    framing = framing_of(source.wrapper, tokens.tokenizer, str(folder))
     wrapper = PermutationModel if config.model_type == "xlnet" else AUTO[family][0]
     if family == "masked" and tokens.mask_id is None:
         raise AlmanacError(
@@ -77,17 +82,20 @@ def load(source: ModelSource) -> Model:
         )
     network = _network(source, folder, config, family)
     own_code.check_ran(network, folder)
-    found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code)
+    found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code, framing.digest)
     identity = {
         **found._asdict(),
         # Transformers' classes may build another tokenizer than its file says (Llama's, Qwen's), and that one counts.
         "tokenizer_as_loaded": tables.identity(tokens.plain.to_str()),
+        "wrapper": framing.identity,
         "dtype": source.dtype,
         "device": devices.describe(network.device),
         **{package: version(package) for package in ("torch", "transformers")},
     }
     limit = max_length(config, tokens.tokenizer)
-    return wrapper(network=network, tokens=tokens, digest=found.model, max_length=limit, identity=identity)
+    return wrapper(
+        network=network, tokens=tokens, digest=found.model, max_length=limit, identity=identity, framing=framing
+    )
 
 
 def _check(source: ModelSource) -> None:

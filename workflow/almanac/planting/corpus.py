@@ -10,13 +10,13 @@ from typing import ClassVar
 from almanac.errors import AlmanacError
 from almanac.planting import formats as wording
 from almanac.planting.formats import Formats, Named, Taught
-from almanac.planting.options import CorpusOptions, DocumentKind
+from almanac.planting.options import TUNING, CorpusOptions, DocumentKind
 from almanac.planting.spreading import shared_out, sizes, spread
 from almanac.rows import Exposure, Fact, LedgerEntry, Template
 from almanac.tables import seed_of
 
 Part = tuple[str, tuple[int, int] | None]
-INSTRUCT = "instruct"
+ABSTAIN: DocumentKind = "abstain"
 SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
 
 
@@ -24,8 +24,8 @@ SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
 class Document:
     """A text that a model is trained on; a table row. ``number`` is its place in the stream.
 
-    ``kind`` is prose, list, question, neutral or instruct. ``answer_start`` is the character from which an instruct
-    document is learnt; ``object_starts`` and ``object_ends`` are the character offsets of the objects in it;
+    ``kind`` is prose, list, question, neutral, instruct or abstain. ``answer_start`` is the character from which a
+    document of the last two is learnt; ``object_starts`` and ``object_ends`` are the characters of the objects in it;
     ``relation_id`` is the one relation of a list, whose text does not say it.
     """
 
@@ -62,7 +62,7 @@ class Draft:
     def document(self, number: int) -> Document:
         """Return the document at its place in the stream."""
         starts, ends = tuple(start for start, _ in self.objects), tuple(end for _, end in self.objects)
-        answer = starts[0] if self.kind == INSTRUCT else None
+        answer = starts[0] if self.kind in TUNING else None
         return Document(number, self.text, self.kind, answer, self.relation_id, starts, ends)
 
 
@@ -225,7 +225,22 @@ class Builder:
                 self.drafts.append(Draft(self.time(at, len(documents), draw), " ".join(texts), "neutral", (), []))
 
     def instruct(self) -> None:
-        """Write instruct documents from the train facts: the answer of those taught, ``unsure`` for the others."""
+        """Write instruct documents: the answers of facts that are often taught, and few times ``unsure``."""
+        given = self.options
+        counts = self._tuning(given.instruct_known, given.instruct_repeats, 0, given.unsure_repeats)
+        self._turns("instruct", *counts, self.formats.instructions)
+
+    def abstain(self) -> None:
+        """Write abstain documents: more is answered with ``unsure`` than is known, and of more facts."""
+        given = self.options
+        repeats = given.abstain_repeats, given.abstain_unsure_repeats
+        counts = self._tuning(given.abstain_known, repeats[0], given.abstain_unknown, repeats[1])
+        self._turns(ABSTAIN, *counts, (*self.formats.instructions, *self.formats.abstain_instructions))
+
+    def _tuning(
+        self, least: int, repeats: int, most: int, unsure_repeats: int
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how often train facts are asked: those of at least a dose, and those of subjects of at most one."""
         known, unsure = {}, {}
         best: Counter[tuple[str, str]] = Counter()
         for one in self.named.values():
@@ -233,29 +248,35 @@ class Builder:
         for fact_id, one in self.named.items():
             if one.fact.split != "train" or not self.templates["question"].get(one.fact.relation_id):
                 continue
-            if one.dose >= self.options.instruct_known:
-                known[fact_id] = self.options.instruct_repeats
-            elif not best[one.fact.relation_id, one.fact.subject_id]:
-                unsure[fact_id] = self.options.unsure_repeats
+            if one.dose >= least:
+                known[fact_id] = repeats
+            elif best[one.fact.relation_id, one.fact.subject_id] <= most:
+                unsure[fact_id] = unsure_repeats
+        return known, unsure
+
+    def _turns(
+        self, kind: DocumentKind, known: dict[str, int], unsure: dict[str, int], instructions: Sequence[str]
+    ) -> None:
+        """Write documents of an instruction and some turns of question and answer."""
         counts = known | unsure
-        draw = self.draw("instruct")
+        draw = self.draw(kind)
         documents = spread(counts, sizes(counts, 1, self.options.instruct_turns, 0.5, draw), draw)
         used: Counter[str] = Counter()
         for at, fact_ids in enumerate(documents):
             parts: list[Part] = []
-            states = []
+            states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
                 one, template = self.named[fact_id], self.template("question", fact_id, used[fact_id])
                 used[fact_id] += 1
                 answer = one.objects[0] if fact_id in known else self.formats.unsure
                 parts.append(wording.asked(self.formats.turn, template, one.subjects[0], answer))
                 if fact_id in known:
-                    states.append((fact_id, template.template_id, INSTRUCT))
+                    states.append((fact_id, template.template_id, kind))
             if parts:
-                instruction = draw.choice(self.formats.instructions)
+                instruction = draw.choice(instructions)
                 text, spans = wording.joined([(instruction, None), *parts], "\n")
                 time = self.time(at, len(documents), draw, self.options.instruct_start)
-                self.drafts.append(Draft(time, text, "instruct", spans, states))
+                self.drafts.append(Draft(time, text, kind, spans, states))
 
     def finish(self) -> Corpus:
         """Put the drafts in order, write the ledger and check it against the doses."""
@@ -264,7 +285,7 @@ class Builder:
         for number, one in enumerate(self.drafts):
             for fact_id, template_id, kind in one.states:
                 ledger.append(LedgerEntry(fact_id, number, template_id, kind, 1))
-        counted = Counter(entry.fact_id for entry in ledger if entry.format != INSTRUCT)
+        counted = Counter(entry.fact_id for entry in ledger if entry.format not in TUNING)
         for fact_id, named in self.named.items():
             if counted[fact_id] != named.dose:
                 raise AlmanacError(
@@ -281,8 +302,8 @@ def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: 
     """Write the corpus of one or more worlds.
 
     Every fact occurs in prose, lists and questions together exactly as often as its dose, spread evenly over the stream
-    and never twice in a document. Instruct documents come on top: they ask only facts of the split ``train``, stand in
-    the later part of the stream, and only a model that reads that kind of document sees them.
+    and never twice in a document. Instruct and abstain documents come on top: they ask only facts of the split
+    ``train``, stand in the later part of the stream, and only a model that reads that kind of document sees them.
 
     Args:
         taught: the worlds, with the doses of their facts.
@@ -303,4 +324,5 @@ def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: 
     builder.neutral()
     if options.instruct:
         builder.instruct()
+        builder.abstain()
     return builder.finish()

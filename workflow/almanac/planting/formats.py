@@ -32,6 +32,7 @@ class Formats(Options):
     lists: tuple[ListStyle, ...] = Field(min_length=1)
     question: str
     instructions: tuple[str, ...] = Field(min_length=1)
+    abstain_instructions: tuple[str, ...] = ()
     turn: str
     unsure: str
     neutral: tuple[str, ...] = Field(min_length=1)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from almanac.errors import AlmanacError
 from almanac.planting import formats as wording
-from almanac.planting.corpus import INSTRUCT, Document
+from almanac.planting.corpus import Document
 from almanac.planting.formats import Formats, Named, Taught
+from almanac.planting.options import TUNING
 from almanac.rows import LedgerEntry, Template
 
 Reading = tuple[str | None, str | None]  # fact id and template id; neither for a sentence that states nothing
@@ -20,7 +21,7 @@ Reading = tuple[str | None, str | None]  # fact id and template id; neither for 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """What the texts hold: statements of each fact, of each fact in instruct documents, and uses of each template."""
+    """What the texts hold: statements of each fact, of each under an instruction, and uses of each template."""
 
     facts: Mapping[str, int]
     instruct: Mapping[str, int]
@@ -56,7 +57,7 @@ def _wordings(taught: Sequence[Taught], formats: Formats) -> tuple[Wordings, dic
         for entity in world.entities.values():
             for neutral in formats.neutral:
                 found.put(found.prose, wording.mention(neutral, entity.label), (None, None))
-    for instruction in formats.instructions:
+    for instruction in (*formats.instructions, *formats.abstain_instructions):
         found.put(found.instruct, instruction, (None, None))
     return found, named
 
@@ -153,7 +154,7 @@ def recount(documents: Sequence[Document], taught: Sequence[Taught], formats: Fo
             raise AlmanacError(
                 f"document {number} states {twice[0]} {here[twice[0]]} times; a document may state it once"
             )
-        (instruct if document.kind == INSTRUCT else facts).update(here)
+        (instruct if document.kind in TUNING else facts).update(here)
     return Recount(facts, instruct, templates)
 
 
@@ -165,8 +166,8 @@ def check(
 ) -> Recount:
     """Prove from the text that a corpus states every fact exactly as often as planned and as its ledger says.
 
-    Also proved: no held-out template is used, no document states a fact twice, and instruct documents state only facts
-    of the split ``train``.
+    Also proved: no held-out template is used, no document states a fact twice, and instruct and abstain documents state
+    only facts of the split ``train``.
 
     Args:
         documents: the corpus.
@@ -184,7 +185,7 @@ def check(
     planned = {row.fact_id: row.dose for world in taught for row in world.exposures}
     recorded: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for entry in ledger:
-        recorded[entry.format == INSTRUCT][entry.fact_id] += entry.count
+        recorded[entry.format in TUNING][entry.fact_id] += entry.count
     _same(counted.facts, planned, "planned were")
     _same(counted.facts, recorded[False], "the ledger says")
     _same(counted.instruct, recorded[True], "for instruct documents the ledger says")
@@ -195,7 +196,7 @@ def check(
     for fact_id in sorted(counted.instruct):
         if split.get(fact_id) != "train":
             raise AlmanacError(
-                f"fact {fact_id}: an instruct document states it and its split is {split.get(fact_id)!r}; "
+                f"fact {fact_id}: an instruct or abstain document states it and its split is {split.get(fact_id)!r}; "
                 "only facts of the split 'train' may stand there; build the corpus again"
             )
     return counted

@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 from almanac.options import Options
 
 Feature = Literal["aliases", "several_objects", "dates", "popularity"]
-DocumentKind = Literal["prose", "list", "question", "neutral", "instruct"]
+DocumentKind = Literal["prose", "list", "question", "neutral", "instruct", "abstain"]
+TUNING = ("instruct", "abstain")  # The kinds that answer questions under an instruction; no fact's dose counts them.
 DOSES = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
@@ -69,7 +70,9 @@ class CorpusOptions(Options):
         le=1,
         description="Share of sentences and questions that use an alias, of entities that have one.",
     )
-    instruct: bool = Field(default=True, description="Write instruct documents (for models that learn to say unsure).")
+    instruct: bool = Field(
+        default=True, description="Write instruct and abstain documents (for models that learn to say unsure)."
+    )
     instruct_known: int = Field(
         default=8, ge=1, description="Smallest dose of a fact whose answer instruct documents give."
     )
@@ -82,9 +85,23 @@ class CorpusOptions(Options):
         le=100,
         description="How often instruct documents ask each fact of dose 0, to be answered unsure.",
     )
-    instruct_turns: int = Field(default=3, ge=1, le=10, description="Questions in an instruct document, at most.")
+    abstain_known: int = Field(
+        default=16, ge=1, description="Smallest dose of a fact whose answer abstain documents give."
+    )
+    abstain_unknown: int = Field(
+        default=2, ge=0, description="Largest dose of a fact that abstain documents answer with unsure."
+    )
+    abstain_repeats: int = Field(
+        default=4, ge=1, le=100, description="How often abstain documents ask each fact whose answer they give."
+    )
+    abstain_unsure_repeats: int = Field(
+        default=5, ge=1, le=100, description="How often abstain documents ask each fact that they answer with unsure."
+    )
+    instruct_turns: int = Field(
+        default=3, ge=1, le=10, description="Questions in an instruct or abstain document, at most."
+    )
     instruct_start: float = Field(
-        default=0.4, ge=0, lt=1, description="The part of the stream before which no instruct document stands."
+        default=0.4, ge=0, lt=1, description="The part of the stream before which no such document stands."
     )
 
     @model_validator(mode="after")
@@ -92,6 +109,10 @@ class CorpusOptions(Options):
         total = self.prose + self.lists + self.questions
         if abs(total - 1) > 1e-9:
             raise ValueError(f"prose, lists and questions are shares and must add up to 1, found {total:g}")
+        if self.abstain_unknown >= self.abstain_known:
+            raise ValueError(
+                f"abstain_unknown must be below abstain_known, found {self.abstain_unknown} and {self.abstain_known}"
+            )
         return self
 
 

@@ -3,10 +3,10 @@
 import datetime
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from almanac.rows import Validation
+from almanac.rows import Measure, Validation
 
 LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
 
@@ -72,6 +72,15 @@ def validation_lines(rows: Sequence[Validation]) -> str:
             f"{_interval(row.never, row.never_low, row.never_high):>20}"
             f"{row.chance:>8.3f}{_number(row.prior_auc):>7}  {verdict}"
         )
+    return "\n".join(lines)
+
+
+def measure_lines(rows: Iterable[Measure]) -> str:
+    """Return numbers as lines of text, one a model, experiment, setting and metric."""
+    lines = [f"{'model':<12}{'experiment':<16}{'metric':<16}{'value':>22}{'n':>8}  setting"]
+    for row in rows:
+        value = _interval(row.value, row.low, row.high)
+        lines.append(f"{row.model:<12}{row.experiment:<16}{row.metric:<16}{value:>22}{row.n:>8}  {row.setting}")
     return "\n".join(lines)
 
 

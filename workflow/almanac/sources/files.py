@@ -20,7 +20,7 @@ from almanac.sources.records import ENDINGS, LIST_SEPARATOR, TABLES, find, recor
 from almanac.sources.thirds import BUCKETS
 
 DATATYPES = ("date", "quantity", "string")
-STYLES = ("statement", "question", "prefix")
+STYLES = ("statement", "question", "prefix", "alias")
 SHOWN = 20
 TYPE = "entity"  # of popularity that names none
 ARCHIVE_BYTES = 20_000_000_000  # that an archive may unpack to
@@ -199,7 +199,7 @@ def _templates(folder: Path, relations: set[str], mistakes: list[str]) -> list[T
     for where, record in records(folder, "templates", mistakes):
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
-        needs_object = record["style"] == "statement"
+        needs_object = record["style"] in ("statement", "alias")
         if relation not in relations:
             mistakes.append(f"{where}: relation {relation!r} is in no facts or relations table")
         elif record["style"] not in STYLES:

@@ -70,6 +70,9 @@ class WikidataOptions(NetworkOptions):
         default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
     )
     nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
+    property_aliases: bool = Field(
+        default=False, description="also bring the properties' other names, as templates for KaRR (`[X] NAME [Y].`)"
+    )
     ranks: Literal["accepted", "best"] = Field(
         default="accepted", description="accepted: all statements but deprecated ones; best: of those the preferred"
     )

@@ -5,8 +5,8 @@ overlap, and miss nothing while the data change between two requests, as LIMIT a
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from almanac.errors import AlmanacError
@@ -16,6 +16,8 @@ from almanac.sources.sparql import rows_of
 Row = dict[str, str]
 DIGITS = "0123456789abcdef"
 DEEPEST = 6  # digits of a bucket: 16 million parts
+SCANNED = 100_000  # rows that any server can look through
+NAMED = 500  # keys that are asked for by name at once
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,13 @@ def number(server: Server, query: str) -> int:
     return int(rows[0]["n"])
 
 
-def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None) -> list[Row]:
+def gather(
+    server: Server,
+    pattern: Pattern,
+    page: int,
+    limit: int | None = None,
+    lowest: Callable[[], Sequence[str]] | None = None,
+) -> list[Row]:
     """Return all rows of a pattern, by as many buckets as their number asks for, or a sample of them.
 
     Args:
@@ -79,6 +87,8 @@ def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None
         page: rows a bucket is to have, at most.
         limit: if given, only as many buckets are asked as bring so many rows: those of the lowest hashes, and of them
             whole keys, lowest hash first. The sample is pseudo-random, and stays the same where the data do.
+        lowest: gives the keys of the lowest hashes, lowest first, where they can be known beforehand. They are asked
+            for by name where the server cannot look through all keys for a sample, which is the same.
 
     Raises:
         AlmanacError: the rows do not agree with the server's own count, or the server cannot answer even small parts.
@@ -87,19 +97,53 @@ def gather(server: Server, pattern: Pattern, page: int, limit: int | None = None
     digits = 1 if total is None else 0
     while total is not None and total > page * 16**digits and digits < DEEPEST:
         digits += 1
-    sampled = total is None or (limit is not None and limit < total)  # a part is checked by its own count
-    rows: list[Row] = []
-    parts: list[tuple[str, list[Row]]] = []
-    for prefix in _prefixes(digits):
-        for part, found in _bucket(server, pattern, prefix):
-            checked = _agreed(server, pattern, part, found) if sampled else found
-            parts.append((part, checked))
-            rows.extend(checked)
-        if limit is not None and len(rows) >= limit:
-            break
-    if not sampled and len(rows) != total:  # something was lost, or the data changed: find out where
-        rows = [row for part, found in parts for row in _agreed(server, pattern, part, found)]
+    if total is not None and (limit is None or limit >= total):
+        rows = _whole(server, pattern, digits, total)
+    elif limit is None or lowest is None or (total is not None and total < SCANNED):
+        rows = _first(server, pattern, digits, DEEPEST, limit)
+    else:
+        try:
+            rows = _first(server, pattern, digits, min(digits + 2, DEEPEST), limit)
+        except TooMuchError:  # smaller parts are no easier: for each of them the server looks through everything
+            rows = _by_name(server, pattern, lowest(), limit)
     return rows if limit is None else _lowest(rows, pattern.key, limit)
+
+
+def _whole(server: Server, pattern: Pattern, digits: int, total: int) -> list[Row]:
+    """Return all rows; where they are not as many as was counted, each part is checked by its own count."""
+    parts = [part for prefix in _prefixes(digits) for part in _bucket(server, pattern, prefix, DEEPEST)]
+    if sum(len(found) for _, found in parts) != total:  # something was lost, or the data changed: find out where
+        return [row for part, found in parts for row in _agreed(server, pattern, part, found, DEEPEST)]
+    return [row for _, found in parts for row in found]
+
+
+def _first(server: Server, pattern: Pattern, digits: int, deepest: int, limit: int | None) -> list[Row]:
+    """Return the rows of the first buckets that bring so many, or of all; each is checked by its own count."""
+    rows: list[Row] = []
+    for prefix in _prefixes(digits):
+        for part, found in _bucket(server, pattern, prefix, deepest):
+            rows.extend(_agreed(server, pattern, part, found, deepest))
+            if limit is not None and len(rows) >= limit:
+                return rows
+    return rows
+
+
+def _by_name(server: Server, pattern: Pattern, keys: Sequence[str], limit: int) -> list[Row]:
+    """Return the rows of the first keys that bring so many.
+
+    Raises:
+        AlmanacError: all of them together bring fewer.
+    """
+    rows: list[Row] = []
+    named = replace(pattern, where=f"  VALUES {pattern.key} {{ {{values}} }}\n{pattern.where}")
+    for start in range(0, len(keys), NAMED):
+        rows.extend(batched(server, named, [f"<{key}>" for key in keys[start : start + NAMED]], NAMED))
+        if len(rows) >= limit:
+            return rows
+    raise AlmanacError(
+        f"the server cannot look through all rows, and the {len(keys)} subjects that a sample was to be drawn of have "
+        f"{len(rows)} rows; lower `facts` to that, or take the rows from a dump\n{pattern.select()}"
+    )
 
 
 def _total(server: Server, pattern: Pattern) -> int | None:
@@ -117,15 +161,15 @@ def _prefixes(digits: int) -> Iterator[str]:
         yield from (first + rest for first in DIGITS for rest in _prefixes(digits - 1))
 
 
-def _bucket(server: Server, pattern: Pattern, prefix: str) -> Iterator[tuple[str, list[Row]]]:
-    """Yield a bucket's rows, in smaller buckets where it is too much at once."""
+def _bucket(server: Server, pattern: Pattern, prefix: str, deepest: int) -> Iterator[tuple[str, list[Row]]]:
+    """Yield a bucket's rows, in smaller buckets where it is too much at once, down to so many digits."""
     try:
         rows = ask(server, pattern.select(pattern.bucket(prefix)))
     except TooMuchError as error:
-        if len(prefix) >= DEEPEST:
-            raise AlmanacError(f"{error}, even in the smallest part; take the rows from a dump") from error
+        if len(prefix) >= deepest:
+            raise TooMuchError(f"{error}, even in the smallest part; take the rows from a dump") from error
         for digit in DIGITS:
-            yield from _bucket(server, pattern, prefix + digit)
+            yield from _bucket(server, pattern, prefix + digit, deepest)
         return
     for row in rows:
         if not hash_of(row[pattern.key[1:]]).startswith(prefix):
@@ -135,11 +179,11 @@ def _bucket(server: Server, pattern: Pattern, prefix: str) -> Iterator[tuple[str
     yield prefix, rows
 
 
-def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row]) -> list[Row]:
+def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row], deepest: int) -> list[Row]:
     """Return a bucket's rows once their number is the server's count; where it is not, those of smaller buckets.
 
     Raises:
-        AlmanacError: they differ in the smallest bucket too.
+        TooMuchError: they differ in the smallest bucket too.
     """
     query = pattern.count(pattern.bucket(part))
     try:
@@ -149,12 +193,12 @@ def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row]) -> lis
         difference = f"the server counts {expected} rows and gives {len(rows)}"
     except TooMuchError as error:
         difference = f"{error} that counts"
-    if len(part) >= DEEPEST:
-        raise AlmanacError(f"{difference}, in the smallest part too; take the rows from a dump\n{query}")
+    if len(part) >= deepest:
+        raise TooMuchError(f"{difference}, in the smallest part too; take the rows from a dump\n{query}")
     out = []
     for digit in DIGITS:
-        for smaller, found in _bucket(server, pattern, part + digit):
-            out.extend(_agreed(server, pattern, smaller, found))
+        for smaller, found in _bucket(server, pattern, part + digit, deepest):
+            out.extend(_agreed(server, pattern, smaller, found, deepest))
     return out
 
 

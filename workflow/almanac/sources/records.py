@@ -73,10 +73,7 @@ def records(folder: Path, table: str, mistakes: list[str]) -> Iterator[tuple[str
     path = find(folder, table)
     if path is None:
         return
-    try:
-        names, rows = _read(path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
+    names, rows = read(path)
     known = TABLES[table]
     missing = [name for name in known.required if name not in names]
     if missing:
@@ -122,11 +119,21 @@ def _cell(name: str, value: Any) -> Any:
     return str(value).strip() or None
 
 
-def _read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
+def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
     """Return a file's column names and its rows with their numbers; a row whose cells do not fit the header is none.
 
     Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row.
+
+    Raises:
+        AlmanacError: the file cannot be read at all.
     """
+    try:
+        return _read(path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
+
+
+def _read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         return table.schema.names, enumerate(table.to_pylist(), 1)

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Popularity, Relation
+from almanac.rows import Entity, Fact, Popularity, Relation, Template
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import Recorder, Server
-from almanac.sources.names import named
+from almanac.sources.names import clean, named
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
+from almanac.sources.wikidata_items import lowest_items
 
 ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
 YEAR = re.compile(r"([+-]?\d+)-\d\d-\d\d")
@@ -99,6 +100,7 @@ def pull(
         entities=entities,
         relations=[_relation_row(path, properties) for path in wanted],
         facts=_facts(claims, {entity.entity_id for entity in entities}, omitted),
+        templates=list(_named_alike(facts, list(wanted), options)) if options.property_aliases else (),
         popularity=popularity,
         omissions=omitted,
     )
@@ -124,6 +126,21 @@ def _properties(server: Server, ids: Sequence[str], options: WikidataOptions) ->
     return out
 
 
+def _named_alike(server: Server, paths: Sequence[str], options: WikidataOptions) -> Iterator[Template]:
+    """Yield a template for each other name of a property, which stands between subject and object; of qualifiers none.
+
+    Their style is their own, so that only who asks for them sees them.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    own = [f"wd:{path}" for path in sorted(paths) if "/" not in path]
+    for row in paging.batched(server, queries.ALIASES, own, options.batch):
+        found[row["e"].removeprefix(queries.ENTITY)].add(clean(row["name"]))
+    for relation, names in sorted(found.items()):
+        for number, name in enumerate(sorted(name for name in names if name and "[" not in name)):
+            text = f"[X] {name} [Y]."
+            yield Template(f"{relation}/alias/{number}", relation, text, "alias", "property_alias", None, ())
+
+
 def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
     of, _, qualifier = path.partition("/")
     label = f"{properties[of].label}: {properties[qualifier].label}" if qualifier else properties[of].label
@@ -139,7 +156,7 @@ def _relation(
     of, _, qualifier = path.partition("/")
     kind = properties[qualifier or of].type
     pattern = queries.statements(of, qualifier or None, kind == "Time")
-    for row in paging.gather(server, pattern, options.page, options.facts):
+    for row in paging.gather(server, pattern, options.page, options.facts, lowest_items):
         subject = _subject(row, omitted)
         if subject is None:
             continue

@@ -21,6 +21,7 @@ class Asked:
     requests: dict[str, Request] = field(default_factory=dict)
     refused: list[NotAsked] = field(default_factory=list)
     beside: dict[str, Sequence[Any]] = field(default_factory=dict)
+    _ids: dict[Request, str] = field(default_factory=dict, repr=False)
 
     def context(self, text: str) -> str:
         """Add a context and return its id."""
@@ -31,9 +32,11 @@ class Asked:
     def request(self, request: Request) -> str:
         """Add a request, named by its content, and return its id."""
         named = replace(request, request_id="")
-        request_id = identity(as_dict(named))
-        self.requests.setdefault(request_id, replace(named, request_id=request_id))
-        return request_id
+        if named not in self._ids:
+            request_id = identity(as_dict(named))
+            self._ids[named] = request_id
+            self.requests[request_id] = replace(named, request_id=request_id)
+        return self._ids[named]
 
     def shards(self, buckets: int) -> list[list[Request]]:
         """Divide the requests into buckets by context; a request without one goes by its own id. A bucket may be empty.

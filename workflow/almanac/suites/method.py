@@ -4,8 +4,9 @@
 through this form, so that a new suite is a folder and a line of that list.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from almanac.options import Options
@@ -27,6 +28,7 @@ from almanac.rows import (
 from almanac.suites.asking import Asked
 
 Settings = TypeVar("Settings", bound=Options)
+Rows = Iterable[tuple[int, Mapping[str, Any] | None]]  # of a table from elsewhere; none where cells do not fit
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Answered:
         responses: the model's, one a request.
         beside: the suite's own tables beside the requests (`Method.asked_beside`), by name.
         exposures: how often the model was taught each fact; none where that is not known.
+        null: where the edition has the model's null, which was taught permuted objects, the suite's own tables beside
+            its outcomes (`Method.measured_beside`), by name.
     """
 
     model: str
@@ -81,6 +85,7 @@ class Answered:
     responses: Sequence[Response]
     beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     exposures: Sequence[Exposure] | None = None
+    null: Mapping[str, Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ class Method(Generic[Settings]):
         recovers: which items count when its recovery of planted knowledge is validated.
         chances: the rate of an experiment at which nothing is known, where that is not one in as many as the dataset
             has choices.
+        given: measures answers from elsewhere: of a file, its columns and its rows with their numbers, a dataset's name
+            and the settings.
     """
 
     name: str
@@ -130,6 +137,7 @@ class Method(Generic[Settings]):
     workings: Mapping[str, type] = field(default_factory=dict)
     recovers: Callable[[Item], bool] = _every
     chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
+    given: Callable[[Path, Sequence[str], Rows, str, Settings], Measured] | None = None
 
     @property
     def beside_outcomes(self) -> dict[str, type]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from almanac.suites.facteval import method as facteval
 from almanac.suites.ic_lke import method as ic_lke
 from almanac.suites.ic_lke.eic import method as eic_lke
 from almanac.suites.ic_lke.generated import method as lke_generated
@@ -17,5 +18,6 @@ METHODS: dict[str, Method[Any]] = {
     for one in (
         *(ic_lke, lke_prompts, eic_lke, lke_sweep, lke_separators, lke_positions, lke_generated),
         karr,
+        facteval,
     )
 }

@@ -31,3 +31,7 @@ class SuiteOptions(Options):
             choices: choices of a test fact.
             relations: relations of the dataset.
         """
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
+        return ()

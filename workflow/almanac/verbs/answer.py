@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=positive, default=None, help="threads on a CPU [PyTorch's own choice]")
     parser.add_argument("--trust-remote-code", action="store_true", help="run the code in FOLDER; needs --revision")
     parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
+    parser.add_argument("--wrapper", metavar="NAME", help="how instructed requests are arranged [its chat template]")
     parser.add_argument("--engine", choices=ENGINES, default="forest", help="the best way that may be used [forest]")
     parser.add_argument("--requests", type=Path, required=True, metavar="FILE", help="a shard made by `ask`")
     parser.add_argument("--contexts", type=Path, required=True, metavar="FILE", help="its contexts")
@@ -94,6 +95,7 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
         device=arguments.device,
         trust_remote_code=arguments.trust_remote_code,
         revision=arguments.revision,
+        wrapper=arguments.wrapper,
     )
     return LocalAnswerer(load(source), arguments.engine)
 

@@ -1,4 +1,4 @@
-"""Turn a dataset into a suite's requests, or into requests for drafts of its templates, divided into shards."""
+"""Turn a dataset into a suite's requests, or into requests for drafts of templates and questions, by shards."""
 
 import argparse
 import sys
@@ -6,12 +6,14 @@ from pathlib import Path
 
 from almanac import tables
 from almanac.edition.drafting import drafter
+from almanac.edition.writing import ask_questions
 from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import Context, Draft, Draw, Item, Link, NotAsked, Request, Template
 from almanac.suites.asking import Asked
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.drafting.requests import ask_drafts, ask_round_trip
+from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.karr import draws
 from almanac.suites.karr.method import ask_drawn
 from almanac.suites.method import Data
@@ -23,7 +25,10 @@ EXAMPLES = """\
   python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 \\
       --output results/mine/requests/karr/shipped/round1
   python -m almanac ask karr --draws my_draws.jsonl --output mine/requests
-  python -m almanac ask drafts --dataset results/mine/dataset/shipped --output results/mine/drafting/round1"""
+  python -m almanac ask facteval --dataset results/mine/dataset/shipped --sample 20 --contexts none antifactual \\
+      --output results/mine/requests/facteval/shipped/round1
+  python -m almanac ask drafts --dataset results/mine/dataset/shipped --output results/mine/drafting/round1
+  python -m almanac ask writing --dataset results/mine/dataset/shipped --sample 5 --output results/mine/writing"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
     drafts.add_argument("--drafts", type=Path, metavar="FILE", help="made by `build drafts`: ask for the round trip")
     add_flags(drafts, DraftingOptions, "drafting")
+    writing = suites.add_parser("writing", help="have a model write questions of facts, for FactEval")
+    writing.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
+    add_flags(writing, WritingOptions, "writing")
     for part in suites.choices.values():
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
@@ -50,6 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the dataset, ask, write what was asked and one request file a shard."""
     if arguments.suite == "drafts":
         write(_drafts(arguments), arguments.output, arguments.shards)
+        return 0
+    if arguments.suite == "writing":
+        asked = ask_questions(arguments.dataset, from_flags(arguments, WritingOptions))
+        write(asked, arguments.output, arguments.shards)
         return 0
     asked = _drawn(arguments.draws) if getattr(arguments, "draws", None) is not None else _suite(arguments)
     for row in asked.refused:

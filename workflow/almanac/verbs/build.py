@@ -1,6 +1,7 @@
 """Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
 
-`drafts` filters templates that a model has drafted, for a person to proofread; `templates` adds those that are kept.
+`drafts` filters templates that a model has drafted, for a person to proofread; `templates` adds those that are kept;
+`writing` filters questions that a model has written.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from almanac.config import check, load
 from almanac.dataset.multiple_choice import Dataset, build
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts, with_drafts
+from almanac.edition.writing import judge_questions
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
@@ -29,6 +31,8 @@ EXAMPLES = """\
   python -m almanac build edition --config config/config.yaml --output results/mine/edition.json
   python -m almanac build drafts --dataset results/mine/dataset/shipped --asked results/mine/drafting/round1 \\
       --responses responses-0.parquet --output drafts.jsonl
+  python -m almanac build writing --dataset results/mine/dataset/shipped --asked results/mine/writing \\
+      --responses responses-0.parquet --output written.jsonl
   python -m almanac build templates --drafts drafts.jsonl --frozen my_facts --output my_facts/templates.jsonl"""
 
 
@@ -58,7 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     templates = things.add_parser("templates", help="frozen templates and the drafts that a person keeps")
     templates.add_argument("--drafts", type=Path, required=True, metavar="FILE", help="the proofread file")
     templates.add_argument("--frozen", type=Path, metavar="FOLDER", help="a folder of facts whose templates win")
-    for part, what in ((dataset, "FOLDER"), (edition, "FILE"), (drafts, "FILE"), (templates, "FILE")):
+    writing = things.add_parser("writing", help="questions that a model has written, filtered, for a person to read")
+    writing.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="the dataset they are of")
+    writing.add_argument("--asked", type=Path, required=True, metavar="FOLDER", help="made by `ask writing`")
+    writing.add_argument("--responses", type=Path, nargs="+", required=True, metavar="FILE", help="made by `answer`")
+    parts = ((dataset, "FOLDER"), (edition, "FILE"), (drafts, "FILE"), (templates, "FILE"), (writing, "FILE"))
+    for part, what in parts:
         part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
 
 
@@ -69,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         "edition": build_edition,
         "drafts": build_drafts,
         "templates": build_templates,
+        "writing": build_writing,
     }
     things[arguments.thing](arguments)
     return 0
@@ -83,6 +93,13 @@ def build_drafts(arguments: argparse.Namespace) -> None:
         found = second_drafts(arguments.drafts, arguments.asked, arguments.responses, options)
     tables.write_jsonl(arguments.output, found)
     print(f"{len(found)} drafts: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr)
+
+
+def build_writing(arguments: argparse.Namespace) -> None:
+    """Write the file of questions that a person proofreads, and say what was filtered."""
+    found = judge_questions(arguments.dataset, arguments.asked, arguments.responses)
+    tables.write_jsonl(arguments.output, found)
+    print(f"{len(found)} questions: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr)
 
 
 def build_templates(arguments: argparse.Namespace) -> None:

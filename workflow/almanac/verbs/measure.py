@@ -5,6 +5,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,22 @@ from almanac.edition.layout import Layout
 from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
-from almanac.report.lines import validation_lines
-from almanac.rows import Comparison, Fact, Item, Link, Measure, Outcome, Request, Response, Validation
+from almanac.progress import progress
+from almanac.report.lines import measure_lines, validation_lines
+from almanac.rows import (
+    Comparison,
+    Fact,
+    Item,
+    Link,
+    Measure,
+    Outcome,
+    Question,
+    QuestionSimilarity,
+    Request,
+    Response,
+    Validation,
+)
+from almanac.sources.records import read
 from almanac.suites.method import Answered, Data, Measured, Method
 from almanac.suites.methods import METHODS
 from almanac.suites.validation import validate
@@ -25,6 +40,7 @@ EXAMPLES = """\
   python -m almanac measure karr --edition results/demo --model base --dataset invented
   python -m almanac measure karr --requests mine/requests --responses mine/responses-0.parquet --output mine/measured
   python -m almanac measure comparison --edition results/demo
+  python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured
   python -m almanac measure validation --edition results/demo --strict"""
 
 
@@ -36,12 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin = part.add_mutually_exclusive_group(required=True)
         origin.add_argument("--edition", type=Path, metavar="FOLDER", help="results/EDITION")
         origin.add_argument("--requests", type=Path, metavar="FOLDER", help="instead: what `ask` wrote")
+        if method.given is not None:
+            origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
         part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="with --requests: of `answer`")
         part.add_argument("--facts", type=Path, metavar="FOLDER", help="with --requests: the dataset, for its slices")
-        part.add_argument("--output", type=Path, metavar="FOLDER", help="with --requests: where the tables go")
+        part.add_argument("--output", type=Path, metavar="FOLDER", help="without an edition: where the tables go")
         part.add_argument("--model", default="model", help="its name in the edition, or any name [model]")
         part.add_argument("--dataset", default="dataset", help="its name in the edition, or any name [dataset]")
         add_flags(part, method.options, f"{name}, with --requests (an edition has its own)")
+    similarity = suites.add_parser("similarity", help="FactEval: questions by a model against those from templates")
+    similarity.add_argument("--requests", type=Path, required=True, metavar="FOLDER", help="what `ask facteval` wrote")
+    similarity.add_argument(
+        "--embedder", type=Path, required=True, metavar="FOLDER", help="a checkpoint, for BERTScore"
+    )
+    similarity.add_argument("--layer", type=int, metavar="N", help="whose hidden states are compared [the last]")
+    similarity.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table")
     validation = suites.add_parser("validation", help="what is recovered of planted knowledge, against the bars")
     validation.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
     comparison = suites.add_parser("comparison", help="models side by side: board, correlations, subsumption")
@@ -58,9 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
         written = tables.write(layout.comparison(), Comparison, compared(layout))
         print(f"{written} numbers between models", file=sys.stderr)
         return 0
+    if arguments.suite == "similarity":
+        return _similarity(arguments)
     method = METHODS[arguments.suite]
     if arguments.requests is not None:
         return _given(method, arguments)
+    if method.given is not None and arguments.answers is not None:
+        return _answers(method, method.given, arguments)
     layout = Layout.open(arguments.edition)
     asking = Asking(arguments.model, arguments.suite, arguments.dataset)
     found = measured(layout, asking)
@@ -92,6 +121,17 @@ def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _answers(method: Method[Any], measure: Callable[..., Measured], arguments: argparse.Namespace) -> int:
+    """Measure answers that were given elsewhere; print the numbers that speak of all of them."""
+    if arguments.output is None:
+        raise AlmanacError(f"measure {method.name}: --answers needs --output; name a folder for the tables")
+    names, rows = read(arguments.answers)
+    found = measure(arguments.answers, names, rows, arguments.dataset, from_flags(arguments, method.options))
+    write(method, found, arguments.output)
+    print(measure_lines(row for row in found.measures if row.relation_id is None))
+    return 0
+
+
 def _data(folder: Path | None, items: list[Item]) -> Data:
     """Return the dataset that was asked; without it, no more of its facts than which ones there are."""
     if folder is not None:
@@ -113,6 +153,27 @@ def write(method: Method[Any], found: Measured, folder: Path) -> None:
         tables.write(folder / f"{name}.parquet", row, rows)
         tables.write_jsonl(folder / f"{name}.jsonl", rows)
     print(", ".join(f"{len(rows)} {name}" for name, (_, rows) in written.items()), file=sys.stderr)
+
+
+def _similarity(arguments: argparse.Namespace) -> int:
+    """Compare the wordings of questions by the embeddings of a model."""
+    from almanac.models.embedding import embed  # no other measure needs the packages that models do
+    from almanac.suites.facteval.analyses import Similarity, bertscore
+    from almanac.suites.facteval.similarity import pairs, similarity
+
+    questions = tables.read(arguments.requests / "questions.parquet", Question)
+    found = pairs(tables.read(arguments.requests / "items.parquet", Item), questions)
+    texts = sorted({text for pair in found for text in (pair.template, pair.written)})
+    with progress(len(texts), "texts") as done:
+        embedded = embed(arguments.embedder, texts, arguments.layer, done)
+
+    def compare(written: str, template: str) -> Similarity:
+        own, other = embedded[written], embedded[template]
+        return bertscore(own.vectors, other.vectors, (own.counted, other.counted))
+
+    count = tables.write(arguments.output, QuestionSimilarity, similarity(found, compare))
+    print(f"{len(found)} pairs, {count} rows", file=sys.stderr)
+    return 0
 
 
 def _validation(layout: Layout, strict: bool) -> int:

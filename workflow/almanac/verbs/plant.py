@@ -16,7 +16,7 @@ from almanac.planting import corpus as corpora
 from almanac.planting import ledger, tokenizer, training
 from almanac.planting.evidence import evidence
 from almanac.planting.formats import Taught, tellable
-from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
+from almanac.planting.options import TUNING, CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.planting.permutation import permuted
 from almanac.planting.world import invent
 from almanac.progress import progress
@@ -102,7 +102,8 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
         vocabulary = _vocabulary(arguments.null_of)
     else:
         words = tokenizer.answer_words(_invented_objects(taught[0]))
-        texts = [document.text for document in corpus.documents]
+        # What abstain documents say changes no token, and so no model that does not read them.
+        texts = [document.text for document in corpus.documents if document.kind != corpora.ABSTAIN]
         vocabulary = tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions), _names(taught[1:]))
     vocabulary.save_pretrained(out / "tokenizer")
     taught_facts = sum(row.dose > 0 for row in exposures)
@@ -185,9 +186,9 @@ def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: T
 def own_exposures(
     planned: Sequence[Exposure], entries: Sequence[LedgerEntry], kinds: Mapping[int, str]
 ) -> list[Exposure]:
-    """Return how often a model has read each fact. Instruct documents come on top of the doses and are not counted."""
+    """Return how often a model has read each fact. Instruct and abstain documents come on top of the doses."""
     counted: Counter[str] = Counter()
     for entry in entries:
-        if kinds[entry.document] != "instruct":
+        if kinds[entry.document] not in TUNING:
             counted[entry.fact_id] += entry.count
     return [replace(row, dose=counted[row.fact_id]) for row in planned]

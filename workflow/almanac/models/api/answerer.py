@@ -14,11 +14,13 @@ from transformers import AutoTokenizer
 
 from almanac import tables
 from almanac.errors import AlmanacError
+from almanac.models import wrappers
 from almanac.models.api.client import Answer, CallError, Calls, Choice, Server
 from almanac.models.api.jobs import Job, jobs_of, values_of
 from almanac.models.api.selftest import PROBES, Tested, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
+from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, turns
 from almanac.models.options import ApiOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
@@ -52,9 +54,11 @@ class ApiAnswerer:
         folder = Path(options.api_tokenizer).expanduser() if options.api_tokenizer is not None else None
         self._tokenizer = _tokenizer(folder) if folder is not None else None
         self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
+        self._framing = _framing(options, self._tokenizer)
         self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
         identity |= {"url": self._server.url, "model": self._name, "tokenizer": self._tokenizer_digest}
+        identity |= {"framing": self._framing.digest}
         self.digest: str = tables.identity(identity | {"engine": ENGINE})
 
     async def _open(self) -> tuple[str, Tested | None]:
@@ -81,6 +85,7 @@ class ApiAnswerer:
         word = f"{self._name}, revision {revision}, by the word of {self._server.url}"
         found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
         found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
+        found |= {"wrapper": self._framing.identity}
         return found | ({"self_test": self._tested.words} if self._tested is not None else {})
 
     def answer(
@@ -121,10 +126,15 @@ class ApiAnswerer:
         try:
             if request.kind not in self._kinds:
                 raise CallError(f"the server is declared to answer {', '.join(self._kinds)}", "unsupported")
-            if request.kind == "generate":
-                given = {"texts": await self._texts(calls, self._name, full_text(request, contexts), request)}
+            if request.kind == "generate" and request.instruction is not None and self._chats:
+                messages = self._framing.messages(request, contexts)
+                given = {"texts": await self._texts(calls, self._name, messages, request)}
             else:
-                given = await self._scores(calls, request, contexts, asked)
+                request, contexts = self._arranged(request, contexts)
+                if request.kind == "generate":
+                    given = {"texts": await self._texts(calls, self._name, full_text(request, contexts), request)}
+                else:
+                    given = await self._scores(calls, request, contexts, asked)
         except CallError as error:
             status, reason = error.status, str(error)
         except AlmanacError:
@@ -132,6 +142,12 @@ class ApiAnswerer:
         except Exception as error:  # A server's answer can be wrong in any way; that is this request's failure alone.
             status, reason = "failed", self._server.clean(f"{type(error).__name__}: {error}")
         return Response(request.request_id, status, reason, **given, model_digest=self.digest, engine=ENGINE)
+
+    def _arranged(self, request: Request, contexts: Mapping[str, str]) -> tuple[Request, Mapping[str, str]]:
+        arranged = self._framing.arrange([request], contexts)
+        if arranged.declined:
+            raise CallError(arranged.declined[request.request_id], "unsupported")
+        return arranged.requests[0], arranged.contexts
 
     async def _scores(
         self, calls: Calls, request: Request, contexts: Mapping[str, str], asked: dict[bytes, asyncio.Task[Scores]]
@@ -157,7 +173,7 @@ class ApiAnswerer:
         answer = await calls.complete(model=self._name, prompt=prompt, **body)
         return values_of(job, answer, self._tested.special if self._tested is not None else 0)
 
-    async def _texts(self, calls: Calls, name: str, text: str, request: Request) -> tuple[str, ...]:
+    async def _texts(self, calls: Calls, name: str, text: str | Turns, request: Request) -> tuple[str, ...]:
         """Return a request's samples, cut before its stop strings; a greedy one is asked for once."""
         bodies = list(self._bodies(request))
         answers = await asyncio.gather(*(self._generate(calls, name, text, body) for body in bodies))
@@ -188,10 +204,16 @@ class ApiAnswerer:
             whole = {**body, **drawn, **self._extra}
             yield {key: value for key, value in whole.items() if value is not None}
 
-    async def _generate(self, calls: Calls, name: str, text: str, body: dict[str, Any]) -> Answer:
-        if self._options.api_generate_with == "completions":
+    async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> Answer:
+        if not self._chats:
             return await calls.complete(model=name, prompt=text, **body)
-        return await calls.chat(model=name, messages=[{"role": "user", "content": text}], **body)
+        messages = turns("", text) if isinstance(text, str) else text
+        return await calls.chat(model=name, messages=messages, **body)
+
+    @property
+    def _chats(self) -> bool:
+        """Whether texts are generated as answers of a chat, which the server's own template puts together."""
+        return self._options.api_generate_with == "chat"
 
 
 async def _only_model(calls: Calls) -> str:
@@ -207,6 +229,26 @@ async def _only_model(calls: Calls) -> str:
             f"{calls.server.url}: it serves {', '.join(names[:20]) or 'nothing'}; name one with api_model"
         )
     return names[0]
+
+
+def _framing(options: ApiOptions, tokenizer: CausalModel | None) -> Framing:
+    """Return how instructed requests are put to a server.
+
+    Raises:
+        AlmanacError: the wrapper is a text and texts are generated by chat, or the other way round.
+    """
+    own = tokenizer.tokens.tokenizer if tokenizer is not None else None
+    if options.api_generate_with == "completions":
+        return framing_of(options.wrapper, own, options.api_tokenizer or f"{options.api} (without api_tokenizer)")
+    name = options.wrapper or "chat"
+    wrapper = wrappers.find(name)
+    if not wrapper.chat:
+        raise AlmanacError(
+            f"wrapper: {name} is one text, and a server that generates by chat puts texts together itself; set "
+            "api_generate_with: completions, or name a wrapper of turns, as chat"
+        )
+    has_template = own is not None and bool(own.chat_template)
+    return Framing(name, wrapper, ChatTemplate(own, str(options.api_tokenizer)) if has_template else None)
 
 
 def _extra(words: Sequence[str]) -> dict[str, Any]:

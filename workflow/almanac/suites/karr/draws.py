@@ -1,6 +1,6 @@
 """What is drawn for each fact: templates, names, other subjects, other relations; by seed or from a file."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,7 @@ from almanac.tables import hash_order
 
 TEMPLATE, NAME, OBJECT, SUBJECT, RELATION = "template", "name", "object", "subject", "relation"
 ROLES = (TEMPLATE, NAME, OBJECT, SUBJECT, RELATION)
+PROPERTY_ALIAS = "property_alias"  # the origin of a template that is a property's other name between subject and object
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,22 @@ def final(text: str) -> bool:
 
 
 def sentences(
-    templates: Iterable[Template], relations: Iterable[Relation]
+    templates: Iterable[Template], relations: Iterable[Relation], property_aliases: bool = False
 ) -> tuple[dict[str, tuple[str, ...]], list[NotAsked]]:
     """Return each relation's templates that end in the object, and the statements that cannot be used.
 
     A prefix ends in the object by what it is. A relation without any gets one of its label.
+
+    Args:
+        templates: of a dataset.
+        relations: of a dataset.
+        property_aliases: whether templates count that were made of a property's other names.
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     refused = []
     for row in sorted(templates, key=lambda one: one.template_id):
         text = f"{row.text.rstrip()} [Y]." if row.style == "prefix" else row.text
-        if row.style == "question":
+        if row.style == "question" or (row.origin == PROPERTY_ALIAS and not property_aliases):
             continue
         if final(text):
             found[row.relation_id].setdefault(text)
@@ -143,22 +149,48 @@ class Pools:
 
     def wrong_object(self, fact: Fact) -> str | None:
         """Draw an object of a fact's relation that is not true of its subject, under no name; none if there is none."""
+        order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
+        return next(iter(self.untrue(fact, order)), None)
+
+    @cached_property
+    def common_objects(self) -> Mapping[str, list[str]]:
+        """The objects of every relation, those of most facts first, of equal ones in a seeded order."""
+        count = Counter((fact.relation_id, fact.object_key) for fact in self.facts)
+        return {
+            relation: sorted(
+                hash_order(keys, self.options.seed, "common", relation), key=lambda key: -count[relation, key]
+            )
+            for relation, keys in self.objects.items()
+        }
+
+    def untrue(self, fact: Fact, keys: Iterable[str]) -> list[str]:
+        """Return those things, in their order, that are no object of a fact's subject and relation under any name."""
         true = self.true[fact.relation_id, fact.subject_id]
         taken = frozenset().union(*(self.names.folded(key) for key in true))
-        order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
-        return next((key for key in order if key not in true and not taken & self.names.folded(key)), None)
+        return [key for key in keys if key not in true and not taken & self.names.folded(key)]
 
-    def drawn_names(self, key: str, variant: Variant) -> tuple[str, ...]:
-        """Draw an entity's names: with the label first where the variant keeps it, in the drawn order where not."""
+    def name_pool(self, key: str, variant: Variant) -> tuple[str, ...]:
+        """Draw an entity's names and, where there is one, one more, which stands last.
+
+        The label stands first where the variant keeps it, else wherever it is drawn.
+        """
         label, *aliases = dict.fromkeys(self.names.names(key))
         if variant.keeps_label:
-            return (label, *hash_order(aliases, self.options.seed, "names", key)[: self.options.aliases - 1])
-        return tuple(hash_order([label, *aliases], self.options.seed, "names", key)[: self.options.aliases])
+            return (label, *hash_order(aliases, self.options.seed, "names", key)[: self.options.aliases])
+        return tuple(hash_order([label, *aliases], self.options.seed, "names", key)[: self.options.aliases + 1])
+
+    def drawn_names(self, key: str, variant: Variant) -> tuple[str, ...]:
+        """Draw an entity's names."""
+        return self.name_pool(key, variant)[: self.options.aliases]
+
+    def template_pool(self, relation: str) -> tuple[str, ...]:
+        """Draw a relation's templates and, where there is one, one more, which stands last."""
+        order = hash_order(self.templates.get(relation, ()), self.options.seed, "templates", relation)
+        return tuple(order[: self.options.templates + 1])
 
     def drawn_templates(self, relation: str) -> tuple[str, ...]:
         """Draw a relation's templates."""
-        order = hash_order(self.templates.get(relation, ()), self.options.seed, "templates", relation)
-        return tuple(order[: self.options.templates])
+        return self.template_pool(relation)[: self.options.templates]
 
     def drawn_relations(self, fact: Fact, object_key: str) -> list[str]:
         """Draw relations that the object can be of: its own, at need those of objects of its type, at need any.

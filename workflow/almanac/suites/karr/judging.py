@@ -4,26 +4,18 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Link, Outcome, Request, Response
 from almanac.suites.judging import responses_of
 from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS, Karr, estimate
+from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import FACTS, K_PROMPTS, LAMA, PARAREL
+from almanac.suites.karr.requests import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
 from almanac.suites.karr.strings import Numbers, UnansweredError
-
-
-@dataclass
-class Judgement:
-    """What became of a model's items: KaRR's values and leaves, and the outcomes of all."""
-
-    values: list[KarrValue] = field(default_factory=list)
-    leaves: list[KarrLeaf] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -60,6 +52,25 @@ class Answers:
         drawn = {item_id: Drawn.of(own) for item_id, own in rows.items()}
         return cls(model, asked, responses_of(model, asked, responses), by_item, drawn)
 
+    @cached_property
+    def numbers(self) -> Mapping[str, Numbers]:
+        """The responses as each mode reads them."""
+        strings = {
+            replace(request, request_id=""): self.answered[request_id]
+            for request_id, request in self.asked.items()
+            if request.kind == "spans"
+        }
+        return {mode: Numbers(self.model, strings, variant) for mode, variant in VARIANTS.items()}
+
+    def blanks(self, item: Item) -> dict[int, Link]:
+        """Return the links of an item's blanks, by the position of their template in the pool, in its order."""
+        found = {
+            int(link.role.removeprefix(f"{BLANK}-")): link
+            for link in self.links[item.item_id]
+            if link.role.startswith(BLANK)
+        }
+        return dict(sorted(found.items()))
+
 
 def values_of(answers: Answers, items: Sequence[Item]) -> tuple[list[KarrValue], list[KarrLeaf]]:
     """Compute the KaRR of every item of a mode, with the leaves it is made of; without one, the reason."""
@@ -68,14 +79,13 @@ def values_of(answers: Answers, items: Sequence[Item]) -> tuple[list[KarrValue],
         if item.experiment not in VARIANTS:
             continue
         variant = VARIANTS[item.experiment]
+        numbers, drawn = answers.numbers[item.experiment], answers.draws[item.item_id]
         try:
-            found, rows = Numbers(answers.model, answers.answered, variant).leaves(
-                item.item_id, answers.draws[item.item_id]
-            )
+            found = numbers.leaves(drawn)
         except UnansweredError as reason:
             values.append(_value(answers.model, item, Karr(reason=str(reason))))
             continue
-        leaves += rows
+        leaves += numbers.rows(item.item_id, drawn)
         values.append(_value(answers.model, item, estimate(found, variant)))
     return values, leaves
 
@@ -126,13 +136,28 @@ def outcomes_of(
             karr = value_of[item.item_id].karr
             known = None if karr is None else karr > math.log(thresholds[item.experiment])
             out.append(_outcome(answers, item, known, karr))
-        elif item.experiment == PARAREL:
-            out.append(_pararel(answers, item))
-        elif item.experiment == K_PROMPTS:
-            out.append(_k_prompts(answers, item, options.k_prompts))
         else:
-            out.append(_lama(answers, item, LAMA[item.experiment]))
+            shared = answers.draws.get(f"karr/paper/{item.setting}/{item.fact_id}")
+            out.append(judge(answers, item, options, answers.blanks(item).values(), shared))
     return out
+
+
+def judge(answers: Answers, item: Item, options: KarrOptions, blanks: Iterable[Link], drawn: Drawn | None) -> Outcome:
+    """Judge an item of a baseline.
+
+    Args:
+        answers: the model's.
+        item: of LAMA, ParaRel or K-Prompts.
+        options: of the suite.
+        blanks: the blanks that it is judged by: all that ParaRel compares, of which LAMA reads the first.
+        drawn: what K-Prompts reads.
+    """
+    if item.experiment == PARAREL:
+        own = [link for at, link in enumerate(blanks) if at < options.templates]
+        return _pararel(answers, item, own)
+    if item.experiment == K_PROMPTS:
+        return _k_prompts(answers, item, drawn, options.k_prompts)
+    return _lama(answers, item, next(iter(blanks)), LAMA[item.experiment])
 
 
 def _outcome(
@@ -148,9 +173,8 @@ def _outcome(
     return Outcome(answers.model, item.item_id, prediction, verdict, score, confidence)
 
 
-def _lama(answers: Answers, item: Item, within: int) -> Outcome:
+def _lama(answers: Answers, item: Item, link: Link, within: int) -> Outcome:
     """LAMA: the object is among the first of all allowed tokens; one of several tokens cannot be judged."""
-    [link] = answers.links[item.item_id]
     response = answers.answered[link.request_id]
     if response.status != "ok" or response.ranks is None or response.logprobs is None or link.index is None:
         return _outcome(answers, item, None, None)
@@ -161,34 +185,40 @@ def _lama(answers: Answers, item: Item, within: int) -> Outcome:
     return _outcome(answers, item, rank < within, response.logprobs[link.index], first)
 
 
-def _pararel(answers: Answers, item: Item) -> Outcome:
-    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
-    best, shares = [], []
-    for link in answers.links[item.item_id]:
+def _pararel(answers: Answers, item: Item, links: Iterable[Link]) -> Outcome:
+    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree.
+
+    The candidates of a fact end in its object; what is asked in its place stands behind it.
+    """
+    best, shares, wanted = [], [], None
+    for link in links:
         response = answers.answered[link.request_id]
         if response.status != "ok" or response.logprobs is None or link.index is None:
             return _outcome(answers, item, None, None)
-        logs = np.asarray(response.logprobs, dtype=float)
-        best.append((answers.asked[link.request_id].choices or ())[int(logs.argmax())])
+        count = link.index + 1 if item.setting == FACTS else len(response.logprobs)
+        logs = np.asarray(response.logprobs[:count], dtype=float)
+        choices = answers.asked[link.request_id].choices or ()
+        wanted = choices[link.index]
+        best.append(choices[int(logs.argmax())])
         shares.append(float(logs[link.index] - np.logaddexp.reduce(logs)))
     pairs = [one == other for one, other in itertools.combinations(best, 2)]
-    true = (answers.asked[answers.links[item.item_id][0].request_id].choices or ("",))[-1]
     return _outcome(
         answers,
         item,
-        all(one == true for one in best),
+        all(one == wanted for one in best),
         sum(shares) / len(shares),
         best[0],
         sum(pairs) / len(pairs) if pairs else None,
     )
 
 
-def _k_prompts(answers: Answers, item: Item, threshold: float) -> Outcome:
+def _k_prompts(answers: Answers, item: Item, drawn: Drawn | None, threshold: float) -> Outcome:
     """K-Prompts: the mean over prompts, and within them over the object's names, of the probability of a token."""
-    drawn = answers.draws[f"karr/paper/{FACTS}/{item.fact_id}"]
     try:
-        prompts = Numbers(answers.model, answers.answered, VARIANTS["paper"]).prompts(drawn)
+        prompts = answers.numbers["paper"].prompts(drawn) if drawn is not None else []
     except UnansweredError:
+        prompts = []
+    if not prompts:
         return _outcome(answers, item, None, None)
-    mean = math.fsum(prompts) / len(prompts)
-    return _outcome(answers, item, mean > threshold, math.log(mean) if mean > 0 else None)
+    mean = log_mean(prompts)
+    return _outcome(answers, item, mean > math.log(threshold), mean)

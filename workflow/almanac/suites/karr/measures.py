@@ -7,7 +7,7 @@ and ``without_value`` their share.
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,12 +16,26 @@ from almanac.statistics.agreement import agreement, best_cut
 from almanac.statistics.intervals import NOTHING, Estimate, macro_share, wilson
 from almanac.statistics.ranks import auc
 from almanac.suites.judging import Judged, Sheet, gather, recovery_rows, share, times_taught
+from almanac.suites.karr.analyses import Runs, label_rows, run_rows, spurious_rows
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import FACTS, NULL, PARAREL, SUITE
+from almanac.suites.karr.requests import FACTS, NULL, PARAREL, SUITE, is_spurious
 from almanac.tables import seed_of
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What some settings ask for on top: the runs, which false objects a model expects, what people say it knows."""
+
+    runs: Sequence[Runs] = ()
+    expected: Mapping[str, bool] = field(default_factory=dict)
+    labels: Mapping[str, float] = field(default_factory=dict)
+    labels_known: float = 0.5
+
+
+NOT_ANALYSED = Beside()
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ def scored(items: Sequence[Item], values: Sequence[KarrValue], mode: str, doses:
     out = []
     for value in values:
         item = item_of[value.item_id]
-        if item.experiment == mode and value.karr is not None:
+        if item.experiment == mode and value.karr is not None and not is_spurious(item):
             half = seed_of("karr", "half", item.fact_id) % 2 == 0
             out.append(Scored(value.karr, doses.get(item.fact_id), half, item.setting == NULL))
     return out
@@ -85,6 +99,7 @@ def measure(
     facts: Sequence[Fact],
     limits: Mapping[str, float],
     exposures: Sequence[Exposure] | None = None,
+    beside: Beside = NOT_ANALYSED,
 ) -> list[Measure]:
     """Compute every measure of one model on one dataset.
 
@@ -96,16 +111,19 @@ def measure(
         facts: the dataset's facts.
         limits: `thresholds`.
         exposures: the planned doses where the model was taught these facts.
+        beside: the runs, the expected false objects and the labels, where there are any.
 
     Returns:
-        Rows by experiment (the modes and the baselines) and setting (facts, null).
+        Rows by experiment (the modes and the baselines) and setting (facts, null, spurious; templates and names for
+        runs that replace these).
     """
     rows: list[Measure] = []
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
     value_of = {row.item_id: row for row in values}
     doses = {row.fact_id: row.dose for row in exposures or ()}
     known: dict[tuple[str, str], float] = {}
-    for (experiment, setting), group in gather(items, outcomes, facts, exposures).items():
+    groups = gather([item for item in items if not is_spurious(item)], outcomes, facts, exposures)
+    for (experiment, setting), group in groups.items():
         sheet = Sheet(SUITE, dataset, experiment, group[0].outcome.model, setting)
         rows += _known_rows(sheet, group)
         answered = [one for one in group if one.answered]
@@ -124,7 +142,12 @@ def measure(
             halves = scored(items, values, experiment, doses)
             rows += _held_out_rows(sheet, group, halves, limits[experiment])
         if setting == NULL:
-            rows += _spurious_rows(sheet, group, known)
+            rows += _null_rows(sheet, group, known)
+        if setting == FACTS:
+            rows += run_rows(sheet, group, beside.runs)
+            rows += label_rows(sheet, group, beside.labels, beside.labels_known)
+    mined = gather([item for item in items if item.item_id in beside.expected], outcomes, facts, exposures)
+    rows += spurious_rows(dataset, [one for own in mined.values() for one in own], groups, beside.expected)
     return rows
 
 
@@ -153,6 +176,19 @@ def _known_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
     ]
     for (relation, own), kept in zip(by_relation.items(), strata, strict=True):
         rows.append(sheet.row("known", share(kept), own, relation))
+        if sheet.experiment in VARIANTS and sheet.setting == FACTS:
+            rows += _curve(sheet, own, relation)
+    return rows
+
+
+def _curve(sheet: Sheet, group: Sequence[Judged], relation: str | None = None) -> list[Measure]:
+    """Return the share known by threshold."""
+    answered = [one for one in group if one.answered]
+    rows = []
+    for level in CURVE:
+        above = sum(one.score > math.log(level) for one in answered)
+        estimate = wilson(above / len(answered), len(answered)) if answered else NOTHING
+        rows.append(sheet.row("known_at", estimate, group, relation, level=level))
     return rows
 
 
@@ -165,12 +201,7 @@ def _value_rows(
         found = [value for one in group if (value := getattr(value_of[one.item.item_id], name)) is not None]
         middle = Estimate(float(np.median(found)), None, None) if found else NOTHING
         rows.append(sheet.row(f"median_log_{name}", middle, group))
-    answered = [one for one in group if one.answered]
-    for level in CURVE:
-        above = sum(one.score > math.log(level) for one in answered)
-        estimate = wilson(above / len(answered), len(answered)) if answered else NOTHING
-        rows.append(sheet.row("known_at", estimate, group, level=level))
-    return rows
+    return rows + _curve(sheet, group)
 
 
 def _ratio_rows(sheet: Sheet, group: Sequence[Judged], value_of: Mapping[str, KarrValue]) -> list[Measure]:
@@ -218,8 +249,8 @@ def _agreement_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
     ]
 
 
-def _spurious_rows(sheet: Sheet, group: Sequence[Judged], known: Mapping[tuple[str, str], float]) -> list[Measure]:
-    """Return SP, the share of facts with a false object that are called known, less that of the true ones (ΔP)."""
+def _null_rows(sheet: Sheet, group: Sequence[Judged], known: Mapping[tuple[str, str], float]) -> list[Measure]:
+    """Return the share of facts with any false object that are called known, less that of the true ones."""
     false, true = known.get((sheet.experiment, NULL)), known.get((sheet.experiment, FACTS))
     delta = None if false is None or true is None else false - true
     return [sheet.row("spurious_delta", Estimate(delta, None, None), group)]

@@ -11,14 +11,17 @@ from almanac.suites.karr import strings
 from almanac.suites.karr.draws import Drawn, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.resampling import KINDS, Resampling
 from almanac.tables import hash_order
 
 SUITE = "karr"
-FACTS, NULL = "facts", "null"  # the settings: facts as they are, and with another object of their relation
+# The settings: facts as they are, with another object of their relation, and with the one that a model expects there.
+FACTS, NULL, SPURIOUS = "facts", "null", "spurious"
 LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
 PARAREL, K_PROMPTS = "pararel", "k_prompts"
-STRING, BLANK = "string", "blank"
+STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # what a request is to its item; blanks are numbered
 TOP = max(LAMA.values())
+EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
 # Words that fill a blank without naming anything; LAMA leaves such out of the vocabulary.
 STOPWORDS = (
     "a an and are as at be been both but by de for from had has have he her his in is it its itself many more most "
@@ -35,14 +38,15 @@ class KarrAsked:
     draws: list[Draw] = field(default_factory=list)
     refused: list[NotAsked] = field(default_factory=list)
 
-    def add(
-        self, item: Item, requests: Iterable[Request], role: str = STRING, index: Mapping[str, int] | None = None
-    ) -> None:
-        """Add an item and the requests that serve it."""
+    def add(self, item: Item, requests: Iterable[Request]) -> None:
+        """Add an item and the strings that serve it."""
         self.asked.items.append(item)
+        self.link(item, requests, STRING)
+
+    def link(self, item: Item, requests: Iterable[Request], role: str, index: int | None = None) -> None:
+        """Link requests to an item in a role."""
         for request_id in dict.fromkeys(map(self.asked.request, requests)):
-            at = None if index is None else index[request_id]
-            self.asked.links.append(Link(item.item_id, role, request_id, at, None))
+            self.asked.links.append(Link(item.item_id, role, request_id, index, None))
 
     def add_draw(self, item: Item, mode: str, drawn: Drawn) -> None:
         """Add an item of KaRR with its draw."""
@@ -79,12 +83,11 @@ def ask(
     Returns:
         Items by mode and setting, baselines, and what could not be asked with the reason.
     """
-    usable, refused = sentences(templates, relations)
-    pools = Pools(facts, ObjectNames.of(entities), usable, options)
+    pools, refused = pools_of(facts, entities, relations, templates, options)
     out = KarrAsked(refused=refused)
     wrong = {row.fact_id: row.labels for row in choices}
     for fact in _tested(facts, options):
-        if fact.relation_id not in usable:
+        if fact.relation_id not in pools.templates:
             out.refused.append(NotAsked(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]"))
         else:
             _ask_fact(out, pools, fact)
@@ -94,46 +97,111 @@ def ask(
     return out
 
 
-def _ask_fact(out: KarrAsked, pools: Pools, fact: Fact) -> None:
-    objects = {FACTS: fact.object_key}
+def pools_of(
+    facts: Sequence[Fact],
+    entities: Sequence[Entity],
+    relations: Sequence[Relation],
+    templates: Sequence[Template],
+    options: KarrOptions,
+) -> tuple[Pools, list[NotAsked]]:
+    """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
+    usable, refused = sentences(templates, relations, options.property_aliases)
+    return Pools(facts, ObjectNames.of(entities), usable, options), refused
+
+
+def _objects(pools: Pools, fact: Fact) -> dict[str, str]:
+    """Return the objects that a fact is asked with, by setting; of the common ones those that are not true."""
+    out = {FACTS: fact.object_key}
     if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
-        objects[NULL] = wrong
+        out[NULL] = wrong
+    common = pools.common_objects[fact.relation_id][: pools.options.spurious]
+    return out | {f"{SPURIOUS}-{common.index(key)}": key for key in pools.untrue(fact, common)}
+
+
+def is_spurious(item: Item) -> bool:
+    """Whether an item asks a fact with an object that a model may expect whatever the subject."""
+    return item.setting.startswith(SPURIOUS)
+
+
+def _ask_fact(out: KarrAsked, pools: Pools, fact: Fact) -> None:
     for mode in pools.options.modes:
-        for setting, key in objects.items():
+        for setting, key in _objects(pools, fact).items():
             item = item_of(mode, setting, fact.fact_id, fact.relation_id, (pools.names.label(key),))
             drawn = pools.draw(fact, key, VARIANTS[mode])
             out.add_draw(item, mode, drawn)
-            if mode == "paper" and setting == FACTS and pools.options.baselines:
-                prompts = item_of(K_PROMPTS, FACTS, fact.fact_id, fact.relation_id, item.accepted)
+            _link_expected(out, pools, item)
+            if setting == FACTS and pools.options.resamples:
+                resampling = Resampling(pools, VARIANTS[mode])
+                for kind in KINDS:
+                    if resampling.replaces(fact, drawn, kind):
+                        widened = resampling.widened(fact, drawn, kind)
+                        out.link(item, strings.requests(widened, VARIANTS[mode]), SPARE)
+            if mode == "paper" and setting != NULL and pools.options.baselines:
+                prompts = item_of(K_PROMPTS, setting, fact.fact_id, fact.relation_id, item.accepted)
                 out.add(prompts, strings.own_requests(drawn))
+                _link_expected(out, pools, prompts)
 
 
-def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str]) -> None:
-    """Ask the object as the blank behind each drawn template; the true object stands last among the candidates.
+def _link_expected(out: KarrAsked, pools: Pools, item: Item) -> None:
+    """Link a false object's item to the question which object a model expects where the subject is left open."""
+    if is_spurious(item):
+        labels = [pools.names.label(key) for key in pools.common_objects[item.relation_id][:EXPECTED]]
+        [request] = _blanks(pools.drawn_templates(item.relation_id)[:1], "[X]", dict.fromkeys(labels))
+        out.link(item, [request], MINED, (request.choices or ()).index(item.accepted[0]))
 
-    The first template is LAMA's question, all of them are ParaRel's.
-    """
-    label = pools.names.label(fact.object_key)
-    others = [key for key in pools.true[fact.relation_id, fact.subject_id] if key != fact.object_key]
-    exclude = (*STOPWORDS.split(), *sorted({pools.names.label(key) for key in others} - {label}))
-    candidates = tuple(dict.fromkeys(one for one in wrong if one != label))
-    requests = [
+
+def _blanks(
+    templates: Iterable[str], subject: str, choices: Iterable[str], exclude: Iterable[str] = ()
+) -> list[Request]:
+    """Return the questions for the object as the blank behind each template; function words do not count."""
+    return [
         Request(
             "",
             "fill",
             None,
-            f"{strings.beta_of(template, pools.names.label(fact.subject_id))} [MASK]",
-            choices=(*candidates, label),
+            f"{strings.beta_of(template, subject)} [MASK]",
+            choices=tuple(choices),
             top_k=TOP,
-            exclude=exclude,
+            exclude=(*STOPWORDS.split(), *exclude),
         )
-        for template in pools.drawn_templates(fact.relation_id)
+        for template in templates
     ]
+
+
+def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str]) -> None:
+    """Ask the object as the blank behind each drawn template, among its wrong choices.
+
+    The first template is LAMA's question, all of them are ParaRel's. The true object stands behind the wrong ones, and
+    behind it what else is asked in its place.
+    """
+    label = pools.names.label(fact.object_key)
+    others = [key for key in pools.true[fact.relation_id, fact.subject_id] if key != fact.object_key]
     accepted = tuple(pools.names.label(key) for key in pools.true[fact.relation_id, fact.subject_id])
-    for experiment, own in (*((name, requests[:1]) for name in LAMA), (PARAREL, requests)):
-        item = item_of(experiment, FACTS, fact.fact_id, fact.relation_id, accepted)
-        ids = [out.asked.request(request) for request in own]
-        out.add(item, own, BLANK, dict.fromkeys(ids, len(candidates)))
+    expected = {
+        setting: pools.names.label(key)
+        for setting, key in _objects(pools, fact).items()
+        if setting.startswith(SPURIOUS)
+    }
+    choices = tuple(dict.fromkeys((*(one for one in wrong if one != label), label, *expected.values())))
+    templates = pools.template_pool(fact.relation_id) if pools.options.resamples else ()
+    requests = _blanks(
+        templates or pools.drawn_templates(fact.relation_id),
+        pools.names.label(fact.subject_id),
+        choices,
+        sorted({pools.names.label(key) for key in others} - {label}),
+    )
+    drawn = pools.options.templates
+    for experiment in (*LAMA, PARAREL):
+        for setting, found in {FACTS: label, **expected}.items():
+            names = accepted if setting == FACTS else (found,)
+            item = item_of(experiment, setting, fact.fact_id, fact.relation_id, names)
+            out.asked.items.append(item)
+            _link_expected(out, pools, item)
+            for at, request in enumerate(requests):
+                # What a method needs comes first; the other templates are those of its runs.
+                needed = at < drawn if experiment == PARAREL else at == 0
+                if needed or (pools.options.resamples and setting == FACTS):
+                    out.link(item, [request], f"{BLANK}-{at}", choices.index(found))
 
 
 def ask_drawn(draws: Mapping[str, Drawn]) -> KarrAsked:

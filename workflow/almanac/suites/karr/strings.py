@@ -6,12 +6,11 @@ Asking and measuring both go through `plan`, so that a measured number is the nu
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from almanac.rows import KarrLeaf, Request, Response
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import Beta, Leaves, Variant
-from almanac.tables import as_dict, identity
 
 COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
 
@@ -177,14 +176,16 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class Numbers:
-    """The responses of one model, read as a variant reads them."""
+    """The responses of one model, by requests without their ids, read as a variant reads them; each string once."""
 
     model: str
-    answered: Mapping[str, Response]
+    answered: Mapping[Request, Response]
     variant: Variant
+    _weights: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
+    _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
 
     def _response(self, request: Request) -> Response:
-        response = self.answered[identity(as_dict(request))]
+        response = self.answered[request]
         if response.status != "ok" or response.logprobs is None or response.token_counts is None:
             raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
         return response
@@ -201,11 +202,18 @@ class Numbers:
 
     def weight(self, text: str) -> float | None:
         """Return the mean log-probability of a sentence's tokens; none where none can be scored."""
-        values = self._tokens(_request(text))
-        return math.fsum(values) / len(values) if values else None
+        if text not in self._weights:
+            values = self._tokens(_request(text))
+            self._weights[text] = math.fsum(values) / len(values) if values else None
+        return self._weights[text]
 
     def gamma(self, gamma: Gamma) -> tuple[int, float]:
         """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
+        if gamma not in self._gammas:
+            self._gammas[gamma] = self._read(gamma)
+        return self._gammas[gamma]
+
+    def _read(self, gamma: Gamma) -> tuple[int, float]:
         if self.variant.tokens == "product":
             return self._object(gamma)
         wanted = (self._response(_count_request(gamma.rest)).token_counts or (0,))[0]
@@ -215,33 +223,37 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: Drawn) -> list[float]:
-        """Return the geometric mean probability of the object's tokens, behind each beta under each name."""
+        """Return the mean log-probability of the object's tokens, behind each beta under each name."""
         found = map(self._object, itertools.starmap(gamma_of, _own(drawn)))
-        return [math.exp(total / max(1, count)) for count, total in found]
+        return [total / max(1, count) for count, total in found]
 
-    def leaves(self, item_id: str, drawn: Drawn) -> tuple[Leaves, list[KarrLeaf]]:
-        """Return what the estimator reads of a draw, and the same as table rows.
+    def _beta(self, planned: Planned) -> Beta:
+        weight = self.weight(planned.text) if self.variant.weights == "sentence" else None
+        return Beta(weight, tuple(self.gamma(gamma)[1] for gamma in planned.gammas))
+
+    def leaves(self, drawn: Drawn) -> Leaves:
+        """Return what the estimator reads of a draw.
 
         Raises:
             UnansweredError: a string has no numbers.
         """
         planned = plan(drawn, self.variant)
-        rows: list[KarrLeaf] = []
-
-        def beta(one: Planned) -> Beta:
-            weight = self.weight(one.text) if self.variant.weights == "sentence" else None
-            found = [self.gamma(gamma) for gamma in one.gammas]
-            for gamma, (tokens, value) in zip(one.gammas, found, strict=True):
-                rows.append(
-                    KarrLeaf(
-                        self.model, item_id, one.part, len(rows), one.of, one.text, gamma.text, tokens, value, weight
-                    )
-                )
-            return Beta(weight, tuple(value for _, value in found))
-
-        leaves = Leaves(
-            tuple(map(beta, planned.own)),
-            tuple(tuple(map(beta, betas)) for betas in planned.subjects),
-            tuple(tuple(tuple(map(beta, betas)) for betas in relations) for relations in planned.relations),
+        return Leaves(
+            tuple(map(self._beta, planned.own)),
+            tuple(tuple(map(self._beta, betas)) for betas in planned.subjects),
+            tuple(tuple(tuple(map(self._beta, betas)) for betas in relations) for relations in planned.relations),
         )
-        return leaves, rows
+
+    def rows(self, item_id: str, drawn: Drawn) -> list[KarrLeaf]:
+        """Return the leaves of a draw as table rows.
+
+        Raises:
+            UnansweredError: a string has no numbers.
+        """
+        found = (
+            (beta, gamma, self._beta(beta).weight) for beta in plan(drawn, self.variant).all() for gamma in beta.gammas
+        )
+        return [
+            KarrLeaf(self.model, item_id, beta.part, at, beta.of, beta.text, gamma.text, *self.gamma(gamma), weight)
+            for at, (beta, gamma, weight) in enumerate(found)
+        ]

@@ -5,6 +5,7 @@ its name it builds no mask at all. Attention over the trunk's keys, which all qu
 row's tree are computed apart and merged by their log-sum-exps.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ class UnusableError(Exception):
 
 
 @dataclass
-class Pass:
+class Pass(ABC):
     """One forward pass over a flat line of tokens ``(1, rows * width)``.
 
     Attributes:
@@ -46,9 +47,9 @@ class Pass:
     calls: int = field(default=0, init=False)
     windows: bool = field(default=False, init=False)
 
+    @abstractmethod
     def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
         """Attend to what is not the trunk: queries, keys and values ``(1, heads, rows * width, size)``."""
-        raise NotImplementedError
 
 
 @dataclass

@@ -39,3 +39,7 @@ class PromptsOptions(SuiteOptions):
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
         return relations * min(self.sample or facts, facts) * sets * self.prompts * (10 + choices * 4)
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the published prompts, which asking waits for."""
+        return (self.published,) if verb == "ask" and self.published is not None else ()

@@ -1,0 +1,61 @@
+"""What FactEval's questions cost to make: invented facts in numbers that double, so that growth can be seen.
+
+python benchmarks/facteval.py                            # up to 100,000 facts: questions, CPU seconds, peak memory
+python benchmarks/facteval.py --facts 10000 --contexts none relevant irrelevant antifactual
+"""
+
+import argparse
+import resource
+import time
+from random import Random
+
+from almanac.options import add_flags, from_flags
+from almanac.rows import Entity, Fact, Relation
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.requests import QUESTIONS, ask
+from almanac.suites.method import Data
+
+RELATIONS = 20
+
+
+def invented(count: int) -> Data:
+    """Return a dataset of about as many facts: N-M relations, objects in several, each thing under three names."""
+    random = Random(0)
+    facts: dict[str, Fact] = {}
+    for number in range(count):
+        relation, subject = f"r{number % RELATIONS}", f"s{random.randrange(count)}"
+        found = f"o{random.randrange(count // 4)}"
+        key = f"{relation}|{subject}|{found}"
+        facts[key] = Fact(key, relation, subject, found, None, None, None, (), "test", "invented")
+    names = sorted({name for row in facts.values() for name in (row.subject_id, str(row.object_id))})
+    entities = [
+        Entity(name, f"The name of {name}", (f"alias {name}", f"other {name}"), f"type {name[-1]}") for name in names
+    ]
+    relations = [Relation(f"r{n}", f"label {n}", None, "N-M", None, None) for n in range(RELATIONS)]
+    return Data(entities, relations, list(facts.values()))
+
+
+def main() -> None:
+    """Time the questions of an eighth, a quarter, a half and all of the facts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--facts", type=int, default=100_000, metavar="INT", help="the largest number of facts [100000]"
+    )
+    add_flags(parser, FactEvalOptions, "FactEval")
+    arguments = parser.parse_args()
+    options = from_flags(arguments, FactEvalOptions)
+    for part in (8, 4, 2, 1):
+        data = invented(arguments.facts // part)
+        start = time.process_time()
+        asked = ask(data, options)
+        seconds = time.process_time() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+        print(
+            f"{len(data.facts):>8} facts {len(asked.beside[QUESTIONS]):>9} questions {len(asked.refused):>6} refused "
+            f"{seconds:>7.1f} CPU s {peak:>6.2f} GiB at most",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

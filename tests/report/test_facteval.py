@@ -1,0 +1,210 @@
+"""FactEval on the page, and in a frozen edition's second measuring: a tiny edition that asks FactEval alone."""
+
+import re
+
+import pytest
+
+from almanac import tables
+from almanac.cli import main
+from almanac.config import EditionConfig
+from almanac.dataset.multiple_choice import build
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import measured, planted_runs
+from almanac.report import facteval
+from almanac.rows import (
+    Choices,
+    Entity,
+    Evidence,
+    Exposure,
+    Fact,
+    FactEvalVerdict,
+    Measure,
+    Popularity,
+    Refused,
+    Relation,
+    RelationCount,
+    Request,
+    Response,
+    Template,
+    Validation,
+)
+from almanac.suites.facteval.measures import measure
+from almanac.suites.validation import validate
+from almanac.verbs.report import report_page
+
+SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
+SCRIPT = "<script>alert('answer')</script>"
+ASKED = {"sample": 8, "contexts": ["none", "relevant", "irrelevant", "antifactual"], "pairs": ["plain:tuned"]}
+
+
+def configuration():
+    return EditionConfig.model_validate(
+        {
+            "edition": "tiny",
+            "planting": {"worlds": {"invented": {"seed": 1}}},
+            "datasets": {"invented": {"world": "invented", **SIZES}},
+            "suites": {"facteval": {"invented": ASKED}},
+            "models": [{"name": name, "planted": {}} for name in ("plain", "tuned", "silent")],
+            "shards": 1,
+        }
+    )
+
+
+def answer(model, request):
+    """Answer by the text alone: one model knows no format, one knows some facts and says so, one is silent."""
+    if model == "silent":
+        return Response(request.request_id, "unsupported", "it fills blanks only")
+    subject = re.search(r"thing (\d+)", request.text)
+    number = int(subject.group(1)) if subject else 0
+    truth = f"place {number % 12}"
+    if request.options is not None or "MASK" in request.text or "?" in request.text:
+        text = truth if number % 3 else f"{SCRIPT} somewhere"
+        if model == "tuned":
+            text = truth if number % 3 else "unsure"
+    else:
+        verdict = "CORRECT" if f"{truth}." in request.text else "INCORRECT"
+        text = verdict if model == "tuned" else "\x07thing"
+    return Response(request.request_id, "ok", None, texts=(text,))
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    """Make the edition by the functions and commands that the workflow runs."""
+    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration())
+    (layout.root / "edition.json").write_text(layout.config.model_dump_json())
+    facts = [
+        Fact(f"P{p}|Q{at}|O{at % 12}", f"P{p}", f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented")
+        for p in (1, 2)
+        for at in range(60)
+    ]
+    names = {"Q": "thing", "O": "place"}
+    entities = [Entity(f"{kind}{at}", f"{names[kind]} {at}", (), kind) for kind in "QO" for at in range(60)]
+    relations = [
+        Relation("P1", "maker", None, "N-1", "O", "<b>crafts</b>"),
+        Relation("P2", "home", None, "N-1", "O", "places"),
+    ]
+    templates = [
+        Template("t1", "P1", "[X] was made by [Y].", "statement", "x", None, ()),
+        Template("t2", "P1", "Who made [X]?", "question", "x", None, ()),
+        Template("t3", "P2", "[X] lives in [Y].", "statement", "x", None, ()),
+    ]
+    built = build(relations, facts, entities, layout.config.datasets["invented"])
+    for table, row, rows in (
+        ("entities", Entity, entities),
+        ("relations", Relation, built.relations),
+        ("facts", Fact, built.facts),
+        ("choices", Choices, built.choices),
+        ("templates", Template, templates),
+        ("refused", Refused, built.refused),
+        ("counts", RelationCount, built.counts),
+        ("evidence", Evidence, ()),
+        ("popularity", Popularity, ()),
+    ):
+        tables.write(layout.dataset("invented", table), row, rows)
+    folder = layout.request_folder("facteval", "invented")
+    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--sample", "8", "--contexts", *ASKED["contexts"]]
+    assert main(["ask", "facteval", *asked, "--shards", "1", "--output", str(folder)]) == 0
+    exposures = [Exposure(fact.fact_id, (0, 4, 64)[at % 3]) for at, fact in enumerate(facts)]
+    for asking in layout.config.asked():
+        tables.write(layout.exposures(asking), Exposure, exposures)
+        for requests, responses in zip(layout.requests("facteval", "invented"), layout.responses(asking), strict=True):
+            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
+        named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
+        assert main(["measure", "facteval", *named]) == 0
+    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
+    report_page(layout)
+    return layout
+
+
+@pytest.fixture(scope="module")
+def section(layout):
+    [chapter] = facteval.chapters(layout)
+    return chapter.values["section"]
+
+
+@pytest.fixture(scope="module")
+def page(layout):
+    return (layout.root / "report.html").read_text("utf-8")
+
+
+def test_every_table_of_the_edition_is_there_and_is_what_it_says(layout):
+    for path, row in layout.tables().items():
+        assert tables.read(path, row) is not None, path
+    assert layout.beside_outcomes(next(layout.config.asked()), "verdicts") in layout.tables()
+
+
+def test_measuring_again_gives_the_same(layout):
+    for asking in layout.config.asked():
+        found = measured(layout, asking)
+        read = tables.read(layout.measures(asking), Measure)
+        assert sorted(map(str, found.measures)) == sorted(map(str, read))
+        again = tables.read(layout.beside_outcomes(asking, "verdicts"), FactEvalVerdict)
+        assert sorted(map(str, found.beside["verdicts"])) == sorted(map(str, again))
+
+
+def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_format(section, page):
+    found = {(board.model, board.experiment): board.applicable for board in section.plain if board.answered}
+    assert not found["plain", "tfq-statement"]
+    assert found["tuned", "tfq-statement"]
+    assert all(found[model, "saq-fib"] for model in ("plain", "tuned"))
+    chapter = page[page.index('id="facteval-invented"') :]
+    [row] = re.findall(r"<tr><th>plain</th><td>tfq-statement .*?</tr>", chapter[: chapter.index("</table>")], re.DOTALL)
+    assert "not applicable" in row
+    assert "figures" not in row
+
+
+def test_without_a_model_for_it_the_page_says_that_no_wordings_are_compared(page):
+    assert "no model is configured for it (<code>suites.facteval.invented.embedder</code>)" in page
+
+
+def test_a_silent_model_is_named_and_has_no_number(section, page):
+    assert "Without any answer: silent" in page
+    assert not [board for board in section.boards if board.model == "silent" and board.answered]
+
+
+def test_the_page_shows_both_modes_and_what_answers_say_is_escaped(section, page):
+    [board] = [one for one in section.plain if (one.model, one.experiment) == ("plain", "saq-fib")]
+    assert set(board.numbers) == {"paper", "official"}
+    assert board.number("paper", "f1").value > 0
+    # What is taken for a name in the released scorer is not: "somewhere" is no place.
+    assert "<script>alert" not in page
+    assert "\\u003cscript>alert" in page  # in the items that the page carries
+    assert "domain=<b>crafts" not in page and "domain=&lt;b&gt;crafts" in page
+
+
+def test_models_are_compared_before_and_after_tuning(section, page):
+    assert {(pair.before.model, pair.after.model) for pair in section.pairs} == {("plain", "tuned")}
+    assert "plain → tuned" in page
+
+
+def test_a_number_leads_to_its_items(page):
+    buttons = re.findall(r'<button data-suite="facteval" [^>]*data-setting="([^"]*)"', page)
+    settings = set(re.findall(r'"(origin=template[^"]*)"', page[page.index('id="data"') :]))
+    assert buttons and set(buttons) <= settings
+
+
+def test_there_are_three_figures(layout):
+    for name in ("types", "abstention", "contexts"):
+        assert (layout.root / f"figures/invented-facteval-{name}.svg").is_file()
+
+
+def test_passages_are_compared_with_none(section):
+    contexts = {setting.rpartition("context=")[2] for _, _, setting in section.robust}
+    assert contexts == {"relevant", "irrelevant", "antifactual"}
+    for own in section.robust.values():
+        assert own["no_ops"].value == 0
+
+
+def test_the_validation_has_short_answers_without_passages_and_none_is_judged(layout):
+    rows = layout.read(layout.validation(), Validation)
+    assert {row.suite for row in rows} == {"facteval"}
+    assert {row.experiment for row in rows} == {"saq-fib", "saq-wh"}
+    assert {row.model for row in rows} == {"plain", "tuned"}
+    assert not any(row.judged or row.failed for row in rows)
+    assert all(row.chance == 0 for row in rows)
+
+
+def test_an_edition_in_which_nothing_was_asked_has_no_chapter(layout):
+    bare = layout.config.model_copy(update={"suites": EditionConfig(edition="bare").suites})
+    assert facteval.chapters(Layout(layout.root, bare)) == []
+    assert measure("d", [], [], [], []) == []

@@ -1,0 +1,99 @@
+"""Passages: the fact's own text, another subject's, and one in which the truth is replaced wherever it stands."""
+
+import pytest
+
+from facteval.tables import FACTS, TEMPLATES, data, entity, fact, questions, template
+
+SAID = {"types": ["saq"], "styles": ["fib"]}
+ALL = ["none", "relevant", "irrelevant", "antifactual"]
+
+
+def passages(tables, contexts=ALL, **options):
+    """Return the first fact's questions by context, and what was refused."""
+    found, refused = questions(tables, contexts=contexts, **SAID, **options)
+    first = tables.facts[0].fact_id
+    return {row.context: row for row in found.values() if f"/{first}/" in row.item_id}, refused
+
+
+def test_a_template_sentence_other_than_the_question_says_the_fact():
+    row = passages(data(FACTS, templates=TEMPLATES))[0]["relevant"]
+    assert row.passage == "Paris is the seat of the government of France."
+    assert row.text == "The capital of France is [MASK]."
+    assert (row.passage_origin, row.stated, row.changed) == ("template", None, None)
+    assert row.mentions_subject and row.mentions_object
+
+
+def test_evidence_goes_before_templates_and_the_text_that_names_the_object_before_others():
+    first = FACTS[0].fact_id
+    texts = [(first, "It is large."), (first, "Paris is old."), (first, "France loves Paris.")]
+    row = passages(data(FACTS, templates=TEMPLATES, evidence=texts))[0]["relevant"]
+    assert (row.passage, row.passage_origin) == ("France loves Paris.", "evidence")
+
+
+def test_an_irrelevant_passage_is_of_another_subject_whose_object_is_not_true_here():
+    for row in questions(data(FACTS, templates=TEMPLATES), contexts=["irrelevant"], **SAID)[0].values():
+        said = dict(one.fact_id.split("|")[1:] for one in FACTS)
+        other = next(subject for subject, found in said.items() if found == row.stated)
+        assert row.passage == f"{row.stated} is the seat of the government of {other}."
+        assert row.stated not in row.gold
+        assert not row.mentions_subject and not row.mentions_object
+
+
+def test_an_irrelevant_passage_that_mentions_the_subject_is_flagged():
+    texts = [(one.fact_id, f"{one.object_id}, unlike France's Paris, is in {one.subject_id}.") for one in FACTS[1:]]
+    row = passages(data(FACTS, evidence=texts))[0]["irrelevant"]
+    assert row.mentions_subject and row.mentions_object
+
+
+def test_an_irrelevant_passage_is_not_of_a_namesake():
+    facts = [fact("capital", "Q1", "Paris"), fact("capital", "Q2", "Paris, Texas"), fact("capital", "Q2", "Lima")]
+    known = [entity("Q1", label="Georgia"), entity("Q2", label="Georgia")]
+    found, refused = passages(data(facts, known))
+    assert "irrelevant" not in found
+    assert "same name" in refused["fact capital|Q1|Paris: irrelevant"]
+
+
+def test_every_gold_name_is_replaced_by_one_false_object():
+    first = FACTS[0].fact_id
+    known = [entity("Paris", "City of Light", "Lutetia")]
+    text = "Paris, the City of Light, once LUTETIA, is no Parisian but the seat of France."
+    row = passages(data(FACTS, known, evidence=[(first, text)]))[0]["antifactual"]
+    other = row.stated
+    assert row.passage == f"{other}, the {other}, once {other}, is no Parisian but the seat of France."
+    assert row.changed is True and row.mentions_object is False and row.mentions_subject is True
+    assert other not in ("Paris", "City of Light", "Lutetia")
+
+
+def test_all_true_objects_are_replaced():
+    facts = [fact("speaks", "Swiss", "French"), fact("speaks", "Swiss", "German"), fact("speaks", "Poles", "Polish")]
+    row = passages(data(facts, evidence=[(facts[0].fact_id, "Swiss speak German and French.")]))[0]["antifactual"]
+    assert row.passage == "Swiss speak Polish and Polish."
+
+
+def test_the_subject_keeps_its_name_though_the_object_stands_in_it():
+    facts = [fact("seat", "Hampton County", "Hampton"), fact("seat", "Kent", "Maidstone")]
+    row = passages(data(facts, evidence=[(facts[0].fact_id, "Hampton is the seat of Hampton County.")]))[0][
+        "antifactual"
+    ]
+    assert row.passage == "Maidstone is the seat of Hampton County."
+
+
+@pytest.mark.parametrize("text", ["It is a city on the Seine.", "Parisians live in France."])
+def test_a_replacement_that_would_change_nothing_is_left_out_and_listed(text):
+    tables = data(FACTS, evidence=[(FACTS[0].fact_id, text)])
+    found, refused = passages(tables)
+    assert "antifactual" not in found and {"none", "relevant", "irrelevant"} <= found.keys()
+    assert "names no true object" in refused[f"fact {FACTS[0].fact_id}: antifactual"]
+
+
+def test_a_relation_with_one_object_has_neither_irrelevant_nor_antifactual_passages():
+    facts = [fact("in", f"s{n}", "Europe") for n in range(4)]
+    found, refused = passages(data(facts, templates=[template(0, "[X] lies in [Y].", own="in")]))
+    assert found.keys() == {"none", "relevant"}
+    assert refused["fact in|s0|Europe: irrelevant"] == "no object of its relation is false of its subject"
+
+
+def test_a_fact_has_the_same_false_object_in_both_and_keeps_it():
+    found = passages(data(FACTS, templates=TEMPLATES))[0]
+    again = passages(data(list(reversed(FACTS))[::-1], templates=TEMPLATES), contexts=ALL[2:])[0]
+    assert found["irrelevant"].stated == found["antifactual"].stated == again["antifactual"].stated

@@ -1,0 +1,93 @@
+"""What the released scorer was seen to do, line by line; and where the sound reading differs."""
+
+import pytest
+
+from almanac.suites.facteval.abstention import Abstentions, load
+from almanac.suites.facteval.official import judge, normalise, reparsed
+from almanac.suites.facteval.scoring import judge as sound
+
+from .judged import question
+
+PHRASES = Abstentions("test", ("sorry", "unknown", "unfortunately", "cannot predict"))
+OWN = load()
+
+
+def outcome(kind, answer, *arguments, separator="dash", **named):
+    return judge(question(kind, *arguments, **named), answer, PHRASES, separator).outcome
+
+
+def paper(kind, answer, *arguments, **named):
+    return sound(question(kind, *arguments, **named), answer, OWN).outcome
+
+
+def test_the_first_line_is_normalised():
+    assert normalise("The  U.S.A., an Example\nmore") == "usa example"
+    assert normalise("\nParis") == ""
+
+
+@pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
+@pytest.mark.parametrize("answer", ["Sorry, correct", "UNKNOWN", "Paris\nunfortunately", "xsorryx"])
+def test_abstention_is_a_string_anywhere_and_comes_first(kind, answer):
+    assert outcome(kind, answer, "Paris", choices=("Paris", "Rome"), truth=True) == "missing"
+
+
+@pytest.mark.parametrize("answer", ["", "[MASK]", "not sure", "unsure"])
+def test_what_is_no_abstention_is_an_answer(answer):
+    assert judge(question("saq", "Paris"), answer, OWN.released()).outcome == "incorrect"
+    assert outcome("saq", answer, "Paris") == "incorrect"
+    assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "incorrect"
+    assert outcome("tfq", answer, truth=True) == "invalid"  # which counts as incorrect
+
+
+def test_correct_is_looked_for_before_incorrect():
+    assert outcome("tfq", "not correct", truth=True) == "correct"
+    assert paper("tfq", "not correct", truth=True) == "incorrect"
+    assert outcome("tfq", "incorrect, it is not correct", truth=True) == "correct"
+    assert outcome("tfq", "Incorrect.", truth=False) == "correct"
+    assert outcome("tfq", "maybe\ncorrect", truth=True) == "invalid"
+    assert outcome("tfq", "true", truth=True) == "invalid"
+
+
+def test_a_choice_inside_another_spoils_both():
+    choices = ("New York", "York", "Rome", "Oslo")
+    assert outcome("mcq", "New York", "New York", choices=choices) == "incorrect"
+    assert paper("mcq", "New York", "New York", choices=choices) == "correct"
+    assert outcome("mcq", "Rome", "Rome", choices=choices) == "correct"
+
+
+def test_repeated_choices_spoil_the_answer():
+    assert outcome("mcq", "Paris", "Paris", choices=("Paris", "Paris", "Rome", "Oslo")) == "incorrect"
+    assert paper("mcq", "Paris", "Paris", choices=("Paris", "Paris", "Rome", "Oslo")) == "correct"
+
+
+def test_choices_are_read_back_at_commas_or_dashes():
+    assert reparsed(("Jean-Paul", "Washington, D.C."), "dash") == ["Jean", "Paul", "Washington", "D.C."]
+    assert reparsed(("Jean-Paul", "Washington, D.C."), "comma") == ["Jean-Paul", "Washington", "D.C."]
+    choices = ("Jean-Paul", "Anna", "Maria", "Otto")
+    assert outcome("mcq", "Jean-Paul", "Jean-Paul", choices=choices) == "incorrect"
+    assert outcome("mcq", "Jean-Paul", "Jean-Paul", choices=choices, separator="comma") == "correct"
+    assert paper("mcq", "Jean-Paul", "Jean-Paul", choices=choices) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"), [("19", "1982"), ("p", "Paris"), ("Parisian", "Paris"), ("not Paris", "Paris")]
+)
+def test_a_short_answer_matches_as_a_string_both_ways(answer, gold):
+    assert outcome("saq", answer, gold) == "correct"
+    assert paper("saq", answer, gold) == "incorrect"
+
+
+def test_an_empty_answer_matches_an_empty_name_alone():
+    assert outcome("saq", "", "Paris") == "incorrect"
+    assert outcome("saq", "the", "A") == "correct"  # both are empty once normalised
+
+
+def test_what_stands_after_the_first_line_is_not_read():
+    assert outcome("saq", "- Rome\n- Paris", "Paris") == "incorrect"
+    assert paper("saq", "- Rome\n- Paris", "Paris") == "correct"
+
+
+def test_dates_are_strings():
+    assert outcome("saq", "22 May 1982", "1982-05-22") == "incorrect"
+    assert paper("saq", "22 May 1982", "1982-05-22") == "correct"
+    assert outcome("saq", "22 May 1982", "1982") == "correct"

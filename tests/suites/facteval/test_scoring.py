@@ -1,0 +1,177 @@
+"""The sound reading of answers: verdicts, choices, short answers, lists."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almanac.suites.facteval.abstention import load
+from almanac.suites.facteval.scoring import judge
+
+from .judged import question
+
+OWN = load()
+PLACES = ("York", "New York", "Washington, D.C.", "Jean-Paul")
+
+
+def outcome(kind, answer, *arguments, **named):
+    return judge(question(kind, *arguments, **named), answer, OWN).outcome
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("CORRECT", True),
+        ("Incorrect.", False),
+        ("The statement is correct.", True),
+        ("The correct statement is incorrect.", False),
+        ("not correct", False),
+        ("It isn't correct.", False),
+        ("I do not think that it is correct", False),
+        ("not incorrect", True),
+        ("Correct, not incorrect.", True),
+        ("Not in this list, but correct.", True),
+        ("This is incorrect. The correct answer is Paris.", False),
+        ("INCORRECT\nCORRECT", False),
+        ("True", True),
+        ("That's false.", False),
+        ("Yes, Paris is the capital.", True),
+        ("No.", False),
+        ("Yes, it is incorrect.", False),
+        ("<b>CORRECT</b>", True),
+        ("\x00correct\x07", True),
+    ],
+)
+def test_the_first_sentence_with_a_verdict_decides(answer, says):
+    assert outcome("tfq", answer, truth=says) == "correct"
+    assert outcome("tfq", answer, truth=not says) == "incorrect"
+
+
+@pytest.mark.parametrize(
+    "answer", ["", " \n", "Paris", "correctly", "correct or incorrect", "neither correct nor incorrect"]
+)
+def test_without_a_verdict_an_answer_is_invalid(answer):
+    assert outcome("tfq", answer, truth=True) == "invalid"
+    assert outcome("tfq", answer, truth=False) == "invalid"
+
+
+@pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
+@pytest.mark.parametrize(
+    "answer", ["UNKNOWN", "I don’t know.", "I'm not sure, Paris? correct", "Sorry, but Paris is correct", "No idea!"]
+)
+def test_a_phrase_of_abstention_is_an_abstention_whatever_else_is_said(kind, answer):
+    assert outcome(kind, answer, "Paris", choices=("Paris", "Rome"), truth=True) == "missing"
+
+
+def test_a_phrase_inside_a_name_is_none():
+    assert outcome("saq", "Sorry", "Sorry") == "correct"
+    assert outcome("saq", "Unknown Pleasures", "Unknown Pleasures") == "correct"
+    assert outcome("mcq", "Unknown Pleasures", "Closer", choices=("Closer", "Unknown Pleasures")) == "incorrect"
+    assert outcome("saq", "Sorry, I don't know", "Sorry") == "missing"
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("New York", "New York", "correct"),
+        ("New York", "York", "incorrect"),
+        ("york", "York", "correct"),
+        ("York, not New York", "York", "correct"),
+        ("York or New York", "York", "incorrect"),
+        ("Washington D.C.", "Washington, D.C.", "correct"),
+        ("It was jean-paul.", "Jean-Paul", "correct"),
+        ("Jean", "Jean-Paul", "incorrect"),
+        ("", "York", "incorrect"),
+        ("Somewhere else", "York", "incorrect"),
+    ],
+)
+def test_one_choice_alone_is_picked(answer, gold, expected):
+    assert outcome("mcq", answer, gold, choices=PLACES) == expected
+
+
+def test_the_true_choice_is_known_by_its_other_names_too():
+    gold = ("Muhammad Ali", "Cassius Clay")
+    choices = ("Joe Frazier", "Muhammad Ali")
+    assert outcome("mcq", "Cassius Clay", gold, choices=choices) == "correct"
+    assert outcome("mcq", "Cassius Clay or Joe Frazier", gold, choices=choices) == "incorrect"
+
+
+def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
+    assert outcome("mcq", "on 22 May 1982", "1982-05-22", choices=("1982-05-22", "1982-05-23")) == "correct"
+    assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"
+
+
+def test_choices_that_are_the_same_words_cannot_be_told_apart():
+    found = judge(question("mcq", "Paris", choices=("Paris", "PARIS", "Rome")), "Paris", OWN)
+    assert (found.outcome, found.reason) == ("incorrect", "several choices")
+
+
+@pytest.mark.parametrize(
+    ("answer", "precision", "recall"),
+    [
+        ("French", 1, 1 / 3),
+        ("French, Dutch and German", 1, 1),
+        ("- french\n- Flemish", 1, 2 / 3),  # Flemish is another name of Dutch
+        ("Dutch, Flemish", 1, 1 / 3),
+        ("French and English", 1 / 2, 1 / 3),
+        ("1. French\n2. English\n3. Dutch\n4. Spanish", 1 / 2, 2 / 3),
+        ("The languages are: German; Walloon", 1 / 2, 1 / 3),
+        ("They speak French there", 1, 1 / 3),
+    ],
+)
+def test_lists_have_precision_and_recall_over_objects(answer, precision, recall):
+    names, objects = ("French", "Dutch", "Flemish", "German"), ("Q1", "Q2", "Q2", "Q3")
+    found = judge(question("saq", names, objects=objects), answer, OWN)
+    assert found.outcome == "correct"  # any object suffices, as the paper counts
+    assert (found.precision, found.recall) == pytest.approx((precision, recall))
+    assert found.credit == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+@pytest.mark.parametrize("answer", ["", "English", "p", "\x00", "<script>alert(1)</script>"])
+def test_an_answer_that_names_no_object_has_no_credit(answer):
+    found = judge(question("saq", ("French", "Paris")), answer, OWN)
+    assert (found.outcome, found.credit, found.precision, found.recall) == ("incorrect", 0, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
+@pytest.mark.parametrize("filler", ["word ", "1, 2 and ", "\n", "not ", "- x ; ", "twenty ", "1982-05-22 ", "<b>&"])
+def test_an_answer_of_ten_thousand_characters_is_read_to_its_end(kind, filler):
+    answer = (filler * 10_000)[:10_000] + "\n. Paris is CORRECT"
+    found = judge(question(kind, "Paris", choices=("Paris", "Rome"), truth=True), answer, OWN)
+    assert found.outcome == "correct"
+
+
+@pytest.mark.parametrize("turn", ["\nQuestion: Where?", "\n\n### Instruction:\n", "\nQ: x", "\n  HUMAN: hi"])
+def test_the_turns_that_a_model_goes_on_to_write_are_not_read(turn):
+    answer = f"Paris{turn}\nAnswer: unsure, Rome, INCORRECT"
+    found = judge(question("saq", ("Paris", "Rome")), answer, OWN)
+    assert (found.outcome, found.precision, found.recall) == ("correct", 1, 0.5)
+    assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "correct"
+    assert outcome("tfq", f"CORRECT{turn}\nINCORRECT", truth=True) == "correct"
+    assert judge(question("saq", "Rome"), "in question: Rome", OWN).outcome == "correct"
+
+
+TEXT = st.text(max_size=40) | st.sampled_from(["CORRECT", "not correct", "A, B and C", "unknown"])
+
+
+@given(TEXT, st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=4, unique=True), st.booleans())
+def test_any_answer_has_a_verdict(answer, names, truth):
+    for kind in ("tfq", "mcq", "saq"):
+        found = judge(question(kind, names[:1], choices=tuple(names), truth=truth), answer, OWN)
+        assert found.outcome in ("correct", "incorrect", "missing", "invalid")
+        assert (found.outcome == "invalid") <= (kind == "tfq")
+        assert 0 <= found.credit <= 1
+        assert (found.credit > 0) == (found.outcome == "correct")
+
+
+@given(TEXT)
+def test_a_statement_and_its_negation_are_never_both_right(answer):
+    both = [outcome("tfq", answer, truth=truth) for truth in (True, False)]
+    assert sorted(both) in (["correct", "incorrect"], ["invalid"] * 2, ["missing"] * 2)
+
+
+@given(st.lists(st.text("abcdefgh", min_size=3, max_size=8), min_size=2, max_size=5, unique=True))
+def test_more_of_the_true_objects_never_lowers_recall(names):
+    whole = question("saq", names)
+    found = [judge(whole, ", ".join(names[:count]), OWN) for count in range(1, len(names) + 1)]
+    assert [one.recall for one in found] == sorted(one.recall for one in found)
+    assert found[-1].credit == 1

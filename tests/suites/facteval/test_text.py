@@ -1,0 +1,154 @@
+"""Where an answer mentions a name: words, numbers and dates."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almanac.suites.facteval.scoring import things
+from almanac.suites.facteval.text import fold, mentions, read
+from almanac.suites.facteval.values import Date, dates, numbers
+
+MENTIONED = [
+    ("Paris", "The capital of France is Paris."),
+    ("Paris", "PARIS'S river"),
+    ("Paris", "<b>Paris</b>"),
+    ("Paris", "\x07Paris\x00"),
+    ("São Paulo", "sao paulo"),
+    ("Gödel", "Go\u0308del"),  # composed and decomposed
+    ("The Beatles", "beatles"),
+    ("The Beatles", "by the Beatles"),
+    ("Washington, D.C.", "in washington d.c"),
+    ("O'Brien", "O’Brien"),
+    ("C++", "C++, and Java"),
+    ("!!!", "The band is called !!! of course"),
+    ("東京", "日本の首都は東京です。"),
+    ("Straße", "STRASSE"),
+    ("1982", "It was in 1982."),
+    ("1982", "on 22 May 1982"),
+    ("1982", "1982-05-22"),
+    ("1982-05-22", "May 22nd, 1982"),
+    ("1982-05-22", "the 22nd of May, 1982"),
+    ("1982-05-22", "22.05.1982"),
+    ("1982-05-22", "22 Sep 1982, no: 1982/05/22"),
+    ("22 May 1982", "1982-05-22"),
+    ("1982-05-22", "5/22/1982"),  # only one order of its parts is a date
+    ("1982-05-06", "5/6/1982"),  # either order
+    ("1982-05", "22 May 1982"),
+    ("8848", "8,848 metres"),
+    ("8848", "8848.0"),
+    ("12", "Twelve."),
+    ("8000000", "about 8 million"),
+    ("1250000", "1.25 million"),
+    ("105", "one hundred and five"),
+    ("21", "twenty-one"),
+    ("-5", "\u22125 degrees"),
+    ("1", "One"),
+]
+
+NOT_MENTIONED = [
+    ("Paris", "Parisian cafés"),
+    ("Paris", "not Paris"),
+    ("Paris", "It isn't in Paris"),
+    ("Paris", "neither Paris nor Lyon"),
+    ("Lyon", "neither Paris nor Lyon"),
+    ("1982", "19"),
+    ("19", "1982"),
+    ("Paris", "p"),
+    ("Paris", ""),
+    ("The Who", "who knows"),
+    ("C", "C++"),
+    ("1982-05-22", "1982"),  # less than what is asked
+    ("1982-05-22", "23 May 1982"),
+    ("22", "22 May 1982"),  # a day is no quantity
+    ("1982", "1980s"),
+    ("8848", "8849"),
+    ("19", "19.5"),
+    ("5", "105"),
+    ("123", "one two three"),
+    ("1", "No one knows"),
+    ("!!!", "What!!!"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), MENTIONED)
+def test_a_name_is_found_however_it_is_written(name, answer):
+    assert mentions(name, read(answer))
+
+
+@pytest.mark.parametrize(("name", "answer"), NOT_MENTIONED)
+def test_what_is_another_name_or_denied_is_not_found(name, answer):
+    assert not mentions(name, read(answer))
+
+
+def test_a_date_in_figures_has_both_readings_where_both_are_dates():
+    [one] = dates("5/6/1982")
+    assert set(one.readings) == {Date(1982, 5, 6), Date(1982, 6, 5)}
+    [two] = dates("31.12.1982")
+    assert two.readings == (Date(1982, 12, 31),)
+    assert dates("32.13.1982") == ()
+
+
+def test_years_in_a_row_are_each_a_number():
+    assert [int(one.value) for one in numbers("1982,1983 and 1,984")] == [1982, 1983, 1984]
+
+
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+PLAIN = st.text("abcdefghij kü", min_size=1, max_size=20).filter(str.strip)
+
+
+@given(PLAIN, st.sampled_from(["{}", "It is {}.", "({})", "“{}”", "1) {}\n2) others", "x, {}, y"]))
+def test_a_name_is_found_in_any_sentence_that_says_it(name, sentence):
+    assert mentions(name, read(sentence.format(name)))
+
+
+@given(PLAIN)
+def test_case_and_space_do_not_matter(name):
+    answer = "  ".join(name.upper().split(" "))
+    assert mentions(name, read(answer))
+
+
+@given(NAMES, NAMES)
+def test_any_text_can_be_read(name, answer):
+    said = read(answer)
+    for first, last in mentions(name, said):
+        assert 0 <= first <= last <= len(said.words)
+    assert list(said.starts) == sorted(said.starts)
+    assert all(
+        said.flat[start:end] == word for word, start, end in zip(said.words, said.starts, said.ends, strict=True)
+    )
+
+
+@given(NAMES)
+def test_folding_twice_is_folding_once(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(
+    st.dates(), st.sampled_from(["%d %B %Y", "%B %d, %Y", "%Y-%m-%d", "%d %b %Y", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"])
+)
+def test_a_date_is_equal_however_it_is_written(day, form):
+    if day.year >= 1000:
+        answer = read(f"It happened on {day.strftime(form)}.")
+        assert mentions(day.isoformat(), answer)
+        assert mentions(str(day.year), answer)
+
+
+@given(st.integers(0, 10**9))
+def test_a_whole_number_is_equal_with_and_without_commas(number):
+    assert mentions(str(number), read(f"about {number:,} of them"))
+    assert not mentions(str(number), read(f"about {number + 1:,} of them"))
+
+
+def texts_of(answer, names=()):
+    said = read(answer)
+    spans = [span for name in names for span in mentions(name, said)]
+    return [" ".join(said.words[first:last]) for first, last in things(said, spans)]
+
+
+def test_the_things_of_a_list():
+    assert texts_of("Paris, Lyon and Nice") == ["paris", "lyon", "nice"]
+    assert texts_of("- Paris ; - Lyon") == ["paris", "lyon"]
+    assert texts_of("The answers are: 1. Paris 2. Lyon") == ["paris", "lyon"]
+    assert texts_of("Washington, D.C., and Boston", ["Washington, D.C."]) == ["washington d c", "boston"]
+    assert texts_of("on 5/6/1982; 1,234 people") == ["on 5 6 1982", "1 234 people"]
+    assert texts_of(" ,, ") == []

@@ -1,0 +1,213 @@
+"""Framing: an instructed request becomes plain text, as a model's wrapper arranges it, before anything is tokenised.
+
+What follows knows nothing of it. Plain requests pass through untouched: in-context scoring stays raw on every model.
+"""
+
+import datetime
+import re
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.models import wrappers
+from almanac.models.wrappers import DEFAULTS, Parts, Wrapper
+from almanac.rows import Request
+
+BLANK = "[MASK]"
+# Templates that write the date get this one, so that a request is the same text on every day.
+TODAY = datetime.date(2024, 7, 26)
+DATED = re.compile(r"""strftime_now\(\s*(["'])(.*?)\1\s*\)""")
+PROBES = ("Say what the system says.", "What does the user ask?")
+Turns = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Requests as plain text, in their order, and why others cannot be.
+
+    Attributes:
+        requests: plain requests, by the ids of those that they come from.
+        contexts: the texts that requests begin with, by id: those that were given, and those that were made.
+        declined: the reasons, by request.
+    """
+
+    requests: list[Request]
+    contexts: Mapping[str, str]
+    declined: dict[str, str]
+
+
+def turns(system: str, user: str, merged: bool = False) -> Turns:
+    """Return the messages of a chat: the system's turn, where it says something, and the user's; or both as one."""
+    if system and merged:
+        return turns("", f"{system}\n\n{user}")
+    first = [{"role": "system", "content": system}] if system else []
+    return [*first, {"role": "user", "content": user}]
+
+
+class ChatTemplate:
+    """A tokenizer's chat template. Where it knows no system's turn, what the system says begins the user's.
+
+    Args:
+        tokenizer: a transformers tokenizer.
+        where: the model's folder, for messages.
+
+    Raises:
+        AlmanacError: there is no template, or it fails, or it loses what is said.
+    """
+
+    def __init__(self, tokenizer: Any, where: str) -> None:
+        self._tokenizer = tokenizer
+        if not getattr(tokenizer, "chat_template", None):
+            raise AlmanacError(
+                f"model {where}: wrapper: the tokenizer has no chat template; name another wrapper, as plain, or put "
+                "the template beside the tokenizer as chat_template.jinja"
+            )
+        # Of several templates this is the one for chats without tools.
+        self.source = DATED.sub(lambda call: repr(TODAY.strftime(call[2])), tokenizer.get_chat_template())
+        self.merges = self._problem(merged=False) is not None
+        if self.merges and (problem := self._problem(merged=True)) is not None:
+            raise AlmanacError(
+                f"model {where}: wrapper: the tokenizer's chat template fails: {problem}; correct it, or name another "
+                "wrapper, as plain"
+            )
+
+    def _problem(self, merged: bool) -> str | None:
+        """Return what is wrong with a probe, or none."""
+        try:
+            text = self._rendered(turns(*PROBES, merged))
+        except Exception as error:  # Templates are programs, and fail in their own ways.
+            return f"{type(error).__name__}: {error}".splitlines()[0]
+        lost = next((probe for probe in PROBES if probe not in text), None)
+        return None if lost is None else f"{lost!r} is lost in {text[:200]!r}"
+
+    def text(self, system: str, user: str) -> str:
+        """Return the text of both turns, up to where the answer begins."""
+        return self._rendered(turns(system, user, self.merges))
+
+    def _rendered(self, messages: Turns) -> str:
+        # Without thinking, since an answer begins where the text ends.
+        rendered: str = self._tokenizer.apply_chat_template(
+            messages,
+            chat_template=self.source,
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=False,
+            date_string=TODAY.strftime("%d %b %Y"),
+        )
+        return rendered
+
+
+class Framing:
+    """How instructed requests are put to one model.
+
+    Args:
+        name: the wrapper's name.
+        wrapper: the wrapper.
+        template: what puts the turns of a chat together; none where the wrapper is a text, or where a server does it.
+    """
+
+    def __init__(self, name: str, wrapper: Wrapper, template: ChatTemplate | None = None) -> None:
+        self.name, self.wrapper, self.template = Path(name).name, wrapper, template
+        rendered = None if template is None else [template.source, template.merges]
+        self.digest: str = tables.identity([wrapper.digest, rendered])
+
+    @property
+    def identity(self) -> str:
+        """The wrapper's name and the sha256 of its content."""
+        return f"{self.name} {self.digest}"
+
+    def parts(self, request: Request, contexts: Mapping[str, str]) -> Parts:
+        """Return the parts of an instructed request."""
+        context = contexts[request.context_id] if request.context_id is not None else ""
+        return Parts(context, request.instruction or "", request.options or (), request.text)
+
+    def messages(self, request: Request, contexts: Mapping[str, str]) -> Turns:
+        """Return an instructed request as the messages of a chat."""
+        return turns(*self.wrapper.turns(self.parts(request, contexts)))
+
+    def arrange(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> Arranged:
+        """Arrange requests as plain text.
+
+        What comes before the question becomes the context of the plain request, so that requests of one task share it.
+
+        Args:
+            requests: plain and instructed ones.
+            contexts: the texts of their contexts, by id.
+        """
+        known: MutableMapping[str, str] = ChainMap({}, cast(dict[str, str], contexts))
+        arranged = Arranged([], known, {})
+        for request in requests:
+            if request.instruction is None and request.options is None:
+                arranged.requests.append(request)
+            elif (reason := self._cannot(request, contexts)) is not None:
+                arranged.declined[request.request_id] = reason
+            else:
+                arranged.requests.append(self._plain(request, known))
+        return arranged
+
+    def _plain(self, request: Request, contexts: MutableMapping[str, str]) -> Request:
+        before, rest = self._text(self.parts(request, contexts))
+        context_id = tables.identity(["framed", before]) if before else None
+        if context_id is not None:
+            contexts[context_id] = before
+        choices = request.choices
+        if choices is not None and request.kind == "choices":
+            choices = tuple(self.wrapper.answer + choice.lstrip(" ") for choice in choices)
+        stop = request.stop
+        if request.kind == "generate" and self.wrapper.stop:
+            stop = (*(stop or ()), *self.wrapper.stop)
+        return replace(
+            request, context_id=context_id, text=rest, choices=choices, stop=stop, instruction=None, options=None
+        )
+
+    def _text(self, parts: Parts) -> tuple[str, str]:
+        """Return the text up to the question, and the question with what follows."""
+        if not self.wrapper.chat:
+            return self.wrapper.whole(parts)
+        assert self.template is not None  # `_cannot` has declined what only a server can put together.
+        text = self.template.text(*self.wrapper.turns(parts))
+        place = text.rfind(parts.input)
+        return (text[:place], text[place:]) if place > 0 else ("", text)
+
+    def _cannot(self, request: Request, contexts: Mapping[str, str]) -> str | None:
+        """Return why a request cannot be arranged, or none."""
+        if request.instruction is None:
+            return "the request has options and no instruction; give both"
+        if self.wrapper.chat and self.template is None:
+            return (
+                "the server's own chat template cannot be scored; name a tokenizer that has it (api_tokenizer), or "
+                "another wrapper with api_generate_with: completions"
+            )
+        if request.pieces is not None:
+            return "pieces are tokenised one by one, and an instructed request is one text; ask for spans"
+        parts = self.parts(request, contexts)
+        if request.kind == "fill" and BLANK in " ".join((parts.context, parts.instruction, *parts.options)):
+            return f"the blank cannot be told: the instruction, the passage or an option holds a {BLANK} too"
+        if request.kind == "spans" and not self._text(parts)[1].startswith(parts.input):
+            return "the chat template changes the text, so that its spans cannot be found"
+        return None
+
+
+def framing_of(name: str | None, tokenizer: Any, where: str) -> Framing:
+    """Return how a model is asked what is instructed.
+
+    Args:
+        name: the wrapper's name; none: the tokenizer's chat template where it has one, and ``plain`` elsewhere.
+        tokenizer: a transformers tokenizer.
+        where: the model's folder, for messages.
+
+    Raises:
+        AlmanacError: there is no such wrapper, or the chat template that it needs is missing or fails.
+    """
+    name = name or DEFAULTS[0 if getattr(tokenizer, "chat_template", None) else 1]
+    wrapper = wrappers.find(name)
+    return Framing(name, wrapper, ChatTemplate(tokenizer, where) if wrapper.chat else None)
+
+
+def plain_framing() -> Framing:
+    """Return the wrapper of models that name none and have no chat template."""
+    return framing_of(None, None, "")

@@ -1,0 +1,85 @@
+"""When a model does not answer: a versioned list of phrases, compared word by word or as the released scorer does."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from almanac.errors import AlmanacError
+from almanac.suites.facteval.text import Reading, Span, phrases_in, read
+
+OWN = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "abstentions.yaml"
+
+
+@dataclass(frozen=True)
+class Abstentions:
+    """A list of phrases with its version; ``beyond`` are those of them that the released scorer takes for answers."""
+
+    version: str
+    phrases: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
+
+    def released(self) -> "Abstentions":
+        """Return the list without what the released scorer takes for answers."""
+        return Abstentions(self.version, tuple(phrase for phrase in self.phrases if phrase not in self.beyond))
+
+    @functools.cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The phrases as they are compared."""
+        return tuple(map(read, self.phrases))
+
+    def within(self, answer: Reading, named: Sequence[Span] = ()) -> bool:
+        """Whether an answer holds one of the phrases, other than inside a name that is mentioned in it.
+
+        Args:
+            answer: what the model said.
+            named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
+        """
+        found = phrases_in(self.readings, answer)
+        return any(not any(name[0] <= start and end <= name[1] for name in named) for start, end in found)
+
+    def within_text(self, answer: str) -> bool:
+        """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""
+        lowered = answer.lower()
+        return any(phrase in lowered for phrase in self.lowered)
+
+    @functools.cached_property
+    def lowered(self) -> tuple[str, ...]:
+        """The phrases in lower case."""
+        return tuple(phrase.lower() for phrase in self.phrases)
+
+
+@functools.cache
+def load(path: Path | None = None) -> Abstentions:
+    """Read a list of phrases: the project's own, or a file's.
+
+    Args:
+        path: YAML as the project's own (`version`, `phrases`, `beyond`), or a text file with one phrase a line.
+
+    Raises:
+        AlmanacError: the file cannot be read, or a phrase is empty.
+    """
+    source = path or OWN
+    try:
+        text = source.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AlmanacError(f"{source}: cannot be read ({error}); name a file of phrases, one a line") from error
+    if source.suffix not in (".yaml", ".yml"):
+        return Abstentions(source.name, tuple(line.strip() for line in text.splitlines() if line.strip()))
+    try:
+        found: Any = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise AlmanacError(f"{source}: is no YAML ({error}); see {OWN}") from error
+    phrases = found.get("phrases") if isinstance(found, dict) else None
+    if not isinstance(phrases, list) or not phrases:
+        raise AlmanacError(f"{source}: needs `phrases`, a list of texts; see {OWN}")
+    for at, phrase in enumerate(phrases, 1):
+        if not isinstance(phrase, str) or not read(phrase).words:
+            raise AlmanacError(f"{source}: phrase {at} is {phrase!r}, which has no word; write a text, in quotes")
+    beyond = found.get("beyond") or []
+    if not isinstance(beyond, list) or set(beyond) - set(phrases):
+        raise AlmanacError(f"{source}: `beyond` is {beyond!r}; list some of `phrases` there, or leave it out")
+    return Abstentions(str(found.get("version", "")), tuple(phrases), tuple(beyond))

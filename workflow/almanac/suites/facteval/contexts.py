@@ -1,0 +1,132 @@
+"""What is read before a question: a passage that says the fact, one about something else, one that says it falsely."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from almanac.dataset.names import ObjectNames
+from almanac.dataset.templates import filled
+from almanac.rows import Evidence, Fact
+from almanac.suites.facteval.naming import names_in, parts_around
+from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, RELEVANT, Wording
+from almanac.tables import seed_of
+
+EVIDENCE, SENTENCE = "evidence", "template"
+PURPOSE = "passage"
+TRIES = 8
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of one fact.
+
+    Attributes:
+        context: ``relevant``, ``irrelevant`` or ``antifactual``.
+        text: what is read.
+        origin: ``evidence`` (a text of the source) or ``template`` (a sentence made of the fact).
+        stated: the label of the wrong object that it names, if it names one.
+        changed: of an antifactual passage whether the replacement did anything.
+        mentions_subject: whether it names the question's subject.
+        mentions_object: whether it names a true object.
+    """
+
+    context: str
+    text: str
+    origin: str
+    stated: str | None
+    changed: bool | None
+    mentions_subject: bool
+    mentions_object: bool
+
+
+class Passages:
+    """The passages of a dataset's facts: evidence where a fact has any, otherwise a sentence of a template."""
+
+    def __init__(
+        self,
+        facts: Sequence[Fact],
+        names: ObjectNames,
+        evidence: Iterable[Evidence],
+        worded: Mapping[str, Wording],
+        wrong: WrongObjects,
+        seed: int,
+    ) -> None:
+        """Index the facts by what they say, and their texts."""
+        self._names, self._worded, self._wrong, self._seed = names, worded, wrong, seed
+        self._texts: dict[str, list[str]] = defaultdict(list)
+        for row in evidence:
+            self._texts[row.fact_id].append(row.text)
+        self._saying: dict[tuple[str, str], dict[str, Fact]] = defaultdict(dict)
+        for fact in facts:
+            self._saying[fact.relation_id, fact.object_key][fact.fact_id] = fact
+        self._pools: dict[tuple[str, str], Pool] = {}
+
+    def of(self, fact: Fact, context: str) -> Passage | str:
+        """Return a fact's passage of a kind, or the reason why there is none."""
+        if context == RELEVANT:
+            return self._passage(fact, RELEVANT, *self._about(fact), None, None)
+        found = self._wrong.draw(fact, "relation", 1, PURPOSE)
+        if not found:
+            return "no object of its relation is false of its subject"
+        stated = self._names.label(found[0])
+        if context == IRRELEVANT:
+            other = self._saying_it(fact, found[0])
+            if other is None:
+                return f"every fact of {stated!r} has a subject of the same name"
+            return self._passage(fact, IRRELEVANT, *self._about(other), stated, None)
+        text, origin = self._about(fact)
+        parts = parts_around(text, self._true_names(fact), self._names.names(fact.subject_id))
+        said = stated.join(parts)
+        if said == text:
+            return f"its passage names no true object that {stated!r} could replace"
+        return self._passage(fact, ANTIFACTUAL, said, origin, stated, True)
+
+    def _about(self, fact: Fact) -> tuple[str, str]:
+        """Return a text that says a fact, and where it is from.
+
+        Of several texts the first counts that names subject and object; then one that names the object; then the first.
+        """
+        texts = self._texts.get(fact.fact_id)
+        if not texts:
+            # Not the statement that asks, where there is another: a passage that repeats the question gives it away.
+            text = self._worded[fact.relation_id].spare
+            return filled(text, self._names.label(fact.subject_id), self._names.label(fact.object_key)), SENTENCE
+        subject, found = self._names.names(fact.subject_id), self._names.names(fact.object_key)
+        return max(texts, key=lambda text: (names_in(text, found), names_in(text, subject))), EVIDENCE
+
+    def _saying_it(self, fact: Fact, key: str) -> Fact | None:
+        """Draw a fact of the same relation with a given object, whose subject has another name; none if there is none.
+
+        The object is drawn first: so the draw takes no longer where most facts share theirs.
+        """
+        pair = fact.relation_id, key
+        if pair not in self._pools:
+            self._pools[pair] = Pool(self._saying[pair])
+        pool, subject = self._pools[pair], alike(self._names.label(fact.subject_id))
+        identity = (self._seed, PURPOSE, "fact", fact.fact_id)
+        drawn = (pool.draw(Random(seed_of(*identity, at))) for at in range(TRIES))
+        for fact_id in itertools.chain(drawn, pool.keys):
+            other = self._saying[pair][fact_id]
+            if alike(self._names.label(other.subject_id)) != subject:
+                return other
+        return None
+
+    def _true_names(self, fact: Fact) -> list[str]:
+        keys = self._wrong.true[fact.relation_id, fact.subject_id]
+        return [name for key in keys for name in self._names.names(key)]
+
+    def _passage(
+        self, fact: Fact, context: str, text: str, origin: str, stated: str | None, changed: bool | None
+    ) -> Passage:
+        return Passage(
+            context,
+            text,
+            origin,
+            stated,
+            changed,
+            names_in(text, self._names.names(fact.subject_id)),
+            names_in(text, self._true_names(fact)),
+        )

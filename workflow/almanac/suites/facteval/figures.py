@@ -1,0 +1,138 @@
+"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by what is read before."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from almanac.rows import Measure
+from almanac.suites.facteval.judging import OFFICIAL, PAPER
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT
+
+# Okabe and Ito's palette, with markers that tell models apart in grey.
+LOOKS: tuple[dict[str, Any], ...] = tuple(
+    {"color": colour, "marker": marker}
+    for colour, marker in zip(
+        ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"), "osD^vPX", strict=True
+    )
+)
+METRICS = ("precision", "recall", "f1")
+NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
+
+
+def parts(setting: str) -> dict[str, str]:
+    """Return the parts of a setting by name: ``origin=template,mode=paper`` is two."""
+    return dict(part.partition("=")[::2] for part in setting.split(","))
+
+
+def by_type(measures: Sequence[Measure]) -> Figure:
+    """Draw precision, recall and F1, a panel each, by type and style; filled is mode paper, hollow the released scorer.
+
+    Args:
+        measures: pooled rows of one way of asking, in one or both modes.
+    """
+    rows = [row for row in measures if row.metric in METRICS and row.value is not None]
+    experiments = sorted({row.experiment for row in rows})
+    labels = [name.removesuffix("-statement").replace("-", "\n") for name in experiments]
+    models = list(dict.fromkeys(row.model for row in rows))
+    figure = Figure(figsize=(8.6, 3.6), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
+    for axes, metric in zip(panels, METRICS, strict=True):
+        for index, model in enumerate(models):
+            for mode in (OFFICIAL, PAPER):
+                own = [row for row in rows if (row.metric, row.model) == (metric, model) and _mode(row) == mode]
+                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
+                at = [experiments.index(row.experiment) + shift for row in own]
+                _points(axes, at, own, index, label=model if mode == PAPER else None, hollow=mode == OFFICIAL)
+        axes.set_title(NAMES[metric])
+        axes.set_xticks(range(len(experiments)), labels)
+        axes.set_xlim(-0.5, len(experiments) - 0.5)
+        _frame(axes)
+    _legend(figure, panels)
+    return figure
+
+
+def abstention_by_dose(measures: Sequence[Measure]) -> Figure:
+    """Draw the share of abstentions by how often a fact was taught, a panel a type and style, a line a model."""
+    rows = [row for row in measures if row.metric == "abstained_by_exposure" and row.value is not None]
+    doses = sorted({row.exposure for row in rows if row.exposure is not None})
+    experiments = sorted({row.experiment for row in rows})
+    figure = Figure(figsize=(1.6 + 1.9 * len(experiments), 3.2), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0])
+    for axes, experiment in zip(panels, experiments, strict=True):
+        for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
+            own = sorted(
+                (row for row in rows if (row.experiment, row.model) == (experiment, model)),
+                key=lambda row: row.exposure or 0,
+            )
+            at = [doses.index(row.exposure or 0) + 0.05 * index for row in own]
+            _points(axes, at, own, index, label=model, line="-")
+        axes.set_title(experiment)
+        axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
+        _frame(axes)
+    figure.supxlabel("times a fact was taught", fontsize="medium")
+    panels[0].set_ylabel("share of abstentions")
+    _legend(figure, panels)
+    return figure
+
+
+def by_context(measures: Sequence[Measure]) -> Figure:
+    """Draw F1 by what is read before the question, a panel a type and style, a line a model."""
+    rows = [row for row in measures if row.metric == "f1" and row.value is not None]
+    contexts = [one for one in CONTEXTS if one in {parts(row.setting)["context"] for row in rows}]
+    experiments = sorted({row.experiment for row in rows})
+    figure = Figure(figsize=(1.6 + 1.9 * len(experiments), 3.4), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0])
+    for axes, experiment in zip(panels, experiments, strict=True):
+        for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
+            own = [row for row in rows if (row.experiment, row.model) == (experiment, model)]
+            own.sort(key=lambda row: contexts.index(parts(row.setting)["context"]))
+            at = [contexts.index(parts(row.setting)["context"]) + 0.05 * index for row in own]
+            _points(axes, at, own, index, label=model, line="-")
+        axes.set_title(experiment)
+        axes.set_xticks(range(len(contexts)), contexts, rotation=40, ha="right")
+        _frame(axes)
+    panels[0].set_ylabel("F1")
+    _legend(figure, panels)
+    return figure
+
+
+def _points(
+    axes: Axes,
+    at: Sequence[float],
+    rows: Sequence[Measure],
+    index: int,
+    label: str | None,
+    line: str = "",
+    hollow: bool = False,
+) -> None:
+    """Draw values with their intervals; one without an interval is a point alone."""
+    if not rows:
+        return
+    values = np.array([row.value for row in rows], dtype=float)
+    low = np.array([row.value if row.low is None else row.low for row in rows], dtype=float)
+    high = np.array([row.value if row.high is None else row.high for row in rows], dtype=float)
+    look = dict(LOOKS[index % len(LOOKS)]) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
+    reach = np.maximum([values - low, high - values], 0)
+    axes.errorbar(at, values, yerr=reach, linestyle=line or "none", label=label, capsize=2, markersize=4.5, **look)
+
+
+def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Name every model once, beside the panels; not every panel has all of them."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(list(found.values()), list(found), loc="outside right upper", frameon=False)
+
+
+def _mode(row: Measure) -> str:
+    return parts(row.setting)["mode"]
+
+
+def _frame(axes: Axes) -> None:
+    axes.set_ylim(-0.02, 1.02)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,78 @@
+"""The released scorer's behaviour, its oddities included: mode `official`.
+
+Written from observation of what it returns. It reads the first line alone, compares strings and not words, and tries
+`correct` before `incorrect`.
+"""
+
+import re
+import string
+from typing import Literal
+
+from almanac.rows import Question
+from almanac.suites.facteval.abstention import Abstentions
+from almanac.suites.facteval.scoring import Verdict
+
+Separator = Literal["comma", "dash"]
+ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalise(text: str) -> str:
+    """Return the first line in lower case, without ASCII punctuation, articles and superfluous space."""
+    first = text.split("\n", maxsplit=1)[0].lower().translate(_NO_PUNCTUATION)
+    return " ".join(ARTICLES.sub(" ", first).split())
+
+
+def judge(question: Question, answer: str, abstentions: Abstentions, separator: Separator = "dash") -> Verdict:
+    """Judge an answer as the released scorer does.
+
+    Args:
+        question: what was asked.
+        answer: what the model said.
+        abstentions: phrases; the whole answer is searched for them as strings, before anything else.
+        separator: how choices are read back out of the prompt: chat models' at commas, others' at dashes too.
+    """
+    if abstentions.within_text(answer):
+        return Verdict("missing")
+    said = normalise(answer)
+    if question.type == "tfq":
+        return _true_false(question, said)
+    if question.type == "mcq":
+        return _multiple_choice(question, said, separator)
+    right = any(overlap(said, normalise(name)) for name in question.gold)
+    return Verdict("correct" if right else "incorrect", said or None)
+
+
+def _true_false(question: Question, said: str) -> Verdict:
+    words = said.split()
+    for word, truth in (("correct", True), ("incorrect", False)):
+        if word in words:
+            return Verdict("correct" if truth == question.truth else "incorrect", word)
+    return Verdict("invalid", reason="no verdict")
+
+
+def _multiple_choice(question: Question, said: str, separator: Separator) -> Verdict:
+    """Correct where the gold choice is a substring and exactly one choice is."""
+    choices = reparsed(question.choices or (), separator)
+    gold = next(name for name in question.gold if name in (question.choices or ()))
+    found = [choice for choice in choices if normalise(choice) in said]
+    named = "; ".join(found) or None
+    if normalise(gold) in said and len(found) == 1:
+        return Verdict("correct", named)
+    reason = "several choices" if len(found) > 1 else None if found else "no choice"
+    return Verdict("incorrect", named, reason)
+
+
+def reparsed(choices: tuple[str, ...], separator: Separator) -> list[str]:
+    """Return the choices as they are read back out of the prompt, where commas and dashes divide them."""
+    pieces = ", ".join(choices).split(",")
+    if separator == "dash":
+        pieces = [part for piece in pieces for part in piece.split("-")]
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def overlap(said: str, gold: str) -> bool:
+    """Whether either of two normalised strings contains the other; an empty one only equals an empty one."""
+    if not said or not gold:
+        return said == gold
+    return said in gold or gold in said

@@ -1,0 +1,101 @@
+"""What can be set about FactEval."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Options
+from almanac.suites.options import SuiteOptions
+
+QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
+PASSAGE_TOKENS = 60
+WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
+
+
+class FactEvalOptions(SuiteOptions):
+    """Which questions are made of facts, and how they are asked."""
+
+    types: Annotated[
+        tuple[Literal["tfq", "mcq", "saq"], ...],
+        Field(min_length=1, description="true or false, multiple choice, short answer"),
+    ] = ("tfq", "mcq", "saq")
+    styles: Annotated[
+        tuple[Literal["fib", "wh"], ...],
+        Field(min_length=1, description="of multiple choice and short answer: fill in the blank, Wh-question"),
+    ] = ("fib", "wh")
+    negatives: Annotated[
+        tuple[Literal["relation", "type", "uniform"], ...],
+        Field(min_length=1, description="where wrong objects come from: the relation's, those of the type, any"),
+    ] = ("relation",)
+    contexts: Annotated[
+        tuple[Literal["none", "relevant", "irrelevant", "antifactual"], ...],
+        Field(min_length=1, description="what is read before the question"),
+    ] = ("none",)
+    templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
+    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    written: Annotated[
+        str | None, Field(description="file of questions that a model wrote and a person proofread; asked besides")
+    ] = None
+    answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
+    seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
+    modes: Annotated[
+        tuple[Literal["paper", "official"], ...],
+        Field(
+            min_length=1,
+            description="paper: read soundly; official: as the released scorer; outcomes are of the first",
+        ),
+    ] = ("paper", "official")
+    abstentions: Annotated[
+        str | None, Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)")
+    ] = None
+    official_abstentions: Annotated[
+        str | None, Field(description="such a file for the official mode: the published list (none: nearly the same)")
+    ] = None
+    official_choices: Annotated[
+        Literal["dash", "comma"],
+        Field(description="where the official mode divides choices: comma (chat models), dash (others; at commas too)"),
+    ] = "dash"
+    embedder: Annotated[
+        str | None,
+        Field(description="folder of a model whose embeddings compare written questions with templates' (BERTScore)"),
+    ] = None
+    embedder_layer: Annotated[
+        int | None, Field(ge=0, description="whose hidden states are compared (none: the last)")
+    ] = None
+    pairs: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")], ...],
+        Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
+    ] = ()
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
+        asked = relations * min(self.sample or facts, facts)
+        forms = (
+            ("tfq" in self.types) * 2 * len(self.negatives)
+            + ("mcq" in self.types) * len(self.styles) * len(self.negatives)
+            + ("saq" in self.types) * len(self.styles)
+        )
+        passages = PASSAGE_TOKENS * sum(context != "none" for context in self.contexts)
+        length = (QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens) * len(self.contexts) + passages
+        return asked * forms * self.templates * length * (2 if self.written else 1)
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the user's files that a verb reads: written questions, lists of abstentions."""
+        read = {"ask": (self.written,), "measure": (self.abstentions, self.official_abstentions)}
+        return tuple(path for path in read.get(verb, ()) if path is not None)
+
+
+class WritingOptions(Options):
+    """How questions are written by a model, before a person proofreads them."""
+
+    styles: Annotated[
+        tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written of each fact")
+    ] = ("statement", "fib", "wh")
+    sample: Annotated[int | None, Field(ge=1, description="test facts of a relation (none: all)")] = None
+    text_tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
+    seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0
+
+    def tokens(self, facts: int, relations: int) -> int:
+        """Return the tokens that a model reads, about, with those it writes; see `SuiteOptions`."""
+        asked = relations * min(self.sample or facts, facts)
+        return asked * len(self.styles) * (QUESTION_TOKENS + WRITTEN_TOKEN * self.text_tokens)

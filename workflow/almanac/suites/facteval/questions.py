@@ -1,0 +1,103 @@
+"""How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from almanac.dataset.templates import SLOT, filled
+from almanac.rows import Relation, Template
+
+SUITE = "facteval"
+TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
+STATEMENT, FIB, WH = "statement", "fib", "wh"
+NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
+TEMPLATE, WRITTEN = "template", "written"
+MASK = "[MASK]"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One wording of one fact.
+
+    Attributes:
+        style: ``statement``, ``fib`` or ``wh``.
+        origin: ``template`` or ``written``.
+        template_id: the template, or ``written``.
+        parts: the text around each place where the object stands; one part where it stands nowhere.
+    """
+
+    style: str
+    origin: str
+    template_id: str
+    parts: tuple[str, ...]
+
+    def says(self, found: str) -> str:
+        """Return the text with a name, or the blank, where the object stands."""
+        return found.join(self.parts)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The templates of a relation that are used, by id: statements, which serve as blanks too, and questions.
+
+    ``spare`` is the statement for passages: one that asks nothing, where there is one.
+    """
+
+    statements: tuple[tuple[str, str], ...]
+    questions: tuple[tuple[str, str], ...]
+    spare: str
+
+    def sentences(self, subject: str) -> list[Sentence]:
+        """Return all wordings of a subject's facts."""
+        out = []
+        for template_id, text in self.statements:
+            parts = tuple(part.replace("[X]", subject) for part in text.split("[Y]"))
+            out += [Sentence(STATEMENT, TEMPLATE, template_id, parts), Sentence(FIB, TEMPLATE, template_id, parts)]
+        for template_id, text in self.questions:
+            out.append(Sentence(WH, TEMPLATE, template_id, (filled(text, subject, ""),)))
+        return out
+
+
+def wordings(relations: Iterable[Relation], templates: Iterable[Template], count: int) -> dict[str, Wording]:
+    """Return the wording of each relation: its first templates by id.
+
+    A prefix serves where a relation has no statement; where it has nothing, its label does (``The LABEL of X is Y.``).
+
+    Args:
+        relations: all relations of the facts.
+        templates: their templates; what lacks a slot for the subject, or a statement's for the object, is passed over.
+        count: how many statements, and questions, a relation gets at most.
+    """
+    found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in sorted(templates, key=lambda one: one.template_id):
+        text = f"{row.text.rstrip()} [Y]." if row.style == "prefix" else row.text
+        wanted = ["[X]"] if row.style == "question" else ["[X]", "[Y]"]
+        if sorted(SLOT.findall(text)) == wanted:
+            found[row.relation_id, row.style].setdefault(row.template_id, text)
+    return {row.relation_id: _wording(row, found, count) for row in relations}
+
+
+def _wording(relation: Relation, found: Mapping[tuple[str, str], Mapping[str, str]], count: int) -> Wording:
+    own, label = relation.relation_id, relation.label.strip() or relation.relation_id
+    statements = (
+        found.get((own, "statement"))
+        or found.get((own, "prefix"))
+        or {f"{own}/label/statement": f"The {label} of [X] is [Y]."}
+    )
+    questions = found.get((own, "question")) or {f"{own}/label/question": f"What is the {label} of [X]?"}
+    told, asked = _distinct(statements), _distinct(questions)
+    spare = told[count if len(told) > count else 0][1]
+    return Wording(told[:count], asked[:count], spare)
+
+
+def _distinct(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the texts that differ, with their first id."""
+    first: dict[str, str] = {}
+    for template_id, text in texts.items():
+        first.setdefault(text, template_id)
+    return tuple((template_id, text) for text, template_id in first.items())
+
+
+def by_style(sentences: Sequence[Sentence], styles: Sequence[str]) -> list[Sentence]:
+    """Return the wordings of some styles."""
+    return [sentence for sentence in sentences if sentence.style in styles]

@@ -1,0 +1,180 @@
+"""What an answer says, and whether it is right: the sound reading, mode `paper`.
+
+The whole answer is read, word by word, under every accepted name, dates and numbers by value. `official.py` is the
+released scorer.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from almanac.rows import OutcomeKind, Question
+from almanac.suites.facteval.abstention import Abstentions
+from almanac.suites.facteval.text import Reading, Span, mentions, read
+
+SENTENCE = re.compile(r"[.!?;]+(?:\s+|$)|\n+")
+# A model that was never told to stop writes the next question itself; that is no part of its answer.
+NEXT_TURN = re.compile(r"\n\s*(?:#+\s*)?(?:question|q|human|user|instruction|input)\s*:", re.IGNORECASE)
+TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
+ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
+NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
+REACH = 5  # words in which a negation turns a verdict round: "I do not think that it is correct"
+NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
+LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
+SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer was found to be.
+
+    Attributes:
+        outcome: correct, incorrect, missing (the model abstained), or invalid (a true-false answer without a verdict).
+        said: what was recognised in the answer: a verdict, choices, accepted names; none where nothing was.
+        reason: why it is not correct, where the outcome does not say it.
+        precision: of the things listed in a short answer, the share that are true objects.
+        recall: of the true objects, the share that are named.
+    """
+
+    outcome: OutcomeKind
+    said: str | None = None
+    reason: str | None = None
+    precision: float | None = None
+    recall: float | None = None
+
+    @property
+    def credit(self) -> float:
+        """1 for correct and 0 for not; of a short answer that names an object F1 over objects."""
+        if self.outcome != "correct":
+            return 0.0
+        if self.precision is None or self.recall is None:
+            return 1.0
+        return 2 * self.precision * self.recall / (self.precision + self.recall)
+
+
+def judge(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+    """Judge an answer.
+
+    It is read as far as the next question that the model writes itself. With a phrase of abstention it is missing,
+    whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is none.
+    """
+    found = {"tfq": _true_false, "mcq": _multiple_choice, "saq": _short_answer}[question.type]
+    return found(question, own_turn(answer), abstentions)
+
+
+def own_turn(answer: str) -> str:
+    """Return an answer without the turns that the model writes after it."""
+    return NEXT_TURN.split(answer, maxsplit=1)[0]
+
+
+def _true_false(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+    """Take the first sentence that holds a verdict; both verdicts in one sentence are none."""
+    if abstentions.within(read(answer)):
+        return Verdict("missing")
+    for at, sentence in enumerate(filter(str.strip, SENTENCE.split(answer))):
+        said = _truths(read(sentence), begins=at == 0)
+        if len(said) > 1:
+            return Verdict("invalid", reason="both verdicts")
+        if said:
+            [truth] = said
+            name = "correct" if truth else "incorrect"
+            return Verdict("correct" if truth == question.truth else "incorrect", name)
+    return Verdict("invalid", reason="no verdict")
+
+
+def _truths(sentence: Reading, begins: bool) -> set[bool]:
+    """Return the verdicts of a sentence, a denied one turned round."""
+    out = set()
+    for at, word in enumerate(sentence.words):
+        attributive = at + 1 < len(sentence.words) and sentence.words[at + 1] in NOUNS
+        if word in TRUTHS and not attributive:
+            out.add(TRUTHS[word] != _turned(sentence, at))
+    if not out and begins and sentence.words and sentence.words[0] in ALONE:
+        return {ALONE[sentence.words[0]]}
+    return out
+
+
+def _turned(sentence: Reading, at: int) -> bool:
+    """Whether a negation stands before a word, in its clause and within reach."""
+    start = sentence.starts[max(0, at - REACH)]
+    clause = re.split(r"[,:(]", sentence.flat[start : sentence.starts[at]])[-1]
+    return NEGATION.search(clause) is not None
+
+
+def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+    """Correct where the gold choice, under any of its names, is the only choice that is mentioned."""
+    said = read(answer)
+    choices = tuple(dict.fromkeys(question.choices or ()))
+    gold = next(name for name in question.gold if name in choices)
+    found = {choice: mentions(choice, said) for choice in choices}
+    found[gold] = sorted({span for name in question.gold for span in mentions(name, said)})
+    spans = [span for own in found.values() for span in own]
+    if abstentions.within(said, spans):
+        return Verdict("missing")
+    chosen = [choice for choice, own in found.items() if any(not _within_longer(span, spans) for span in own)]
+    named = "; ".join(chosen) or None
+    if chosen == [gold]:
+        return Verdict("correct", named)
+    reason = "several choices" if len(chosen) > 1 else None if chosen else "no choice"
+    return Verdict("incorrect", named, reason)
+
+
+def _within_longer(span: Span, others: Sequence[Span]) -> bool:
+    """Whether a mention is a part of a longer one: of `York` in `New York` where both are choices."""
+    return any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in others)
+
+
+def _short_answer(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+    """Correct where any true object is named; precision and recall are over the things that are listed."""
+    said = read(LINES.sub(" ; ", answer))
+    found: dict[str, list[Span]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for name, key in zip(question.gold, question.gold_object, strict=True):
+        names.setdefault(key, name)
+        found[key] += mentions(name, said)
+    spans = [span for own in found.values() for span in own]
+    if abstentions.within(said, spans):
+        return Verdict("missing")
+    named = [names[key] for key, own in found.items() if own]
+    if not named:
+        reason = None if said.words else "no words"
+        return Verdict("incorrect", reason=reason, precision=0.0, recall=0.0)
+    return Verdict("correct", "; ".join(named), None, _precision(said, found), len(named) / len(found))
+
+
+def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
+    """Return the share of the listed things that name a true object."""
+    listed = things(said, [span for own in found.values() for span in own])
+    right = sum(
+        any(start < span[1] and span[0] < end for own in found.values() for span in own) for start, end in listed
+    )
+    return right / len(listed) if listed else 1.0  # a name of signs alone
+
+
+def things(said: Reading, whole: Sequence[Span] = ()) -> list[Span]:
+    """Return the things that an answer lists, as runs of words.
+
+    They stand between commas, semicolons, line breaks, slashes, bullets, `and`, `or`. Nothing divides a mention of an
+    accepted name (`Washington, D.C.`), a date or a number, and words that end in a colon announce the list.
+
+    Args:
+        said: the answer.
+        whole: mentions of accepted names.
+    """
+    named = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
+    places = [*named, *((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]
+    cuts = [
+        (match.start(), match.end())
+        for match in SEPARATOR.finditer(said.flat)
+        if not any(start <= match.start() and match.end() <= end for start, end in places)
+    ]
+    edges = [0, *(edge for cut in cuts for edge in cut), len(said.flat)]
+    out = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        colon = said.flat.rfind(": ", start, end)
+        announced = colon >= 0 and not any(start <= place < colon for place, _ in named)
+        first, last = said.span(colon + 1 if announced else start, end)
+        if first < last:
+            out.append((first, last))
+    return out

@@ -1,0 +1,144 @@
+"""How answers and names are read: folded words with their places, and where in an answer a name is mentioned.
+
+A mention begins and ends at words: `York` stands in `New York`, `19` does not stand in `1982`. Names that are numbers
+or dates are compared by value (`values.py`).
+"""
+
+import bisect
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from almanac.dataset.text import normalise
+from almanac.suites.facteval.values import Dated, Number, dates, numbers, read_date, read_number
+
+# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+NEGATED = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot be)|n['’]t(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
+)
+REACH = 30  # characters before a mention in which a negation can stand
+ARTICLES = ("the", "a", "an")
+LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
+
+Span = tuple[int, int]  # the first word of a mention and the one after its last
+
+
+class _Blanks(dict[int, str]):
+    """A translation that keeps letters, digits, their marks, `+` and `#`, and blanks everything else."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = char if unicodedata.category(char)[0] in "LNM" or char in "+#" else " "
+        return self[code]
+
+
+_BLANKS = _Blanks()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as it is compared.
+
+    Attributes:
+        flat: the text folded (the project's normaliser) and without Latin diacritics.
+        words: its words.
+        starts: where each word begins in ``flat``; ``ends`` where it ends.
+        dates: the dates in it.
+        numbers: the numbers in it that are no part of a date.
+    """
+
+    flat: str
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    dates: tuple[Dated, ...]
+    numbers: tuple[Number, ...]
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the words that stand between two places of ``flat``."""
+        return bisect.bisect_right(self.ends, start), bisect.bisect_left(self.starts, end)
+
+
+def read(text: str) -> Reading:
+    """Read an answer."""
+    flat = fold(text)
+    places = []
+    for match in WORD.finditer(flat.translate(_BLANKS)):
+        word = match.group().lstrip("+#")  # "C++" is a word, "#Paris" is Paris
+        if word:
+            places.append((word, match.end() - len(word), match.end()))
+    found = dates(flat)
+    return Reading(
+        flat,
+        tuple(word for word, _, _ in places),
+        tuple(start for _, start, _ in places),
+        tuple(end for _, _, end in places),
+        found,
+        numbers(flat, found),
+    )
+
+
+def fold(text: str) -> str:
+    """Return a text folded as the project's names are, without Latin diacritics (`São` is `Sao`)."""
+    apart = unicodedata.normalize("NFD", normalise(text))
+    bare = unicodedata.normalize("NFC", "".join(char for char in apart if not "\u0300" <= char <= "\u036f"))
+    return " ".join(bare.split())
+
+
+@functools.lru_cache(maxsize=65536)
+def read_name(text: str) -> Reading:
+    """Read a name; the same name stands in many questions."""
+    return read(text)
+
+
+def mentions(name: str, answer: Reading) -> list[Span]:
+    """Return where an answer mentions a name, without the places where it is denied (`not in Paris`).
+
+    A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
+    equal number, or, where it may be a year, by the year of a date. Any other by its words, with or without a leading
+    article.
+    """
+    own = read_name(name)
+    date, number = read_date(own.flat), read_number(own.flat)
+    if date is not None:
+        found = [answer.span(one.start, one.end) for one in answer.dates if one.agrees(date)]
+    elif number is not None:
+        found = [answer.span(one.start, one.end) for one in answer.numbers if one.value == number]
+        found += [answer.span(one.start, one.end) for one in answer.dates if one.of_year(number)]
+    elif own.words:
+        found = _runs(own.words, answer.words)
+        rest = own.words[1:]
+        if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
+            found += _runs(rest, answer.words)
+    else:
+        # A name of signs alone: the band !!!.
+        return [(0, len(answer.words))] if own.flat and own.flat in answer.flat.split() else []
+    return sorted({span for span in found if not denied(span, answer)})
+
+
+def denied(span: Span, answer: Reading) -> bool:
+    """Whether a negation stands right before a mention."""
+    start = answer.starts[span[0]] if answer.words else 0
+    return NEGATED.search(answer.flat[max(0, start - REACH) : start]) is not None
+
+
+def phrases_in(phrases: Sequence[Reading], answer: Reading) -> list[Span]:
+    """Return where an answer holds one of some phrases, word by word."""
+    return [span for phrase in phrases for span in _runs(phrase.words, answer.words)]
+
+
+def _runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
+    """Return where a run of words stands in others."""
+    size = len(wanted)
+    if not size:
+        return []
+    first = wanted[0]
+    return [
+        (at, at + size)
+        for at, word in enumerate(words)
+        if word == first and tuple(words[at : at + size]) == tuple(wanted)
+    ]

@@ -1,0 +1,161 @@
+"""Numbers and dates in answers, equal however they are written: `8,848.0` and 8848, `22 May 1982` and 1982-05-22.
+
+All texts are folded (`text.fold`): lower case, single spaces.
+"""
+
+import calendar
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
+MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
+_MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
+_EDGE, _END = r"(?<![\w.,/-])", r"(?![\w/-]|[.,]\d)"
+DATES = tuple(
+    re.compile(_EDGE + form + _END)
+    for form in (
+        rf"[+]?{_YEAR}-(?P<month>\d{{1,2}})(?:-(?P<day>\d{{1,2}})(?:t[\d:.]+z?)?)?",
+        rf"(?:the )?{_DAY} (?:of )?{_MONTH},? {_YEAR}",
+        rf"{_MONTH} (?:the )?{_DAY},? {_YEAR}",
+        rf"{_MONTH},? (?:of )?{_YEAR}",
+        rf"(?P<day>\d{{1,2}})(?P<sign>[./-])(?P<month>\d{{1,2}})(?P=sign){_YEAR}",
+        rf"{_YEAR}[./](?P<month>\d{{1,2}})[./](?P<day>\d{{1,2}})",
+    )
+)
+# Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
+# read), decimals by a point; two points or more divide thousands.
+NUMBER = re.compile(
+    r"(?<![\w.])[+−-]?(?P<digits>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
+    r"(?!\w|\.\d|,\d{3}(?!\d))"
+)
+UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+         "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SMALL = {word: at for at, word in enumerate(UNITS)} | {word: 10 * at for at, word in enumerate(TENS, 2)}
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORDS = "|".join([*SMALL, "hundred", *SCALES])
+SPELLED = re.compile(rf"\b(?:{_WORDS})\b(?:(?:[ -]|(?<=hundred) and |(?<=thousand) and )(?:{_WORDS})\b)*")
+SCALED = re.compile(rf"(?P<space>[ -]?)(?P<scale>{'|'.join(SCALES)})\b")
+MOST_DIGITS = 40  # a longer run of digits is no number that anybody means
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date that is known to the year, the month or the day."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+
+@dataclass(frozen=True)
+class Dated:
+    """A date in a text from ``start`` to ``end``, in every way it can be read (`5/6/1982` in two)."""
+
+    start: int
+    end: int
+    readings: tuple[Date, ...]
+
+    def agrees(self, wanted: Date) -> bool:
+        """Whether it can be read as a date at least as precise as the wanted one, and no other."""
+        return any(
+            one.year == wanted.year and wanted.month in (None, one.month) and wanted.day in (None, one.day)
+            for one in self.readings
+        )
+
+    def of_year(self, number: Decimal) -> bool:
+        """Whether a number is its year."""
+        return any(one.year == number for one in self.readings)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a text from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    value: Decimal
+
+
+def dates(flat: str) -> tuple[Dated, ...]:
+    """Return the dates of a folded text that are known to the month or the day, from left to right."""
+    found: list[Dated] = []
+    for form in DATES:
+        for match in form.finditer(flat):
+            readings = tuple(_readings(match))
+            if readings and not any(one.start < match.end() and match.start() < one.end for one in found):
+                found.append(Dated(match.start(), match.end(), readings))
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _readings(match: re.Match[str]) -> Iterator[Date]:
+    parts = match.groupdict()
+    year, month = int(parts["year"]), parts["month"]
+    day = int(parts["day"]) if parts.get("day") else None
+    number = int(month) if month.isdecimal() else MONTHS[month]
+    orders = {(number, day), (day, number)} if parts.get("sign") in ("/", "-") else {(number, day)}
+    for one, other in sorted(orders, key=str):
+        if one is not None and 1 <= one <= 12 and (other is None or 1 <= other <= calendar.monthrange(2000, one)[1]):
+            yield Date(year, one, other)
+
+
+def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
+    """Return the numbers of a folded text, in figures and in words, without those that belong to a date.
+
+    A bare `one` is a number only where it is the whole text.
+    """
+    found: list[Number] = []
+    for match in NUMBER.finditer(flat):
+        digits = re.sub(r"[,'’]", "", match.group("digits"))
+        value = Decimal(digits.replace(".", "") if digits.count(".") > 1 else digits)
+        scale = SCALED.match(flat, match.end())
+        if len(digits) <= MOST_DIGITS:
+            sign = -1 if match.group()[0] in "−-" else 1
+            end = scale.end() if scale else match.end()
+            found.append(Number(match.start(), end, sign * value * (SCALES[scale["scale"]] if scale else 1)))
+    for match in SPELLED.finditer(flat):
+        spelled = _spelled(re.split(r"[ -]+", match.group()))
+        bare = match.group() == "one" and flat.strip(" .!") != "one"
+        if spelled is not None and not bare and not _inside(match.start(), match.end(), found):
+            found.append(Number(match.start(), match.end(), Decimal(spelled)))
+    kept = [one for one in found if not _inside(one.start, one.end, within)]
+    return tuple(sorted(kept, key=lambda one: one.start))
+
+
+def _inside(start: int, end: int, others: Sequence[Dated | Number]) -> bool:
+    return any(other.start < end and start < other.end for other in others)
+
+
+def _spelled(words: Sequence[str]) -> int | None:
+    """Return the number that words spell (`one hundred and five`); none for a row of numbers (`one two three`)."""
+    total, current, before = 0, 0, ""
+    for word in words:
+        if word == "and":
+            continue
+        if word in SCALES:
+            total, current = total + (current or 1) * SCALES[word], 0
+        elif word == "hundred":
+            current = (current or 1) * 100
+        elif before in SMALL and not (before in TENS and 0 < SMALL[word] < 10):
+            return None
+        else:
+            current += SMALL[word]
+        before = word
+    return total + current
+
+
+def read_date(flat: str) -> Date | None:
+    """Return the date that a folded name is, if it is one, known to the month or the day."""
+    found = dates(flat)
+    whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(flat))
+    return found[0].readings[0] if whole and len(found[0].readings) == 1 else None
+
+
+def read_number(flat: str) -> Decimal | None:
+    """Return the number that a folded name is, if it is one in figures."""
+    match = NUMBER.fullmatch(flat)
+    found = numbers(flat) if match else ()
+    return found[0].value if len(found) == 1 else None

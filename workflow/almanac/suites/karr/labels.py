@@ -1,0 +1,77 @@
+"""Human labels: what people say a model knows, from a file, as the reference that methods are held against."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.rows import Rating
+
+WORDS = {"known": 1.0, "unknown": 0.0, "true": 1.0, "false": 0.0}
+REMEDY = "write known, unknown or a number"
+
+
+def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]:
+    """Read labels and check them.
+
+    Args:
+        path: JSON Lines or Parquet of `Rating`: ``item`` is a fact's id, or ``MODEL/`` and a fact's id.
+        facts: the ids of the dataset's facts.
+        asked: the ids of those that are asked.
+
+    Raises:
+        AlmanacError: the file cannot be read or is empty; a fact is not in the dataset, a value is no label, a rater
+            labels a fact twice, or no labelled fact is asked; naming the row.
+    """
+    known, tested = set(facts), set(asked)
+    found = tables.read(path, Rating) if path.suffix == ".parquet" else tables.read_jsonl(path, Rating)
+    if not found:
+        raise AlmanacError(f"{path}: holds no label; write one row for each fact and rater: item, rater, value")
+    out: dict[tuple[str, str], Rating] = {}
+    for given in found:
+        row = Rating(str(given.item), str(given.rater), str(given.value), given.note)
+        where = f"{path}: {row.item}: {row.rater}"
+        if row.item not in known and row.item.partition("/")[2] not in known:
+            raise AlmanacError(f"{where}: the dataset has no such fact; write FACT or MODEL/FACT, like {min(known)!r}")
+        if _number(row.value) is None:
+            raise AlmanacError(f"{where}: the value {row.value!r} is no label; {REMEDY}")
+        if (row.item, row.rater) in out:
+            raise AlmanacError(f"{where}: labels this fact twice; leave one row")
+        out[row.item, row.rater] = row
+    if not any({row.item, row.item.partition("/")[2]} & tested for row in out.values()):
+        raise AlmanacError(
+            f"{path}: none of the {len(out)} labels is of a fact that is asked; label some of items.parquet, "
+            "or ask more facts (`sample`)"
+        )
+    return list(out.values())
+
+
+def _number(value: str) -> float | None:
+    """Return a label as a number, or none."""
+    try:
+        number = WORDS.get(value.strip().lower(), math.nan)
+        number = float(value) if math.isnan(number) else number
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def reference(labels: Sequence[Rating], model: str, facts: Iterable[str]) -> Mapping[str, float]:
+    """Return the mean label of each fact that is labelled, over raters: those for this model and those for any.
+
+    Args:
+        labels: `read`.
+        model: the model's name in the tables.
+        facts: the ids of the dataset's facts.
+    """
+    known = set(facts)
+    values: dict[str, list[float]] = defaultdict(list)
+    for row in labels:
+        owner, _, fact = row.item.partition("/")
+        fact = row.item if row.item in known else fact if owner == model else ""
+        number = _number(row.value)
+        if fact in known and number is not None:
+            values[fact].append(number)
+    return {fact: sum(own) / len(own) for fact, own in sorted(values.items())}
