@@ -14,11 +14,12 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.options import to_flags
 from almanac.report import karr
 from almanac.rows import (
     Choices,
+    Comparison,
     Entity,
     Evidence,
     Exposure,
@@ -129,6 +130,7 @@ def layout(tmp_path_factory):
             tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
         named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
         assert main(["measure", "karr", *named]) == 0
+    tables.write(layout.comparison(), Comparison, compared(layout))
     tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
     report_page(layout)
     return layout
