@@ -176,6 +176,8 @@ def spurious_rows(
 ) -> Iterator[Measure]:
     """Yield SP, the share known of the facts with the expected false object, and ΔP, SP less the share with the true.
 
+    Both are of the facts that have a value with either object.
+
     Args:
         dataset: the dataset's name.
         judged: the items of `expected`.
@@ -189,12 +191,12 @@ def spurious_rows(
         sheet = Sheet(SUITE, dataset, experiment, false[0].outcome.model, SPURIOUS)
         asked = {one.item.fact_id for one in false if one.answered}
         true = [one for one in groups.get((experiment, FACTS), ()) if one.item.fact_id in asked and one.answered]
-        found = share([one for one in false if one.answered])
-        control = share(true).value
-        delta = None if found.value is None or control is None else found.value - control
+        both = {one.item.fact_id for one in true}
+        found, control = share([one for one in false if one.item.fact_id in both]), share(true)
+        delta = None if found.value is None or control.value is None else found.value - control.value
         yield sheet.row("known", found, false)
-        yield sheet.row("spurious_control", share(true), true)
-        yield sheet.row("spurious_delta", Estimate(delta, None, None), false)
+        yield sheet.row("spurious_control", control, true)
+        yield sheet.row("spurious_delta", Estimate(delta, None, None), true)
         whole = sum(covered[one.item.item_id] for one in false)
         yield sheet.row("spurious_covered", wilson(whole / len(false), len(false)), false)
 
