@@ -191,23 +191,29 @@ def test_the_share_known_leads_to_its_items(layout):
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
     items = data["asked"]["karr/invented"]
     [section] = karr.sections(layout)
-    number = {(row.model, row.experiment, row.setting, row.relation_id or ""): row for row in section.measures
-              if row.metric == "known"}  # fmt: skip
+    number = {
+        (row.model, row.experiment, row.setting, row.metric, row.relation_id or ""): row
+        for row in section.measures
+        if row.metric in ("known", "recovery_auc", "kendall")
+    }
     body = text[text.index('id="karr-invented"') :]
     buttons = [dict(re.findall(r'data-(\w+)="([^"]*)"', one)) for one in re.findall(r"<button ([^>]*)>", body)]
     buttons = [one for one in buttons if one.get("suite") == "karr"]
     assert {one["model"] for one in buttons} == {"base", "large"}
     for one in buttons:
         relation = one.get("relation", "")
-        row = number[one["model"], one["experiment"], one["setting"], relation]
+        row = number[one["model"], one["experiment"], one["setting"], one["metric"], relation]
+        taught = {"": None, "any": {0, 4, 64}, "0, 64": {0, 64}}[one.get("doses", "")]
         [own] = [found for found in data["outcomes"] if (found["suite"], found["model"]) == ("karr", one["model"])]
         chosen = [
             own["outcome"][at]
             for at, experiment in enumerate(items["experiment"])
             if (experiment, items["setting"][at]) == (one["experiment"], one["setting"])
             and relation in ("", items["relation"][at])
+            and (taught is None or own["dose"][at] in taught)
         ]
         assert (len(chosen), chosen.count("correct")) == (row.n, row.n_correct)
+    assert {one["metric"] for one in buttons} == {"known", "recovery_auc", "kendall"}
     assert {one["setting"] for one in buttons} == {"facts", "null"}
     assert any("relation" in one for one in buttons)
 

@@ -7,9 +7,9 @@ VERSIONS = {
     "pull": 2,
     "build": 3,
     "plant": 3,
-    "ask": 3,
+    "ask": 4,
     "answer": 3,
-    "measure": 2,
-    "report": 3,
+    "measure": 3,
+    "report": 4,
     "freeze": 1,
 }

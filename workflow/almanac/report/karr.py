@@ -66,6 +66,12 @@ class KarrSection:
         """Whether any board has a number."""
         return any(board.value(metric) is not None for board in self.boards)
 
+    @property
+    def ends(self) -> str:
+        """The doses that the AUC tells apart: never taught and taught most."""
+        doses = {row.exposure for row in self.measures if row.exposure is not None}
+        return f"0, {max(doses)}" if doses else ""
+
     def by_relation(self) -> list[Measure]:
         """Return the shares known by relation, of the methods that have them."""
         return [
