@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from benchmarks import comparing, measuring, ours, scoring, workloads
+from benchmarks import comparing, karr, measuring, ours, scoring, workloads
 from benchmarks.bench import Bench
 from benchmarks.checkpoints import TINY
 
@@ -85,3 +85,16 @@ def test_our_side_of_each_workload(bench, name, capsys):
             assert line.agreement.largest < 1e-4
             assert line.agreement.same + line.agreement.near == line.agreement.items
     json.dumps([line.record() for line in bench.lines])
+
+
+def test_karr_one_string_a_pass_gives_our_values_in_the_released_codes_number_of_passes(tmp_path, capsys):
+    made = karr.Bench(tmp_path, "2 x 256", TINY, "invented", karr.invented(1), plain=1)
+    lines = made.run()
+    assert all(line.difference < 1e-4 for line in lines)
+    official = {line.way: line for line in lines if line.asked.startswith("official")}
+    # One name each, 4 templates, 4 subjects; 3 or 4 relations have the object. Twice 4 betas and their gammas; for each
+    # subject and template the beta, the name, the gamma; the name and one gamma a relation. A beta may stand in others.
+    fewest = 2 * 4 * 2 + 4 * 4 * 3 + 1
+    assert fewest < official[karr.PLAIN].passes < fewest + 2 * 4
+    assert official[karr.PACKED].tokens <= official[karr.APART].tokens < official[karr.PLAIN].tokens
+    assert karr.told(lines).count("one string a pass") == len(karr.ASKED)
