@@ -56,3 +56,11 @@ def test_without_a_null_there_is_no_such_row_and_facts_without_a_value_are_count
     rows = with_null([replace(row, karr=None, reason="because") for row in null_values])
     [found] = [row for key, row in rows.items() if key[:3] == ("paper", "facts", "null_model_known")]
     assert found.value is None and found.n_error == found.n
+
+
+def test_a_null_has_no_half_on_which_it_was_taught():
+    data, exposures = world()
+    never = [replace(row, dose=0) for row in exposures]
+    found = METHOD.measure(answered(data, never, logprobs(data, exposures, lambda dose: 0.0)), OPTIONS)
+    assert not any(row.metric.startswith(("held_out", "recovery", "kendall")) for row in found.measures if row.value)
+    assert value(rows_of(found), "paper", "threshold") == OPTIONS.threshold

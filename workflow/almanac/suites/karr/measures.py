@@ -222,6 +222,8 @@ def _held_out_rows(sheet: Sheet, group: Sequence[Judged], found: Sequence[Scored
     """Return what is called known in the half on which no threshold was chosen: taught most, never, and not true."""
     other = [one for one in found if not one.chosen_on and one.dose is not None]
     top = max((one.dose or 0 for one in other), default=0)
+    if not top:
+        return []  # A null: nothing of this was taught, and no threshold was chosen by it.
     parts = {
         "held_out_taught": [one for one in other if not one.null and one.dose == top],
         "held_out_never": [one for one in other if not one.null and one.dose == 0],
