@@ -102,6 +102,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
     if "heads" in values:
         values["hidden"] = min(4096, 2 * values["heads"] * max(8, values["hidden"] // (2 * values["heads"])))
+    if "abstain_known" in values:
+        values["abstain_known"] = max(values["abstain_known"], values["abstain_unknown"] + 1)
     if "first" in values:
         values["examples"] = max(values["examples"], values["first"] + 1)
     if "replaced" in values:

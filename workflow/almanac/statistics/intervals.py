@@ -34,7 +34,8 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
     z = float(stats.norm.ppf(0.5 + level / 2))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
+    # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.
+    return Estimate(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
 
 
 def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[str]] | None = None) -> Estimate:
