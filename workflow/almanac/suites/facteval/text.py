@@ -134,7 +134,7 @@ def phrases_in(phrases: Sequence[Reading], answer: Reading) -> list[Span]:
 def _runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
     """Return where a run of words stands in others."""
     size = len(wanted)
-    if not size:
+    if not size or wanted[0] not in words:
         return []
     first = wanted[0]
     return [
