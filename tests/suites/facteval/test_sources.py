@@ -151,7 +151,7 @@ def test_umls_gives_questions_by_semantic_type(tmp_path):
 
 
 def check(data, found):
-    """Hold wrong objects against all true objects of their subject under all their names: an independent enumeration."""
+    """Hold wrong objects against all true objects of their subject under all their names: an independent count."""
     names = {row.entity_id: {row.label, *row.aliases} for row in data.entities}
     true = {}
     for row in data.facts:
