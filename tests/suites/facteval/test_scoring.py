@@ -95,6 +95,14 @@ def test_the_true_choice_is_known_by_its_other_names_too():
     assert outcome("mcq", "Cassius Clay or Joe Frazier", gold, choices=choices) == "incorrect"
 
 
+def test_codes_of_countries_are_not_words():
+    names = ("Iceland", "IS", "is")
+    for kind in ("mcq", "saq"):
+        asked = question(kind, names, objects=("Q189",) * 3, choices=("Iceland", "Norway"))
+        assert judge(asked, "The answer is Norway", OWN).outcome == "incorrect"
+        assert judge(asked, "The answer is IS", OWN).outcome == "correct"
+
+
 def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
     assert outcome("mcq", "on 22 May 1982", "1982-05-22", choices=("1982-05-22", "1982-05-23")) == "correct"
     assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"

@@ -108,7 +108,7 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     found = {choice: mentions(choice, said) for choice in choices}
-    found[gold] = sorted({span for name in question.gold for span in mentions(name, said)})
+    found[gold] = sorted({span for name in question.gold for span in mentions(name, said, alias=name != gold)})
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -131,8 +131,8 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions) -> 
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
     for name, key in zip(question.gold, question.gold_object, strict=True):
-        names.setdefault(key, name)
-        found[key] += mentions(name, said)
+        label = names.setdefault(key, name)
+        found[key] += mentions(name, said, alias=name != label)
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
