@@ -122,20 +122,13 @@ def training_needs(resource):
     return of
 
 
-def takes_gpu(model):
-    """How many GPUs a job of a model takes: one where its entry names one, or where its size is worth one."""
-    if model.device == "auto":
-        return needs(model.size, 0).gpu if EDITION.gpus else 0
-    return int(model.device != "cpu")
-
-
 def scoring_needs(resource):
     """A function that gives one resource of a scoring job."""
 
     def of(wildcards, attempt):
         model = model_of(wildcards)
         if resource == "gpu":
-            return takes_gpu(model) if model.api is None else 0
+            return int(model.takes_gpu(EDITION.gpus))
         if model.api is not None and resource == "runtime":
             return MOST_MINUTES  # a server goes at its own pace
         tokens = EDITION.shard_tokens(wildcards.suite, wildcards.dataset)
@@ -193,6 +186,17 @@ def facts_mark(wildcards):
     """The file that is written last in that folder."""
     world = EDITION.datasets[wildcards.dataset].world
     return f"{facts_folder(wildcards)}/{'exposures.parquet' if world else 'pull.json'}"
+
+
+def evidence_file(wildcards):
+    """The texts that say a planted world's facts: its corpus; other sources bring their own."""
+    world = EDITION.datasets[wildcards.dataset].world
+    return f"{RESULTS}/planting/{world}/corpus/evidence.parquet" if world else []
+
+
+def evidence_flags(wildcards, input):
+    """The flags of the texts that say a planted world's facts."""
+    return f"--evidence {quote(str(input.evidence))}" if input.evidence else ""
 
 
 def dataset_tables(wildcards):
@@ -349,7 +353,7 @@ def model_flags(wildcards):
     if model.api is not None:
         return kinds + to_flags(model, ServerOptions)
     # A model that asks the scheduler for no GPU does not take one behind its back either.
-    device = model.device if takes_gpu(model) else "cpu"
+    device = model.device if model.takes_gpu(EDITION.gpus) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
 

@@ -25,6 +25,7 @@ rule build_dataset:
     input:
         facts=facts_mark,
         drafts=proofread_file,
+        evidence=evidence_file,
     output:
         expand(
             f"{RESULTS}/dataset/{{{{dataset}}}}/{{table}}.parquet",
@@ -51,10 +52,11 @@ rule build_dataset:
         version=VERSIONS["build"],
         facts=facts_folder,
         drafts=proofread_flags,
+        evidence=evidence_flags,
         options=lambda wildcards: to_flags(
             EDITION.datasets[wildcards.dataset], DatasetOptions
         ),
         out=f"{RESULTS}/dataset/{{dataset}}",
     shell:
-        "python -m almanac build dataset --facts {params.facts} {params.drafts} {params.options}"
+        "python -m almanac build dataset --facts {params.facts} {params.drafts} {params.evidence} {params.options}"
         " --output {params.out} > {log} 2>&1"

@@ -87,3 +87,24 @@ rule measure_validation:
         edition=subpath(input.edition, parent=True),
     shell:
         "python -m almanac measure validation --edition {params.edition} > {log} 2>&1"
+
+
+rule measure_comparison:
+    """Put the models side by side: board, relations, correlations, subsumption, tuned against base."""
+    input:
+        edition=f"{RESULTS}/edition.json",
+        outcomes=measured("outcomes", "ic_lke"),
+    output:
+        f"{RESULTS}/measures/comparison.parquet",
+    log:
+        f"{RESULTS}/logs/measure_comparison.log",
+    conda:
+        "../envs/measures.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["measure"],
+        edition=subpath(input.edition, parent=True),
+    shell:
+        "python -m almanac measure comparison --edition {params.edition} > {log} 2>&1"

@@ -46,7 +46,7 @@ rule plant_corpus:
     output:
         expand(
             f"{RESULTS}/planting/{{{{world}}}}/{{{{corpus}}}}/{{table}}.parquet",
-            table=["documents", "ledger", "exposures"],
+            table=["documents", "ledger", "exposures", "evidence"],
         ),
         f"{RESULTS}/planting/{{world}}/{{corpus}}/tokenizer/tokenizer.json",
     log:

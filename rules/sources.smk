@@ -77,6 +77,8 @@ rule pull_model:
         f"{RESULTS}/models/{{model}}/pull.json",
     log:
         f"{RESULTS}/logs/pull_model/{{model}}.log",
+    # First: what cannot be brought is known before anything else is done.
+    priority: 1
     conda:
         "../envs/models.yaml"
     resources:

@@ -10,7 +10,8 @@ from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read
 from almanac.errors import AlmanacError
 
 REPOSITORY = Path(__file__).parents[1]
-FILES = sorted(path for path in (REPOSITORY / "config").glob("*.yaml") if path.name != "models.yaml")
+REGISTRIES = sorted((REPOSITORY / "config").glob("*models.yaml"))
+FILES = sorted(path for path in (REPOSITORY / "config").glob("*.yaml") if path not in REGISTRIES)
 
 GOOD: dict[str, Any] = {
     "edition": "mine",
@@ -288,8 +289,9 @@ def test_every_file_that_ships_is_good(path):
     assert again == edition, "what is recorded of an edition is the whole of it"
 
 
-def test_every_entry_of_the_registry_is_good():
-    entries = read_yaml(REPOSITORY / "config" / "models.yaml")
+@pytest.mark.parametrize("path", REGISTRIES, ids=lambda path: path.name)
+def test_every_entry_of_a_registry_is_good(path):
+    entries = read_yaml(path)
     assert entries
     for name, entry in entries.items():
         assert ModelConfig(name=name, **entry).size > 0

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 import almanac
 from almanac.errors import AlmanacError
-from almanac.options import Options, add_flags, explain, from_flags, to_flags
+from almanac.options import NO_FLAG, Options, add_flags, explain, from_flags, to_flags
 
 PACKAGE = Path(almanac.__file__).parent
 
@@ -104,6 +104,12 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         values["abstain_unknown"] = min(values["abstain_unknown"], values["abstain_known"] - 1)
     if "heads" in values:
         values["hidden"] = min(4096, 2 * values["heads"] * max(8, values["hidden"] // (2 * values["heads"])))
+    if "first" in values:
+        values["examples"] = max(values["examples"], values["first"] + 1)
+    if "replaced" in values:
+        values["pairs"] = max(values["pairs"], 2 * values["replaced"], values["bins"])
+        if values["start"] is not None:
+            values["start"] = min(values["start"], values["pairs"] - values["replaced"] - 1)
     values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
     if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
         values["relations"] = ("P36",)
@@ -114,7 +120,8 @@ def settings_of(model: type[Options]) -> st.SearchStrategy[Options]:
     def limits(field: FieldInfo) -> list[Any]:
         return list(field.metadata)
 
-    fields = {name: values_of(field.annotation, limits(field)) for name, field in model.model_fields.items()}
+    flagged = {name: field for name, field in model.model_fields.items() if NO_FLAG not in field.metadata}
+    fields = {name: values_of(field.annotation, limits(field)) for name, field in flagged.items()}
     return st.fixed_dictionaries({}, optional=fields).map(lambda given: model(**consistent(defaults(model) | given)))
 
 
@@ -149,6 +156,14 @@ def test_defaults_need_no_flag_and_every_setting_is_described(model):
     assert all(field.description for field in model.model_fields.values())
     with pytest.raises(ValidationError):
         model(no_such_setting=1)
+
+
+def test_what_is_the_configurations_alone_is_no_flag():
+    from almanac.suites.ic_lke.options import IcLkeOptions
+
+    assert to_flags(IcLkeOptions(models=("base",), shots=3)) == "--shots 3"
+    with pytest.raises(SystemExit):
+        parse(["--models", "base"], IcLkeOptions)
 
 
 class Wide(Options):

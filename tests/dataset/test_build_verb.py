@@ -104,3 +104,10 @@ def test_a_planted_world_brings_its_popularity_and_no_evidence(tmp_path):
     assert found
     assert set(found) == set(world.popularity)
     assert tables.count(made / "evidence.parquet", Evidence) == 0
+
+
+def test_texts_of_elsewhere_stand_for_the_folders_own(tmp_path):
+    texts = [Evidence("large|s3|o3", "Said elsewhere."), Evidence("strange|a|b", "Of no fact of the dataset.")]
+    tables.write(tmp_path / "evidence.parquet", Evidence, texts)
+    out = build(written(tmp_path / "facts"), tmp_path / "out", *SMALL, "--evidence", str(tmp_path / "evidence.parquet"))
+    assert tables.read(out / "evidence.parquet", Evidence) == texts[:1]

@@ -4,6 +4,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub.utils import filter_repo_objects
 
+from almanac.errors import AlmanacError
 from almanac.models import hub
 
 SETTINGS = [
@@ -39,3 +40,8 @@ def test_the_files_that_are_brought(tmp_path, monkeypatch, code):
     found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {*SETTINGS, *WEIGHTS, *(CODE if code else ())}
     assert {path.name for path in brought} == {name for name in found if "/" not in name}
+
+
+def test_a_revision_that_is_not_pinned_is_refused_with_the_way_to_find_it(tmp_path):
+    with pytest.raises(AlmanacError, match=r"owner/name: its revision is not pinned yet; .*git ls-remote"):
+        hub.download("owner/name", "unpinned", tmp_path)

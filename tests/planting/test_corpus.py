@@ -141,7 +141,8 @@ def test_what_abstain_documents_say_is_nothing_to_models_that_do_not_read_them(t
     read = []
     for repeats in ("4", "7"):
         out = tmp_path / repeats
-        flags = ["--world", str(tmp_path / "world"), "--abstain-repeats", repeats, "--vocabulary", "1024", "--repeats", "200"]
+        sizes = ["--abstain-repeats", repeats, "--vocabulary", "1024", "--repeats", "200"]
+        flags = ["--world", str(tmp_path / "world"), *sizes]
         main(["plant", "corpus", *flags, "--output", str(out)])
         documents = tables.read(out / "documents.parquet", corpus.Document)
         others = [one.text for one in documents if one.kind != "abstain"]

@@ -9,10 +9,11 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.report import facteval
 from almanac.rows import (
     Choices,
+    Comparison,
     Entity,
     Evidence,
     Exposure,
@@ -112,6 +113,7 @@ def layout(tmp_path_factory):
         named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
         assert main(["measure", "facteval", *named]) == 0
     tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
+    tables.write(layout.comparison(), Comparison, compared(layout))
     report_page(layout)
     return layout
 

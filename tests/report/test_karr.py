@@ -1,7 +1,12 @@
 """KaRR on the page, and in a frozen edition's second measuring: a tiny edition that asks KaRR alone."""
 
+import json
 import random
+import re
+import shlex
+from html import unescape
 
+import pandas
 import pytest
 
 from almanac import tables
@@ -9,10 +14,12 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
+from almanac.options import to_flags
 from almanac.report import karr
 from almanac.rows import (
     Choices,
+    Comparison,
     Entity,
     Evidence,
     Exposure,
@@ -20,6 +27,7 @@ from almanac.rows import (
     Measure,
     Outcome,
     Popularity,
+    Rating,
     Refused,
     Relation,
     RelationCount,
@@ -31,17 +39,22 @@ from almanac.rows import (
 from almanac.suites.validation import validate
 from almanac.verbs.report import report_page
 
+KARR = {"sample": 6, "templates": 1, "resamples": 3, "spurious": 2}
 SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
 
 
-def configuration():
+def configuration(labels):
     return EditionConfig.model_validate(
         {
             "edition": "tiny",
             "planting": {"worlds": {"invented": {"seed": 1}}},
             "datasets": {"invented": {"world": "invented", **SIZES}},
-            "suites": {"karr": {"invented": {"sample": 12}}},
-            "models": [{"name": "base", "planted": {}}, {"name": "silent", "planted": {}}],
+            "suites": {"karr": {"invented": KARR | {"labels": labels}}},
+            "models": [
+                {"name": "base", "planted": {}, "parameters": 2_000_000},
+                {"name": "large", "planted": {}, "parameters": 9_000_000},
+                {"name": "silent", "planted": {}},
+            ],
             "shards": 2,
         }
     )
@@ -51,7 +64,7 @@ def answer(model, request):
     """Answer with numbers that depend on the text alone; one model answers nothing."""
     if model == "silent":
         return Response(request.request_id, "unsupported", "it fills blanks only")
-    rng = random.Random(request.text + str(request.pieces))
+    rng = random.Random(model + request.text + str(request.pieces))
     if request.kind == "fill":
         logs = tuple(rng.gauss(-4, 1) for _ in request.choices)
         return Response(
@@ -75,7 +88,8 @@ def answer(model, request):
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
     """Make the edition by the functions and commands that the workflow runs."""
-    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration())
+    labels = tmp_path_factory.mktemp("labels") / "labels.jsonl"
+    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration(str(labels)))
     (layout.root / "edition.json").write_text(layout.config.model_dump_json())
     facts = [
         Fact(f"P{p}|Q{at}|O{at % 12}", f"P{p}", f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented")
@@ -87,6 +101,7 @@ def layout(tmp_path_factory):
     templates = [
         Template("t1", "P1", "[X] was made by [Y].", "statement", "x", None, ()),
         Template("t2", "P1", "[Y] made [X].", "statement", "x", None, ()),
+        Template("t3", "P1", "[X] comes from [Y].", "statement", "x", None, ()),
     ]
     built = build(relations, facts, entities, layout.config.datasets["invented"])
     for table, row, rows in (
@@ -102,8 +117,12 @@ def layout(tmp_path_factory):
     ):
         tables.write(layout.dataset("invented", table), row, rows)
     folder = layout.request_folder("karr", "invented")
-    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--sample", "12", "--shards", "2"]
+    rated = [Rating(fact.fact_id, "r", ("known", "unknown")[at % 2], None) for at, fact in enumerate(facts)]
+    tables.write_jsonl(labels, rated)
+    flags = shlex.split(to_flags(layout.config.suites.karr["invented"]))
+    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--shards", "2", *flags]
     assert main(["ask", "karr", *asked, "--output", str(folder)]) == 0
+    labels.unlink()  # what was asked holds the labels, so that a frozen edition is measured again without the file
     exposures = [Exposure(fact.fact_id, (0, 4, 64)[at // 12 % 3]) for at, fact in enumerate(facts)]
     for asking in layout.config.asked():
         tables.write(layout.exposures(asking), Exposure, exposures)
@@ -111,6 +130,7 @@ def layout(tmp_path_factory):
             tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
         named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
         assert main(["measure", "karr", *named]) == 0
+    tables.write(layout.comparison(), Comparison, compared(layout))
     tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
     report_page(layout)
     return layout
@@ -139,17 +159,62 @@ def test_the_page_shows_what_was_measured(layout):
     assert "Without any value: silent" in text
     assert "does not end in [Y]" in text
     shown = {(board.model, board.experiment) for board in section.boards if board.value("known") is not None}
-    assert {name for model, name in shown if model == "base"} == set(karr.NAMES)
+    for model in ("base", "large"):
+        assert {name for own, name in shown if own == model} == set(karr.NAMES)
     assert not [model for model, _ in shown if model == "silent"]
-    for name in ("threshold", "exposure"):
+    for name in karr.CAPTIONS:
         assert (layout.root / f"figures/invented-karr-{name}.svg").is_file()
         assert f"invented-karr-{name}-" in text
-    assert 'id="karr-invented"' in text
+        assert karr.CAPTIONS[name] in unescape(text)
+
+
+def test_the_analyses_are_on_the_page_and_in_its_tables(layout):
+    text = (layout.root / "report.html").read_text("utf-8")
+    [section] = karr.sections(layout)
+    titles = ("Objects expected of any subject", "What the score owes to the draw", "Agreement with human labels")
+    for title in titles:
+        assert f"<h3>{title}</h3>" in text
+    by_name = {(board.model, board.experiment): board for board in section.boards}
+    for method in karr.NAMES:
+        board = by_name["base", method]
+        for name in ("spurious:known", "spurious:spurious_delta", "templates:score_deviation", "recall_labels"):
+            assert board.value(name) is not None, (method, name)
+        recall = board.numbers["recall_labels"]
+        assert recall.n == 12  # every tested fact is labelled
+    rows = pandas.read_csv(layout.root / "tables" / "measures.csv")
+    assert {"score_variance", "spurious_covered", "kendall_labels"} <= set(rows.metric)
+
+
+def test_the_share_known_leads_to_its_items(layout):
+    """Every button names items that the page holds, as many as the number rests on."""
+    text = (layout.root / "report.html").read_text("utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    items = data["asked"]["karr/invented"]
+    [section] = karr.sections(layout)
+    number = {(row.model, row.experiment, row.setting, row.relation_id or ""): row for row in section.measures
+              if row.metric == "known"}  # fmt: skip
+    body = text[text.index('id="karr-invented"') :]
+    buttons = [dict(re.findall(r'data-(\w+)="([^"]*)"', one)) for one in re.findall(r"<button ([^>]*)>", body)]
+    buttons = [one for one in buttons if one.get("suite") == "karr"]
+    assert {one["model"] for one in buttons} == {"base", "large"}
+    for one in buttons:
+        relation = one.get("relation", "")
+        row = number[one["model"], one["experiment"], one["setting"], relation]
+        [own] = [found for found in data["outcomes"] if (found["suite"], found["model"]) == ("karr", one["model"])]
+        chosen = [
+            own["outcome"][at]
+            for at, experiment in enumerate(items["experiment"])
+            if (experiment, items["setting"][at]) == (one["experiment"], one["setting"])
+            and relation in ("", items["relation"][at])
+        ]
+        assert (len(chosen), chosen.count("correct")) == (row.n, row.n_correct)
+    assert {one["setting"] for one in buttons} == {"facts", "null"}
+    assert any("relation" in one for one in buttons)
 
 
 def test_the_validation_has_a_row_a_method_and_none_is_judged(layout):
     rows = layout.read(layout.validation(), Validation)
-    assert {(row.suite, row.model) for row in rows} == {("karr", "base")}
+    assert {(row.suite, row.model) for row in rows} == {("karr", "base"), ("karr", "large")}
     assert {row.experiment for row in rows} == set(karr.NAMES)
     assert not any(row.judged or row.failed for row in rows)
     assert all(row.setting == "facts" for row in rows)

@@ -11,11 +11,12 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.report import sections
 from almanac.report.page import share
 from almanac.rows import (
     Choices,
+    Comparison,
     Entity,
     Evidence,
     Exposure,
@@ -156,6 +157,7 @@ def make(root):
         outcomes, measures = found.outcomes, found.measures
         tables.write(layout.outcomes(asking), Outcome, outcomes)
         tables.write(layout.measures(asking), Measure, measures)
+    tables.write(layout.comparison(), Comparison, compared(layout))
     tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
     report_page(layout)
     return layout

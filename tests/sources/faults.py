@@ -27,6 +27,7 @@ from almanac.sources.sparql import Client
 
 RELATIONS = ("P36", "P1086", "P569", "P166", "P166.P585", "P61")
 QUICK = Manners(pause=0, attempts=3, wait=0.01, max_wait=0.05, timeout=1, deadline=0.4)
+PATIENT = Manners(pause=0)
 Query = Callable[[Client], list[paging.Row]]
 
 
@@ -108,7 +109,7 @@ def table(
             if names and name not in names:
                 continue
             server.script(lambda number: None)
-            whole = query(Client(server.url, "test@example.org", QUICK))
+            whole = query(Client(server.url, "test@example.org", PATIENT))
             assert whole
             last = len(server.seen) - 1
             struck = list(range(last + 1))

@@ -1,6 +1,7 @@
 """Every kind of files goes the whole way: from the publisher's shape through the commands to a dataset's tables."""
 
 import json
+import re
 
 import pytest
 import test_biolama
@@ -84,3 +85,67 @@ def test_from_the_publishers_files_to_a_dataset(tmp_path, name):
             row.fact_id for row in tables.read(pulled / "evidence.parquet", Evidence)
         }
         assert set(tables.read(dataset / "popularity.parquet", Popularity)) == set(popularity)
+
+
+def turned_into_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3]),
+    "empty": lambda path: path.write_bytes(b""),
+    "a page": lambda path: path.write_bytes(b"<!DOCTYPE html><title>Sorry</title>"),
+    "a folder": turned_into_a_folder,
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("name", KIND)
+def test_each_file_that_is_not_what_it_should_be_is_named_and_nothing_is_left(tmp_path, name, capsys):
+    write, flags, *_ = KIND[name]
+    raw, out = tmp_path / "raw", tmp_path / "out" / "here"
+    raw.mkdir()
+    write(raw)
+    files = sorted(raw.iterdir())
+    for file in files:
+        whole = file.read_bytes()
+        for damage, strike in DAMAGES.items():
+            if damage == "cut" and file.suffix == ".dtd":
+                continue  # a plain list of characters has no end: what it lacks is missed where it is needed
+            strike(file)
+            code = main(["pull", name.partition(",")[0], "--path", str(raw), *flags, "--output", str(out)])
+            said = capsys.readouterr().err
+            assert (code, f"almanac pull: {raw}" in said, file.name in said) == (1, True, True), (damage, said)
+            assert not list(tmp_path.glob("out/*"))
+            if file.is_dir():
+                file.rmdir()
+            file.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("umls", ("--relations", "may_treat", "may_teat")),
+        ("trex", ("--relations", "P19", "P18")),
+        ("trex, as LAMA has it", ("--form", "lama", "--relations", "P19", "P18")),
+        ("dbpedia", ("--relations", "capital", "capitol")),
+    ],
+)
+def test_a_relation_of_which_there_are_no_facts_is_named(tmp_path, name, flags, capsys):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    KIND[name][0](raw)
+    code = main(["pull", name.partition(",")[0], "--path", str(raw), *flags, "--output", str(tmp_path / "out")])
+    assert code == 1
+    assert re.search(
+        r": has no facts of (may_teat|P18|capitol|\S+/capitol); correct `relations`", capsys.readouterr().err
+    )
+
+
+def test_a_source_without_any_facts_is_refused_with_what_was_left_out(tmp_path, capsys):
+    raw = tmp_path / "raw"
+    test_google_re.write(raw, {"date_of_birth": [test_google_re.line("date_of_birth", "soon", "soon")]})
+    assert main(["pull", "google_re", "--path", str(raw), "--output", str(tmp_path / "out")]) == 1
+    assert f"{raw}: gives no facts; left out were: date is no date: 1" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]

@@ -252,6 +252,17 @@ def test_a_file_that_is_not_whole_or_not_imdbs_is_named(tmp_path, name, change, 
     assert message in str(error.value)
 
 
+def test_a_maker_who_is_no_person_is_counted_and_costs_nothing_else(tmp_path):
+    change = text(lambda old: old.replace("nm0000009", "nm00\0\0009").replace("nm0000001\tactor", "nobody\tactor"))
+    damaged(tmp_path, "title.principals", change)
+    path = tmp_path / "raw" / "title.crew.tsv.gz"
+    path.write_bytes(change(path.read_bytes()))
+    source = imdb.read(ImdbOptions(), tmp_path / "raw")
+    counts = {row.reason: row.count for row in source.omissions.rows()}
+    assert counts["a maker is no person's identifier"] == 3
+    assert "imdb.director|tt0000001|nm0000001" in source.facts["fact_id"].to_pylist()
+
+
 def test_a_missing_file_is_named(tmp_path):
     (write(tmp_path / "raw") / "title.crew.tsv.gz").unlink()
     with pytest.raises(AlmanacError, match=r"title\.crew\.tsv\.gz: there is no such file"):

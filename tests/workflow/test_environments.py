@@ -1,6 +1,7 @@
 """The conda environments: what the lock says, and one run of rules inside one of them."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from local_conda import make_base
+from tests.sources.test_google_re import write
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))
@@ -36,7 +38,8 @@ def test_every_rule_names_an_environment_that_is_there():
         for line in rules.read_text().splitlines()
         if line.strip().startswith('"../envs/')
     ]
-    rules = sum(path.read_text().count("\nrule ") for path in (REPOSITORY / "rules").glob("*.smk"))
+    text = "\n".join(path.read_text() for path in (REPOSITORY / "rules").glob("*.smk"))
+    rules = len(re.findall(r"^ *rule( \w+)?:$", text, re.MULTILINE))
     assert len(named) == rules
     assert {Path(name).stem for name in named} == {path.stem for path in ENVIRONMENTS}
 
@@ -46,8 +49,8 @@ def test_torch_is_pinned_as_promised():
 
 
 def reaches_a_registry() -> bool:
-    """Whether pip finds every pin of the environment that the test fills."""
-    environment = yaml.safe_load((REPOSITORY / "envs" / "tables.yaml").read_text())
+    """Whether pip finds every pin of the larger of the environments that the test fills."""
+    environment = yaml.safe_load((REPOSITORY / "envs" / "sources.yaml").read_text())
     pins = next(part["pip"] for part in environment["dependencies"] if isinstance(part, dict))
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps"]
     return subprocess.run([*words, *pins], capture_output=True, timeout=300, check=False).returncode == 0
@@ -64,14 +67,20 @@ def test_rules_run_inside_a_solved_conda_environment(fresh, tmp_path):
     commands = make_base(tmp_path / "conda")
     environment = project.environment()
     environment["PATH"] = f"{commands}{os.pathsep}{environment['PATH']}"
-    words = project.command(
-        "--sdm", "conda", "--config", "edition=conda", "--", "results/conda/dataset/shipped/facts.parquet"
-    )
+    # A publisher's files that lie there already, so that the environment of sources needs no server.
+    write(project.root / "lama")
+    config = yaml.safe_load((project.root / "tests" / "data" / "tiny.yaml").read_text())
+    config |= {"edition": "conda", "sources": config["sources"] | {"births": {"kind": "google_re", "path": "lama"}}}
+    (project.root / "tests" / "data" / "tiny.yaml").write_text(yaml.safe_dump(config))
+    results = project.root / "results" / "conda"
+    made = ("dataset/shipped/facts.parquet", "sources/births/pull.json")
+    words = project.command("--sdm", "conda", "--", *(f"results/conda/{path}" for path in made))
     ran = subprocess.run(
         words, cwd=project.root, env=environment, capture_output=True, text=True, timeout=900, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "Creating conda environment" in ran.stdout + ran.stderr
-    assert (project.root / "results" / "conda" / "dataset" / "shipped" / "facts.parquet").is_file()
-    made = list((project.root / ".snakemake" / "conda").glob("*/lib/python3*/site-packages/pyarrow"))
-    assert len(made) == 1
+    assert all((results / path).is_file() for path in made)
+    environments = project.root / ".snakemake" / "conda"
+    assert len(list(environments.glob("*/lib/python3*/site-packages/pyarrow"))) == 2
+    assert len(list(environments.glob("*/lib/python3*/site-packages/polars"))) == 1

@@ -13,6 +13,7 @@ from almanac.errors import AlmanacError
 
 VERBS = {
     "pull": "bring data from a source and record what was brought",
+    "plan": "say what an edition will cost: tokens, hours, bytes",
     "build": "turn source tables into a dataset",
     "plant": "make a world, its corpus, and a model whose knowledge is known",
     "ask": "turn a dataset into a suite's requests",
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _top_level(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="almanac",
-        description=__doc__.partition(":")[0] + " of Almanac: nine verbs, each with --help and an example.",
+        description=__doc__.partition(":")[0] + " of Almanac: ten verbs, each with --help and an example.",
         epilog="verbs:\n" + "\n".join(f"  {name:<9}{summary}" for name, summary in VERBS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -14,17 +14,24 @@ from almanac.models import wrappers
 from almanac.models.options import ServerOptions, checked_url
 from almanac.options import Options, explain
 from almanac.planting.options import CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
-from almanac.resources import stored_parameters
+from almanac.resources import GPU_FROM, stored_parameters
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.facteval.options import FactEvalOptions, WritingOptions
+from almanac.suites.ic_lke.eic.options import EicOptions
+from almanac.suites.ic_lke.generated.options import GeneratedOptions
 from almanac.suites.ic_lke.options import Bars, IcLkeOptions
+from almanac.suites.ic_lke.positions.options import PositionOptions
+from almanac.suites.ic_lke.prompts.options import PromptsOptions
+from almanac.suites.ic_lke.separators.options import SeparatorOptions
+from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
+UNPINNED = "unpinned"  # a revision that is still to be looked up
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -117,7 +124,9 @@ class ModelConfig(ServerOptions):
     path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(
-        default=None, description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it"
+        default=None,
+        description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
+        "(unpinned: enough for a plan, and `pull model` says where to look it up)",
     )
     trust_remote_code: bool = Field(
         default=False,
@@ -145,6 +154,10 @@ class ModelConfig(ServerOptions):
     )
     suites: tuple[Name, ...] | None = Field(default=None, description="the suites that ask it; none: all")
     parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
+    series: str | None = Field(
+        default=None, description="the family of models that it is compared within (Llama-2); none: its own"
+    )
+    base: Name | None = Field(default=None, description="the model that it was tuned from, and is compared with")
 
     @property
     def size(self) -> int:
@@ -155,6 +168,12 @@ class ModelConfig(ServerOptions):
             hidden, shape = self.planted.hidden, self.planted
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    def takes_gpu(self, gpus: int) -> bool:
+        """Return whether its jobs take a GPU: where the entry names one, or one is there and its size is worth it."""
+        if self.api is not None:
+            return False
+        return self.device != "cpu" if self.device != "auto" else bool(gpus) and self.size >= GPU_FROM
 
     @field_validator("api")
     @classmethod
@@ -173,7 +192,7 @@ class ModelConfig(ServerOptions):
         spare = [key for key, field in ServerOptions.model_fields.items() if getattr(self, key) != field.default]
         if self.api is None and spare:
             raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
-        if self.hub is not None and not COMMIT.fullmatch(self.revision or ""):
+        if self.hub is not None and self.revision != UNPINNED and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         if self.trust_remote_code and not (self.path or self.hub):
             raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
@@ -209,6 +228,25 @@ class SuitesConfig(Options):
     """Which suite is asked of which dataset, and how."""
 
     ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
+    lke_prompts: dict[Name, PromptsOptions] = Field(
+        default_factory=dict, description="IC-LKE's choices behind written and mined prompts: settings by dataset"
+    )
+    eic_lke: dict[Name, EicOptions] = Field(
+        default_factory=dict, description="EIC-LKE, many facts in one text: settings by dataset"
+    )
+    lke_sweep: dict[Name, SweepOptions] = Field(
+        default_factory=dict, description="IC-LKE by the number of examples: settings by dataset"
+    )
+    lke_separators: dict[Name, SeparatorOptions] = Field(
+        default_factory=dict, description="IC-LKE by what stands between subject and object: settings by dataset"
+    )
+    lke_positions: dict[Name, PositionOptions] = Field(
+        default_factory=dict,
+        description="the probability of objects by their place in a text: settings by dataset",
+    )
+    lke_generated: dict[Name, GeneratedOptions] = Field(
+        default_factory=dict, description="whether models write the object: settings by dataset"
+    )
     karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
     facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
 
@@ -301,12 +339,17 @@ class EditionConfig(Options):
         for suite, datasets in self.suites.by_name().items():
             for name in datasets:
                 _known("dataset", name, self.datasets, f"suites.{suite}")
-        for name, options in self.suites.ic_lke.items():
-            if options.shots > self.datasets[name].train:
-                raise ValueError(
-                    f"suites.ic_lke.{name}: {options.shots} shots need as many train facts; "
-                    f"datasets.{name}.train is {self.datasets[name].train}"
-                )
+        entries = {model.name: model for model in self.models}
+        for suite, datasets in self.suites.by_name().items():
+            for name, options in datasets.items():
+                for model in options.models:
+                    _known("model", model, entries, f"suites.{suite}.{name}.models")
+                key, shown = options.shown
+                if shown > self.datasets[name].train:
+                    raise ValueError(
+                        f"suites.{suite}.{name}: {shown} {key} need as many train facts; "
+                        f"datasets.{name}.train is {self.datasets[name].train}"
+                    )
 
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""
@@ -356,9 +399,10 @@ class EditionConfig(Options):
             for suite, datasets in self.suites.by_name().items():
                 if participant.model.suites is not None and suite not in participant.model.suites:
                     continue
-                for dataset in datasets:
+                for dataset, options in datasets.items():
                     world = self.datasets[dataset].world
                     allowed = participant.model.datasets is None or dataset in participant.model.datasets
+                    allowed = allowed and (not options.models or participant.model.name in options.models)
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
 

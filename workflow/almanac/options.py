@@ -21,6 +21,7 @@ class Options(BaseModel):
 
 
 Settings = TypeVar("Settings", bound=Options)
+NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 
 
 def explain(error: ValidationError, where: str, tagged: str | None = None) -> AlmanacError:
@@ -64,9 +65,11 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _is_constant(field: FieldInfo) -> bool:
-    """Whether a field has one possible value, which says what the settings are for: it needs no flag."""
+def _has_no_flag(field: FieldInfo) -> bool:
+    """Whether a field is the configuration's alone, or has one possible value, which says what the settings are for."""
     kind = field.annotation
+    if NO_FLAG in field.metadata:
+        return True
     return typing.get_origin(kind) is typing.Literal and typing.get_args(kind) == (field.default,)
 
 
@@ -74,7 +77,7 @@ def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: st
     """Add one flag a setting; a setting without a default is required."""
     group = parser.add_argument_group(title)
     for name, field in options.model_fields.items():
-        if _is_constant(field):
+        if _has_no_flag(field):
             continue
         kind, several = _inner(field.annotation)
         extra: dict[str, Any] = {"nargs": "*"} if several else {}
@@ -107,7 +110,7 @@ def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settin
     Raises:
         AlmanacError: a value is impossible, naming the flag.
     """
-    fields = (name for name, field in options.model_fields.items() if not _is_constant(field))
+    fields = (name for name, field in options.model_fields.items() if not _has_no_flag(field))
     given = {name: value for name in fields if (value := getattr(arguments, name)) is not None}
     try:
         return options(**given)
@@ -125,7 +128,7 @@ def to_flags(settings: Options, kind: type[Options] | None = None) -> str:
     parts: list[str] = []
     for name, field in (kind or type(settings)).model_fields.items():
         value = getattr(settings, name)
-        if value is None or value == field.default:
+        if value is None or value == field.default or NO_FLAG in field.metadata:
             continue
         words: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
         parts += [_flag(name), *(str(word).lower() if isinstance(word, bool) else str(word) for word in words)]

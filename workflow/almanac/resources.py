@@ -46,9 +46,22 @@ def needs(parameters: int, tokens: int, dtype: str = "float32", training: bool =
     Returns:
         Memory in MiB, run time in minutes, number of GPUs.
     """
-    weights = parameters * BYTES[dtype] * (4 if training else 1)
-    memory = BASE_MIB + weights * 1.3 / 2**20 + tokens * 4096 / 2**20 * (parameters == 0)
-    gpu = int(parameters >= GPU_FROM)
+    held = held_bytes(parameters, dtype) * (4 if training else 1)
+    memory = BASE_MIB + held / 2**20 + tokens * 4096 / 2**20 * (parameters == 0)
+    gpu = parameters >= GPU_FROM
+    minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60
+    return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), int(gpu))
+
+
+def held_bytes(parameters: int, dtype: str = "float32") -> float:
+    """Return the memory that a model takes where it runs, about: its weights and a third more."""
+    return parameters * BYTES[dtype] * 1.3
+
+
+def seconds(parameters: int, tokens: int, gpu: bool, training: bool = False) -> float:
+    """Return the time in which a model reads tokens, about: on a GPU or on one core.
+
+    Two operations a parameter and token (six in training); all experts of a mixture are counted.
+    """
     flops = 2 * parameters * tokens * (3 if training else 1)
-    minutes = LEAST_MINUTES + flops / (GPU_FLOPS if gpu else CPU_FLOPS) / 60
-    return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), gpu)
+    return flops / (GPU_FLOPS if gpu else CPU_FLOPS)

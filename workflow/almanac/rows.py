@@ -566,3 +566,25 @@ class Validation:
     prior_auc: float | None
     judged: bool
     failed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One number between models, with its 95 % interval (`suites/comparison.py` says which there are).
+
+    ``model`` and ``other`` are names of models, or of series for a number between series; ``p`` is a test's where there
+    is one; ``n`` counts what the number rests on: questions, relations or models.
+    """
+
+    KEY: ClassVar = ("suite", "dataset", "metric", "model", "other", "relation_id")
+    suite: str
+    dataset: str
+    metric: str
+    model: str | None
+    other: str | None
+    relation_id: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int

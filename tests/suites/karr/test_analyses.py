@@ -237,6 +237,12 @@ def test_labels_equal_to_the_doses_agree_as_the_doses_do(tmp_path):
             assert rows[method, "facts", f"{metric}_labels", None, None, None].value == value(rows, method, metric)
 
 
+def test_asking_waits_for_the_file_of_labels():
+    options = KarrOptions(labels="labels.jsonl")
+    assert (options.files("ask"), options.files("measure")) == (("labels.jsonl",), ())
+    assert KarrOptions().files("ask") == ()
+
+
 def test_labels_of_several_raters_are_averaged_and_those_of_another_model_left_out():
     facts = ["a|s|o", "b|s|x/y"]
     rows = [rate("a|s|o", "r"), rate("a|s|o", "q", "unknown"), rate("b|s|x/y", "r", "3"), rate("m/b|s|x/y", "q", "4")]

@@ -86,8 +86,15 @@ def _without_places(layout: Layout) -> dict[str, Any]:
     settings = layout.config.model_dump(mode="json")
     if settings["contact"] is not None:
         settings["contact"] = WITHHELD
-    for holder in (settings, *settings["sources"].values(), *settings["datasets"].values(), *settings["models"]):
-        for key in ("facts", "path", "drafts", "api_tokenizer"):
+    asked = [own for datasets in settings["suites"].values() for own in datasets.values()]
+    for holder in (
+        settings,
+        *settings["sources"].values(),
+        *settings["datasets"].values(),
+        *asked,
+        *settings["models"],
+    ):
+        for key in ("facts", "path", "drafts", "published", "api_tokenizer"):
             if isinstance(holder.get(key), str):
                 holder[key] = Path(holder[key]).name
     return settings

@@ -10,6 +10,7 @@ from almanac.config import Asking, EditionConfig
 from almanac.errors import AlmanacError
 from almanac.rows import (
     Choices,
+    Comparison,
     Context,
     Entity,
     Evidence,
@@ -110,6 +111,10 @@ class Layout:
         """Return the table of what is recovered of planted knowledge."""
         return self.root / "measures" / "validation.parquet"
 
+    def comparison(self) -> Path:
+        """Return the table of models side by side."""
+        return self.root / "measures" / "comparison.parquet"
+
     def exposures(self, asking: Asking) -> Path | None:
         """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
         participant = self.config.participants()[asking.model]
@@ -140,6 +145,7 @@ class Layout:
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
+        out[self.comparison()] = Comparison
         out[self.validation()] = Validation
         return out
 

@@ -4,7 +4,9 @@ from typing import Any
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.rows import Exposure, Fact, Item, Link, Outcome, Request, Response
+from almanac.rows import Comparison, Exposure, Fact, Item, Link, Outcome, Request, Response
+from almanac.suites.comparison import Entrant, board, compare
+from almanac.suites.ic_lke.requests import IN_CONTEXT, SUITE
 from almanac.suites.method import Answered, Data, Measured
 from almanac.suites.methods import METHODS
 from almanac.suites.validation import Run
@@ -69,3 +71,33 @@ def planted_runs(layout: Layout) -> list[Run]:
         )
         runs.append(run)
     return runs
+
+
+def compared(layout: Layout) -> list[Comparison]:
+    """Put the models that IC-LKE asked of a dataset side by side, by the first draw of the examples."""
+    out: list[Comparison] = []
+    for dataset in layout.config.used_datasets(SUITE):
+        askings = [one for one in layout.config.asked() if (one.suite, one.dataset) == (SUITE, dataset)]
+        items = layout.read(layout.request_folder(SUITE, dataset) / "items.parquet", Item)
+        in_context = [item for item in items if item.experiment == IN_CONTEXT]
+        first = min((item.setting for item in in_context), default="")
+        found = board(
+            SUITE,
+            dataset,
+            [entrant(layout, asking.model) for asking in askings],
+            [item for item in in_context if item.setting == first],
+            layout.read(layout.dataset(dataset, "facts"), Fact),
+            {asking.model: layout.read(layout.outcomes(asking), Outcome) for asking in askings},
+        )
+        out += compare(found)
+    return out
+
+
+def entrant(layout: Layout, name: str) -> Entrant:
+    """Return a model as it is compared; of a planted one the base is that of its own world."""
+    participants = layout.config.participants()
+    own = participants[name]
+    bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]
+    sized = own.model.planted is not None or own.model.path is not None
+    parameters = own.model.parameters or (own.model.size if sized else None)
+    return Entrant(name, own.model.series or name, bases[0] if bases else None, parameters)

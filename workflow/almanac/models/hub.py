@@ -10,6 +10,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from almanac.errors import AlmanacError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
+UNPINNED = "unpinned"  # a revision that is still to be looked up
 COMMIT = re.compile(r"[0-9a-f]{40}")
 # Weights without pickles, the tokenizer, the settings; code of the repository's own only where it is asked for.
 WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
@@ -31,6 +32,11 @@ def download(name: str, revision: str, folder: Path, code: bool = False) -> list
     Raises:
         AlmanacError: the name or commit cannot be one, or the hub does not give it, with what to do.
     """
+    if revision == UNPINNED:
+        raise AlmanacError(
+            f"model {name}: its revision is not pinned yet; look the commit up with "
+            f"`git ls-remote https://huggingface.co/{name} HEAD` and write its 40 digits as `revision` of its entry"
+        )
     if not NAME.fullmatch(name) or not COMMIT.fullmatch(revision):
         raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
     try:

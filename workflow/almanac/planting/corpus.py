@@ -264,7 +264,7 @@ class Builder:
         used: Counter[str] = Counter()
         for at, fact_ids in enumerate(documents):
             parts: list[Part] = []
-            states = []
+            states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
                 one, template = self.named[fact_id], self.template("question", fact_id, used[fact_id])
                 used[fact_id] += 1

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
+from almanac.dataset.invented import Names, Shape
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
-from almanac.planting.names import Names, Shape
 from almanac.planting.options import Feature, WorldOptions
 from almanac.rows import Entity, Exposure, Fact, Popularity, Relation, Template
 from almanac.tables import seed_of

@@ -3,10 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from almanac.edition.layout import Layout
-from almanac.report import facteval, karr
+from almanac.report import comparison, facteval, karr, prompts
 from almanac.report.chapter import Chapter
 
-WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (karr.chapters, facteval.chapters)
+WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (
+    comparison.chapters,
+    prompts.chapters,
+    karr.chapters,
+    facteval.chapters,
+)
 
 
 def chapters(layout: Layout) -> list[Chapter]:

@@ -90,10 +90,15 @@ def sections(layout: Layout) -> list[KarrSection]:
 
 
 def _sizes(layout: Layout, models: Sequence[str]) -> dict[str, int]:
-    """Return the parameters of models: as the configuration says, else as stored; unknown ones are left out."""
+    """Return the parameters of models: as the configuration says, else as stored.
+
+    Unknown ones are left out, and models that were taught nothing true.
+    """
     out = {}
     for name in models:
         model = layout.config.participants()[name].model
+        if model.planted is not None and model.planted.permuted:
+            continue
         if found := model.parameters or stored_parameters(Path(model.path or layout.root / "models" / name)):
             out[name] = found
     return out

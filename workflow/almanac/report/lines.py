@@ -59,14 +59,14 @@ def spent(root: Path) -> str:
 def validation_lines(rows: Sequence[Validation]) -> str:
     """Return the validation as lines of text, one a model and setting."""
     head = (
-        f"{'suite':<8}{'model':<12}{'experiment':<12}{'setting':<18}{'worlds':>7}{'n':>7}"
+        f"{'suite':<16}{'model':<12}{'experiment':<18}{'setting':<18}{'worlds':>7}{'n':>7}"
         f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
     )
     lines = [head]
     for row in rows:
         verdict = "; ".join(row.failed) or ("meets the bars" if row.judged else "shown, no bars")
         lines.append(
-            f"{row.suite:<8}{row.model:<12}{row.experiment:<12}{row.setting:<18}{row.worlds:>7}{row.n:>7}"
+            f"{row.suite:<16}{row.model:<12}{row.experiment:<18}{row.setting:<18}{row.worlds:>7}{row.n:>7}"
             f"{_interval(row.auc, row.auc_low, row.auc_high):>22}"
             f"{_interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
             f"{_interval(row.never, row.never_low, row.never_high):>20}"

@@ -58,6 +58,8 @@ def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
     path = folder / options.DOWNLOADS[0].name
     omitted = Omissions()
     degrees, relations = _degrees(path, omitted)
+    if not relations:
+        raise AlmanacError(f"{path}: holds no triple of three addresses; is it the right file?")
     wanted = {address(relation): relation for relation in options.relations}
     missing = sorted(set(wanted) - relations)
     if missing:

@@ -18,6 +18,7 @@ from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "imdb"
 ACTORS = ("actor", "actress")
+NUMBERED = r"^nm\d{1,9}$"
 ASKED, CONTEXT = "movie", "context"
 RELATIONS = [
     Relation(f"{SOURCE}.{name}", label, None, cardinality, kind, domain)
@@ -120,17 +121,25 @@ def linked_facts(
         has = pl.col(column).is_not_null()
         rows = _linked(files, titles, name, CREW, ("tconst", column), has, options)
         rows = rows.with_columns(person=pl.col(column).str.split(",")).explode("person")
-        rows = rows.with_columns(subject_id=identifier("tt", "id"))
+        rows = _people(rows, "person", omissions).with_columns(subject_id=identifier("tt", "id"))
         out.append(facts(rows, f"{SOURCE}.{name}", SOURCE, object_id=pl.col("person")))
     has = pl.col("characters").is_not_null() & pl.col("category").is_in(ACTORS)
     columns = ("tconst", "nconst", "category", "characters")
-    rows = _linked(files, titles, "character", PRINCIPALS, columns, has, options)
+    rows = _people(_linked(files, titles, "character", PRINCIPALS, columns, has, options), "nconst", omissions)
     characters = [_characters(text, omissions) for text in rows["characters"]]
     rows = rows.with_columns(character=pl.Series(characters, dtype=pl.List(pl.String))).explode("character")
     rows = rows.filter(pl.col("character").is_not_null()).group_by("id", "nconst").agg("character")
     rows = rows.with_columns(subject_id=identifier("tt", "id"))
     qualifiers = pl.col("character").list.unique().list.sort()
     return [*out, facts(rows, f"{SOURCE}.character", SOURCE, object_id=pl.col("nconst"), qualifiers=qualifiers)]
+
+
+def _people(rows: pl.DataFrame, column: str, omissions: Omissions) -> pl.DataFrame:
+    """Return the rows that name a person; others are counted."""
+    named = pl.col(column).str.contains(NUMBERED)
+    for text in rows.filter(~named)[column]:
+        omissions.add("facts", "a maker is no person's identifier", text)
+    return rows.filter(named)
 
 
 def _characters(text: str, omissions: Omissions) -> list[str]:

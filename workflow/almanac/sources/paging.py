@@ -17,7 +17,8 @@ Row = dict[str, str]
 DIGITS = "0123456789abcdef"
 DEEPEST = 6  # digits of a bucket: 16 million parts
 SCANNED = 100_000  # rows that any server can look through
-NAMED = 1000  # keys that are asked for by name at once
+REMEDY = "ask for a sample with `facts`, or take the relation from a dump"
+NAMED = 500  # keys that are asked for by name at once
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _bucket(server: Server, pattern: Pattern, prefix: str, deepest: int) -> Iter
         rows = ask(server, pattern.select(pattern.bucket(prefix)))
     except TooMuchError as error:
         if len(prefix) >= deepest:
-            raise TooMuchError(f"{error}, even in the smallest part; take the rows from a dump") from error
+            raise TooMuchError(f"{error}, even in the smallest part; {REMEDY}") from error
         for digit in DIGITS:
             yield from _bucket(server, pattern, prefix + digit, deepest)
         return
@@ -194,7 +195,7 @@ def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row], deepes
     except TooMuchError as error:
         difference = f"{error} that counts"
     if len(part) >= deepest:
-        raise TooMuchError(f"{difference}, in the smallest part too; take the rows from a dump\n{query}")
+        raise TooMuchError(f"{difference}, in the smallest part too; {REMEDY}\n{query}")
     out = []
     for digit in DIGITS:
         for smaller, found in _bucket(server, pattern, part + digit, deepest):

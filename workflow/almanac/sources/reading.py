@@ -26,6 +26,7 @@ BYTES = 32 << 20  # of lines that are parsed together
 WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
 LONGEST_LINE = 2**28  # bytes of a line of JSON
+EMPTY = "holds nothing; is it whole? Bring it again"
 BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
 
 
@@ -88,10 +89,14 @@ def json_lines(path: Path, kind: type[Value]) -> Iterator[Value]:
     """Yield each line of a JSON Lines file as a value of a type; empty lines are passed over.
 
     Raises:
-        AlmanacError: the file cannot be read, or a line is not what is expected, naming file and line.
+        AlmanacError: the file cannot be read or holds nothing, or a line is not what is expected, naming file and line.
     """
+    value = None
     with opened(path) as handle:
-        yield from decoded(path, lines_of(path, handle), kind)
+        for value in decoded(path, lines_of(path, handle), kind):
+            yield value
+    if value is None:
+        raise AlmanacError(f"{path}: {EMPTY}")
 
 
 def lines_of(where: object, handle: IO[bytes]) -> Iterator[bytes]:
@@ -211,7 +216,7 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
         separator: what ends a cell.
 
     Raises:
-        AlmanacError: the file is missing or cut, or a line has more or fewer cells.
+        AlmanacError: the file is missing, cut or empty, or a line has more or fewer cells.
     """
     names = [f"column_{place}" for place in range(width)]
     wanted = [pl.col(f"column_{place}").fill_null("").alias(name) for name, place in columns.items()]
@@ -234,6 +239,8 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
                 raise AlmanacError(f"{path}: lines from {first} cannot be read ({said})") from error
             yield frame.select(wanted)
             first += len(lines)
+        if first == 1:
+            raise AlmanacError(f"{path}: {EMPTY}")
 
 
 def _name_line(path: Path, lines: Sequence[bytes], first: int, width: int, separator: bytes) -> None:

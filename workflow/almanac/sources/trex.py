@@ -103,7 +103,8 @@ def read(options: TrexOptions, folder: Path) -> SourceTables:
     """Make the tables of T-REx, in the form that the options name.
 
     Raises:
-        AlmanacError: an archive is missing or damaged, or what it holds is not of its shape, naming it.
+        AlmanacError: an archive is missing or damaged, or what it holds is not of its shape, naming it; a relation that
+            is asked for has no facts.
     """
     if options.form == "tables":
         found = read_folder(folder, SOURCE)
@@ -126,7 +127,13 @@ def _read_lama(path: Path, options: TrexOptions) -> SourceTables:
             for line in decoded(f"{path}: {name}", member(path, archive, name).splitlines(), Probe):
                 if not options.relations or line.predicate_id in options.relations:
                     _add_probe(collected, line, options.evidence)
+    _all_there(path, options, collected.relations())
     return collected.tables(*probed(path))
+
+
+def _all_there(path: Path, options: TrexOptions, found: set[str]) -> None:
+    if missing := sorted(set(options.relations) - found):
+        raise AlmanacError(f"{path}: has no facts of {', '.join(missing)}; correct `relations`")
 
 
 def _add_probe(collected: Collected, line: Probe, evidence: int) -> None:
@@ -153,6 +160,7 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
             names.add((_part(item[1]), item[1], document.title, 0))
         for triple in document.triples:
             _lay_aside(document, triple, set(options.relations), mentions, names, relations, omissions)
+    _all_there(path, options, set(relations))
     return SourceTables(
         entities=_entities(names),
         relations=[Relation(name, label, name, None, None, None) for name, label in sorted(relations.items())],

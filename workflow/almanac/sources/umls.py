@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from almanac.errors import AlmanacError
 from almanac.rows import Relation
 from almanac.sources.frames import assembled, facts
 from almanac.sources.options import UmlsOptions
@@ -31,11 +32,13 @@ def read(options: UmlsOptions, folder: Path) -> SourceTables:
         folder: holds the three files.
 
     Raises:
-        AlmanacError: a file is missing or a line has another number of cells, naming it.
+        AlmanacError: a file is missing or a line has another number of cells, naming it; a relation has no facts.
     """
     subject, found = ("first", "second") if options.subject == "first" else ("second", "first")
     rows = _rows(folder, RELATED, pl.col("relation").is_in(options.relations))
     rows = rows.filter(pl.col("first") != pl.col("second")).unique().with_columns(subject_id=subject)
+    if missing := sorted(set(options.relations) - set(rows["relation"])):
+        raise AlmanacError(f"{folder / RELATED}: has no facts of {', '.join(missing)}; correct `relations`")
     named = pl.concat([rows["first"], rows["second"]]).unique().implode()
     entities = _entities(folder, named, options.language)
     tables = [

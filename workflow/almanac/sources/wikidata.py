@@ -1,13 +1,11 @@
 """Wikidata: facts through their statements, with rank, precision and qualifiers; names; sitelinks as popularity."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Popularity, Relation, Template
+from almanac.rows import Entity, Popularity, Relation, Template
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import Recorder, Server
@@ -17,34 +15,9 @@ from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
-from almanac.sources.wikidata_items import lowest_items
+from almanac.sources.wikidata_claims import Claim, Property, best, facts_of, of_laureates, of_relation
 
-ITEM = re.compile(re.escape(queries.ENTITY) + r"(Q[1-9]\d*)")
-YEAR = re.compile(r"([+-]?\d+)-\d\d-\d\d")
-YEAR_PRECISION = 9  # Wikibase's scale: 9 is the year, 10 the month, 11 the day; below are decades and coarser
-PREFERRED, DEPRECATED = queries.RANKS + "PreferredRank", queries.RANKS + "DeprecatedRank"
 NOBEL = ("P166", "P166/P585", "P569", "P21")  # the relations of laureates
-
-
-@dataclass(frozen=True)
-class Property:
-    """A property: its English label and Wikibase's type of its values (WikibaseItem, Time, Quantity, String, …)."""
-
-    label: str
-    type: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One value of a statement, or of its qualifier. ``object_id`` or ``value`` (with ``datatype``) is given."""
-
-    relation_id: str
-    subject_id: str
-    object_id: str | None
-    value: str | None
-    datatype: str | None
-    preferred: bool
-    qualifiers: tuple[str, ...]
 
 
 def fetch(
@@ -86,20 +59,20 @@ def pull(
     properties = _properties(facts, sorted({part for path in wanted for part in path.split("/")}), options)
     claims: list[Claim] = []
     for path in options.relations:
-        claims += _relation(facts, path, properties, options, omitted)
+        claims += of_relation(facts, path, properties, options, omitted)
         done(note=path)
     if options.nobel:
-        claims += _laureates(facts, options, omitted)
+        claims += of_laureates(facts, options, omitted)
         done(note="Nobel laureates")
     if options.ranks == "best":
-        claims = list(_best(claims, omitted))
+        claims = list(best(claims, omitted))
     ids = sorted({key for claim in claims for key in (claim.subject_id, claim.object_id) if key})
     entities, popularity = _entities(facts, api, ids, options, omitted)
     done(note="names")
     return SourceTables(
         entities=entities,
         relations=[_relation_row(path, properties) for path in wanted],
-        facts=_facts(claims, {entity.entity_id for entity in entities}, omitted),
+        facts=facts_of(claims, {entity.entity_id for entity in entities}, omitted),
         templates=list(_named_alike(facts, list(wanted), options)) if options.property_aliases else (),
         popularity=popularity,
         omissions=omitted,
@@ -149,115 +122,6 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
     return Relation(path.replace("/", "."), label, path, None, kind, None)
 
 
-def _relation(
-    server: Server, path: str, properties: dict[str, Property], options: WikidataOptions, omitted: Omissions
-) -> Iterator[Claim]:
-    """Yield the claims of a property's statements, or of a qualifier of them."""
-    of, _, qualifier = path.partition("/")
-    kind = properties[qualifier or of].type
-    pattern = queries.statements(of, qualifier or None, kind == "Time")
-    for row in paging.gather(server, pattern, options.page, options.facts, lowest_items):
-        subject = _subject(row, omitted)
-        if subject is None:
-            continue
-        said: tuple[str, ...] = ()
-        if qualifier and (main := ITEM.fullmatch(row["main"])):
-            said = (f"{of}={main[1]}",)
-        value = _value(row, kind, omitted)
-        if value is not None:
-            preferred = row["rank"] == PREFERRED
-            yield Claim(path.replace("/", "."), subject, *value, preferred, said)
-
-
-def _subject(row: Row, omitted: Omissions) -> str | None:
-    """Return the item of a statement that counts, or none, saying why."""
-    subject = ITEM.fullmatch(row["s"])
-    if row["rank"] == DEPRECATED:
-        omitted.add("facts", "deprecated statement", row["statement"])
-    elif subject is None:
-        omitted.add("facts", "the subject is no item", row["statement"])
-    else:
-        return subject[1]
-    return None
-
-
-def _value(row: Row, kind: str, omitted: Omissions) -> tuple[str | None, str | None, str | None] | None:
-    """Return a value as (object_id, value, datatype), or none where it cannot be an object, saying why."""
-    if _unknown(row, "o"):
-        omitted.add("facts", "the value is known to be unknown", row["statement"])
-    elif kind == "WikibaseItem":
-        if item := ITEM.fullmatch(row["o"]):
-            return item[1], None, None
-        omitted.add("facts", "the value is no item", row["statement"])
-    elif kind == "Time":
-        if year := _year(row, "time", omitted):
-            return None, year, "date"
-    elif kind == "Quantity":
-        return None, row["o"].removeprefix("+"), "quantity"
-    else:
-        return None, row["o"], "string"
-    return None
-
-
-def _unknown(row: Row, name: str) -> bool:
-    """Whether a value is only known to exist: a blank node, or the address that stands for one."""
-    return row[f"{name}.type"] == "bnode" or "/.well-known/genid/" in row[name]
-
-
-def _year(row: Row, name: str, omitted: Omissions) -> str | None:
-    """Return the year of a date that is at least as fine, or none, saying why.
-
-    Years are compared, not days, since Julian days are converted; 0 is 1 BC in RDF.
-    """
-    found = YEAR.match(row.get(name, ""))
-    if found is None:
-        omitted.add("facts", "the date is known to be unknown", row["statement"])
-    elif int(row[f"{name}_precision"]) < YEAR_PRECISION:
-        omitted.add("facts", "the date is coarser than a year", row["statement"])
-    else:
-        year = int(found[1])
-        return str(year) if year > 0 else f"{1 - year} BC"
-    return None
-
-
-def _laureates(server: Server, options: WikidataOptions, omitted: Omissions) -> Iterator[Claim]:
-    """Yield prize, year of the award, year of birth and gender of the Nobel laureates."""
-    statements: dict[str, list[Row]] = defaultdict(list)
-    for row in paging.gather(server, queries.LAUREATES, options.page):
-        statements[row["statement"]].append(row)
-    for rows in statements.values():  # one award; several rows where the person has several dates or genders
-        subject, prize = _subject(rows[0], omitted), rows[0]["prize"].removeprefix(queries.ENTITY)
-        if subject is None:
-            continue
-        preferred = rows[0]["rank"] == PREFERRED
-        yield Claim("P166", subject, prize, None, None, preferred, ())
-        for year in _years(rows, "year", omitted):
-            yield Claim("P166.P585", subject, None, year, "date", preferred, (f"P166={prize}",))
-        for rank in {row.get("birth_rank") for row in rows} - {None, DEPRECATED}:
-            for year in _years([row for row in rows if row.get("birth_rank") == rank], "birth", omitted):
-                yield Claim("P569", subject, None, year, "date", rank == PREFERRED, ())
-        for item, rank in {(row.get("gender", ""), row.get("gender_rank")) for row in rows}:
-            if rank != DEPRECATED and (gender := ITEM.fullmatch(item)):
-                yield Claim("P21", subject, gender[1], None, None, rank == PREFERRED, ())
-
-
-def _years(rows: Sequence[Row], name: str, omitted: Omissions) -> Iterator[str]:
-    """Yield the years of the different dates in rows of one person; a date that nobody gave is no omission."""
-    for row in {row[name]: row for row in rows if name in row}.values():
-        if year := _year(row, name, omitted):
-            yield year
-
-
-def _best(claims: Sequence[Claim], omitted: Omissions) -> Iterator[Claim]:
-    """Yield the preferred claims of each subject and relation that has such, and all of the others."""
-    preferred = {(claim.relation_id, claim.subject_id) for claim in claims if claim.preferred}
-    for claim in claims:
-        if claim.preferred or (claim.relation_id, claim.subject_id) not in preferred:
-            yield claim
-        else:
-            omitted.add("facts", "a preferred statement stands beside it", f"{claim.relation_id} {claim.subject_id}")
-
-
 def _entities(
     facts: Server, api: Server, ids: Sequence[str], options: WikidataOptions, omitted: Omissions
 ) -> tuple[list[Entity], list[Popularity]]:
@@ -292,31 +156,3 @@ def _spoken_by_sparql(server: Server, ids: Sequence[str], batch: int) -> Spoken:
     for identity, row in rows(queries.SITELINKS):
         spoken.sitelinks[identity] = int(row["sitelinks"])
     return spoken
-
-
-def _facts(claims: Iterable[Claim], known: set[str], omitted: Omissions) -> list[Fact]:
-    """Return one fact for each relation, subject and object: statements that say the same are one."""
-    said: dict[str, set[str]] = defaultdict(set)
-    facts: dict[str, Fact] = {}
-    for claim in claims:
-        key = claim.object_id or claim.value
-        identity = f"{claim.relation_id}|{claim.subject_id}|{key}"
-        if claim.subject_id not in known or (claim.object_id and claim.object_id not in known):
-            omitted.add("facts", "subject or object has no name", identity)
-            continue
-        if identity in facts:
-            omitted.add("facts", "another statement says the same", identity)
-        said[identity] |= {*claim.qualifiers, *(("rank=preferred",) if claim.preferred else ())}
-        facts[identity] = Fact(
-            fact_id=identity,
-            relation_id=claim.relation_id,
-            subject_id=claim.subject_id,
-            object_id=claim.object_id,
-            value=claim.value,
-            datatype=claim.datatype,
-            precision="year" if claim.datatype == "date" else None,
-            qualifiers=(),
-            split=None,
-            source="wikidata",
-        )
-    return [replace(fact, qualifiers=tuple(sorted(said[identity]))) for identity, fact in facts.items()]

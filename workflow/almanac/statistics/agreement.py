@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from almanac.statistics.intervals import NOTHING, Estimate, wilson
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, wilson
 
 
 class Agreement(NamedTuple):
@@ -56,3 +56,27 @@ def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | No
     above = np.asarray(positive)[None, :] > cuts[:, None]
     wrong = np.asarray(negative)[None, :] > cuts[:, None]
     return float(cuts[int(np.argmax(above.mean(axis=1) - wrong.mean(axis=1)))])
+
+
+def cohens_kappa(first: Sequence[bool], second: Sequence[bool], level: float = LEVEL) -> Estimate:
+    """Return Cohen's kappa of two verdicts on the same things, with the interval of his standard error (Cohen 1960).
+
+    Args:
+        first: one verdict on each thing.
+        second: the other, in parallel.
+        level: the interval's coverage.
+
+    Returns:
+        Nothing without things, or where chance alone would make both agree on everything.
+    """
+    n = len(first)
+    if not n:
+        return NOTHING
+    agreed = sum(one == other for one, other in zip(first, second, strict=True)) / n
+    one, other = sum(first) / n, sum(second) / n
+    expected = one * other + (1 - one) * (1 - other)
+    if expected == 1:
+        return NOTHING
+    kappa = (agreed - expected) / (1 - expected)
+    half = float(stats.norm.ppf(0.5 + level / 2)) * (agreed * (1 - agreed) / n) ** 0.5 / (1 - expected)
+    return Estimate(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))

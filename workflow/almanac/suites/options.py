@@ -1,12 +1,24 @@
 """What the settings of all suites have in common."""
 
 from abc import abstractmethod
+from typing import Annotated
 
-from almanac.options import Options
+from pydantic import Field
+
+from almanac.options import NO_FLAG, Options
 
 
 class SuiteOptions(Options):
     """Settings of one suite on one dataset."""
+
+    models: Annotated[
+        tuple[str, ...], NO_FLAG, Field(description="the models of the edition that it is asked of; none: all")
+    ] = ()
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown at most, and how many these are."""
+        return "shots", 0
 
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:

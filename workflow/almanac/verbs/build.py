@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     dataset.add_argument(
         "--drafts", type=Path, metavar="FILE", help="proofread templates; those kept join the folder's"
     )
+    dataset.add_argument(
+        "--evidence", type=Path, metavar="FILE", help="texts that say these facts, instead of the folder's"
+    )
     add_flags(dataset, DatasetOptions, "the dataset (defaults: the paper's)")
     edition = things.add_parser("edition", help="the record of an edition's whole configuration, checked")
     origin = edition.add_mutually_exclusive_group(required=True)
@@ -134,7 +137,9 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     out = arguments.output
     kept = {relation.relation_id for relation in dataset.relations}
     stated = {fact.fact_id for fact in dataset.facts}
-    templates = source.templates
+    templates, evidence = source.templates, source.evidence
+    if arguments.evidence is not None:
+        evidence = tables.read(arguments.evidence, Evidence)
     if arguments.drafts is not None:
         templates = with_drafts(source.templates, arguments.drafts)
         print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
@@ -144,7 +149,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     tables.write(out / "choices.parquet", Choices, dataset.choices)
     tables.write(out / "templates.parquet", Template, [row for row in templates if row.relation_id in kept])
     tables.write(out / "popularity.parquet", Popularity, with_buckets(source.popularity))
-    tables.write(out / "evidence.parquet", Evidence, [row for row in source.evidence if row.fact_id in stated])
+    tables.write(out / "evidence.parquet", Evidence, [row for row in evidence if row.fact_id in stated])
     tables.write(out / "refused.parquet", Refused, dataset.refused)
     tables.write(out / "counts.parquet", RelationCount, dataset.counts)
     print_counts(dataset)

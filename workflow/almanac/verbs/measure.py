@@ -1,4 +1,7 @@
-"""Turn responses into outcomes and numbers; `validation` holds them against what planted models were taught."""
+"""Turn responses into outcomes and numbers.
+
+`comparison` puts models side by side, `validation` holds their numbers against what planted models were taught.
+"""
 
 import argparse
 import sys
@@ -9,12 +12,24 @@ from typing import Any
 from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.report.lines import measure_lines, validation_lines
-from almanac.rows import Fact, Item, Link, Measure, Outcome, Question, QuestionSimilarity, Request, Response, Validation
+from almanac.rows import (
+    Comparison,
+    Fact,
+    Item,
+    Link,
+    Measure,
+    Outcome,
+    Question,
+    QuestionSimilarity,
+    Request,
+    Response,
+    Validation,
+)
 from almanac.sources.records import read
 from almanac.suites.method import Answered, Data, Measured, Method
 from almanac.suites.methods import METHODS
@@ -24,6 +39,7 @@ EXAMPLES = """\
   python -m almanac measure ic_lke --edition results/demo --model base --dataset invented
   python -m almanac measure karr --edition results/demo --model base --dataset invented
   python -m almanac measure karr --requests mine/requests --responses mine/responses-0.parquet --output mine/measured
+  python -m almanac measure comparison --edition results/demo
   python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured
   python -m almanac measure validation --edition results/demo --strict"""
 
@@ -53,6 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     similarity.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table")
     validation = suites.add_parser("validation", help="what is recovered of planted knowledge, against the bars")
     validation.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+    comparison = suites.add_parser("comparison", help="models side by side: board, correlations, subsumption")
+    comparison.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
     validation.add_argument("--strict", action="store_true", help="exit with 1 where a bar is missed")
 
 
@@ -60,6 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure one model on one dataset, or validate the edition."""
     if arguments.suite == "validation":
         return _validation(Layout.open(arguments.edition), arguments.strict)
+    if arguments.suite == "comparison":
+        layout = Layout.open(arguments.edition)
+        written = tables.write(layout.comparison(), Comparison, compared(layout))
+        print(f"{written} numbers between models", file=sys.stderr)
+        return 0
     if arguments.suite == "similarity":
         return _similarity(arguments)
     method = METHODS[arguments.suite]

@@ -14,12 +14,13 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.planting import corpus as corpora
 from almanac.planting import ledger, tokenizer, training
+from almanac.planting.evidence import evidence
 from almanac.planting.formats import Taught, tellable
 from almanac.planting.options import TUNING, CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
 from almanac.planting.permutation import permuted
 from almanac.planting.world import invent
 from almanac.progress import progress
-from almanac.rows import Entity, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
+from almanac.rows import Entity, Evidence, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
 
 EXAMPLES = """\
   python -m almanac plant world --seed 1 --output results/mine/planting/invented/world
@@ -96,6 +97,7 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
     tables.write(out / "documents.parquet", corpora.Document, corpus.documents)
     tables.write(out / "ledger.parquet", LedgerEntry, corpus.ledger)
     tables.write(out / "exposures.parquet", Exposure, exposures)
+    tables.write(out / "evidence.parquet", Evidence, evidence(corpus.documents, corpus.ledger))
     if arguments.null_of is not None:
         vocabulary = _vocabulary(arguments.null_of)
     else:

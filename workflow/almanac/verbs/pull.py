@@ -18,11 +18,12 @@ from almanac import __version__
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
+from almanac.rows import Omission
 from almanac.sources.files import as_folder, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
 from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
-from almanac.tables import atomic, sha256
+from almanac.tables import atomic, read, sha256
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
@@ -148,6 +149,9 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
 
     def fill(beside: Path) -> None:
         counts.update(frozen.write_tables(options, raw, beside))
+        if not counts["facts"]:
+            left = "; ".join(f"{row.reason}: {row.count}" for row in read(beside / "omissions.parquet", Omission))
+            raise AlmanacError(f"{raw}: gives no facts; left out were: {left or 'none'}; check the source's settings")
         counts["popularity"] = count_mentions(beside, frozen.kind_of(options))
         bucket_tables(beside)
 

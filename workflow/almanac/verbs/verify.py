@@ -10,9 +10,9 @@ from pathlib import Path
 from almanac.dataset.comparison import compare
 from almanac.edition.archive import Frozen, unpack
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import measured, planted_runs
+from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.errors import AlmanacError
-from almanac.rows import Measure, Outcome, Validation
+from almanac.rows import Comparison, Measure, Outcome, Validation
 from almanac.sources.files import read_folder
 from almanac.suites.methods import METHODS
 from almanac.suites.validation import validate
@@ -58,8 +58,9 @@ def verify_edition(archive: Path) -> int:
             for table, row in METHODS[asking.suite].measured_beside.items():
                 _agree(layout, layout.beside_outcomes(asking, table), row, again.beside[table])
             numbers += len(again.measures)
+        _agree(layout, layout.comparison(), Comparison, compared(layout))
         _agree(layout, layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
-    print(f"{numbers} measures and the validation, measured again from the responses, agree")
+    print(f"{numbers} measures, the comparison and the validation, measured again from the responses, agree")
     return 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
 from almanac.suites.ic_lke.requests import IN_CONTEXT
@@ -89,12 +90,18 @@ def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
         colour = COLOURS[index % len(COLOURS)]
         upper.plot(level, share, label=model, color=colour, marker=MARKERS[index % len(MARKERS)], markersize=5)
         upper.fill_between(level, low, high, color=colour, alpha=0.15, linewidth=0)
-        lower.plot(level, [row.n for row in own], color=colour, marker=MARKERS[index % len(MARKERS)], markersize=4)
+        lower.plot(
+            level, [row.n or np.nan for row in own], color=colour, marker=MARKERS[index % len(MARKERS)], markersize=4
+        )
     _chance_line(upper, chance)
     upper.set_ylabel("accuracy")
-    upper.legend(frameon=False, loc="lower right")
+    upper.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))  # above the line of chance
     lower.set_ylabel("facts")
-    lower.set_ylim(bottom=0)
+    lower.set_yscale("log")  # the points on the right stand for few facts, and it must be seen how few
+    lower.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0)))
+    lower.yaxis.set_major_formatter(ScalarFormatter())
+    lower.yaxis.set_minor_formatter(NullFormatter())
+    lower.grid(axis="y", color="#e8eaed", linewidth=0.8)
     lower.spines[["top", "right"]].set_visible(False)
     lower.set_xlabel("K: least confidence (share of the chosen object)")
     return figure

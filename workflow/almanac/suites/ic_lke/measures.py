@@ -45,20 +45,36 @@ def _judge_one(
 ) -> Outcome:
     response, request = answered[link.request_id], asked[link.request_id]
     if response.status != "ok" or response.logprobs is None or link.index is None:
-        outcome = "missing" if response.status == "refused" else "error"
-        return Outcome(model, item.item_id, None, outcome, None, None)
-    values = np.asarray(response.logprobs, dtype=float)
+        return unanswered(model, item, [response])
+    return verdict(model, item, response.logprobs, link.index, request.choices or ())
+
+
+def unanswered(model: str, item: Item, responses: Iterable[Response]) -> Outcome:
+    """Return the outcome of an item without an answer: missing where the model refused, else an error."""
+    refused = any(response.status == "refused" for response in responses)
+    return Outcome(model, item.item_id, None, "missing" if refused else "error", None, None)
+
+
+def verdict(model: str, item: Item, logprobs: Sequence[float], true: int, choices: Sequence[str]) -> Outcome:
+    """Return the outcome of an item by the log-probabilities of its choices, ``(choices,)`` in nats.
+
+    Args:
+        model: its name.
+        item: what was asked.
+        logprobs: of the choices.
+        true: the place of the true one; it must be the last, so that the largest is a rival where they tie.
+        choices: their texts.
+    """
+    values = np.asarray(logprobs, dtype=float)
     total = float(np.logaddexp.reduce(values))
-    rivals = np.delete(values, link.index)
-    correct = bool(values[link.index] > rivals.max())
-    # The true choice stands last, so argmax names a rival where they tie.
+    correct = bool(values[true] > np.delete(values, true).max(initial=-np.inf))
     best = int(values.argmax())
     return Outcome(
         model=model,
         item_id=item.item_id,
-        prediction=(request.choices or ())[best].strip(),
+        prediction=choices[best].strip(),
         outcome="correct" if correct else "incorrect",
-        score=float(values[link.index]) - total,
+        score=float(values[true]) - total,
         confidence=math.exp(float(values[best]) - total),
     )
 
@@ -70,6 +86,7 @@ def measure(
     facts: Sequence[Fact],
     choices: int,
     exposures: Sequence[Exposure] | None = None,
+    suite: str = SUITE,
 ) -> list[Measure]:
     """Compute every measure of one model on one dataset.
 
@@ -81,6 +98,7 @@ def measure(
         choices: choices an item; chance is one in as many.
         exposures: the planned doses where the model was taught these facts; the recovery speaks of facts that have one
             (dose 0 included: names that the model met, and a fact it did not).
+        suite: the suite's name, written on every row.
 
     Returns:
         Rows by experiment and setting: accuracy and probability mass a relation and overall (mean over relations),
@@ -89,7 +107,7 @@ def measure(
     rows: list[Measure] = []
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
     for (experiment, setting), group in gather(items, outcomes, facts, exposures).items():
-        sheet = Sheet(SUITE, dataset, experiment, group[0].outcome.model, setting)
+        sheet = Sheet(suite, dataset, experiment, group[0].outcome.model, setting)
         rows += _plain_rows(sheet, group, choices)
         if exposures is not None:
             rows += recovery_rows(sheet, group, taught)

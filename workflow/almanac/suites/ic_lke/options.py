@@ -26,6 +26,11 @@ class IcLkeOptions(SuiteOptions):
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "shots", self.shots
+
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
         asked = min(self.sample or facts, facts) * self.draws

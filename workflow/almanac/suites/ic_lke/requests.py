@@ -1,7 +1,7 @@
 """IC-LKE's questions: examples of a relation, a subject, and 100 choices (Wu et al., section 3)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from almanac.dataset.names import ObjectNames, true_objects
@@ -58,10 +58,23 @@ class Questioner:
     true: Mapping[tuple[str, str], tuple[str, ...]]
     wrong: Mapping[str, Choices]
     asked: Asked
+    suite: str = SUITE
+
+    @classmethod
+    def of(
+        cls, facts: Sequence[Fact], entities: Sequence[Entity], choices: Sequence[Choices], suite: str = SUITE
+    ) -> "Questioner":
+        """Return the questioner of a dataset, with nothing asked yet."""
+        wrong = {row.fact_id: row for row in choices}
+        return cls(ObjectNames.of(entities), true_objects(facts), wrong, Asked(), suite)
 
     def subject(self, fact: Fact) -> str:
         """Return the text shown for a fact's subject."""
         return self.names.label(fact.subject_id)
+
+    def pair(self, fact: Fact) -> tuple[str, str]:
+        """Return the texts shown for a fact's subject and object."""
+        return self.subject(fact), self.names.label(fact.object_key)
 
     def labels(self, fact: Fact) -> tuple[str, ...]:
         """Return the choices' labels, the true one last."""
@@ -69,14 +82,45 @@ class Questioner:
 
     def add(self, fact: Fact, experiment: str, setting: str, request: Request, template: str | None = None) -> None:
         """Add one item with the request that serves it."""
-        item_id = f"{SUITE}/{experiment}/{setting}/{fact.fact_id}"
-        accepted = tuple(self.names.label(key) for key in self.true[fact.relation_id, fact.subject_id])
-        request_id = self.asked.request(request)
+        item = self.item(fact, experiment, setting, template)
         true_choice = len(self.wrong[fact.fact_id].labels)
-        self.asked.items.append(
-            Item(item_id, SUITE, experiment, fact.fact_id, fact.relation_id, template, setting, accepted)
-        )
-        self.asked.links.append(Link(item_id, TRUE_CHOICE, request_id, true_choice, None))
+        self.link(item, TRUE_CHOICE, request, true_choice)
+
+    def item(self, fact: Fact, experiment: str, setting: str, template: str | None = None) -> Item:
+        """Add one item, without a request, and return it."""
+        item_id = f"{self.suite}/{experiment}/{setting}/{fact.fact_id}"
+        accepted = tuple(self.names.label(key) for key in self.true[fact.relation_id, fact.subject_id])
+        item = Item(item_id, self.suite, experiment, fact.fact_id, fact.relation_id, template, setting, accepted)
+        self.asked.items.append(item)
+        return item
+
+    def link(self, item: Item, role: str, request: Request, index: int | None) -> None:
+        """Add a request that serves an item."""
+        self.asked.links.append(Link(item.item_id, role, self.asked.request(request), index, None))
+
+    def ask_in_context(
+        self,
+        examples: Sequence[Fact],
+        tested: Sequence[Fact],
+        layout: Layout,
+        experiment: str,
+        setting: str,
+        best_only: bool = False,
+        template: str | None = None,
+    ) -> None:
+        """Ask test facts behind examples, as `choices` requests that share a context."""
+        pairs = list(map(self.pair, examples))
+        context_id = self.asked.context(layout.context(pairs)) if pairs else None
+        for fact in tested:
+            request = Request(
+                request_id="",
+                kind="choices",
+                context_id=context_id,
+                text=layout.question(self.subject(fact), bool(pairs)),
+                choices=tuple(f"{layout.before_choice}{label}" for label in self.labels(fact)),
+                best_only=best_only or None,
+            )
+            self.add(fact, experiment, setting, request, template)
 
 
 def ask(
@@ -102,39 +146,19 @@ def ask(
     Raises:
         AlmanacError: a relation has fewer train facts than examples are asked for.
     """
-    wrong = {row.fact_id: row for row in choices}
-    questioner = Questioner(ObjectNames.of(entities), true_objects(facts), wrong, Asked())
+    questioner = Questioner.of(facts, entities, choices)
     sentences = {row.relation_id: row for row in reversed(templates) if row.text.rstrip(" .").endswith("[Y]")}
-    by_relation: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
-        by_relation[fact.relation_id].append(fact)
-    for relation_id, own in sorted(by_relation.items()):
-        tested = _tested(own, options)
+    for relation_id, own in by_relation(facts).items():
+        asked_of = tested(own, options.seed, options.sample)
         for draw in range(options.draws):
-            _ask_in_context(questioner, own, tested, options, draw)
+            examples = draw_examples(own, options.shots, options.seed, draw)
+            setting = f"shots={options.shots}{DRAW}{draw}"
+            layout = LAYOUTS[options.layout]
+            questioner.ask_in_context(examples, asked_of, layout, IN_CONTEXT, setting, options.best_only)
         if options.cloze and relation_id in sentences:
-            _ask_cloze(questioner, tested, sentences[relation_id])
+            _ask_cloze(questioner, asked_of, sentences[relation_id])
         on_relation()
     return questioner.asked
-
-
-def _ask_in_context(
-    questioner: Questioner, own: Sequence[Fact], tested: Sequence[Fact], options: IcLkeOptions, draw: int
-) -> None:
-    layout = LAYOUTS[options.layout]
-    examples = draw_examples(own, options, draw)
-    pairs = [(questioner.subject(fact), questioner.names.label(fact.object_key)) for fact in examples]
-    context_id = questioner.asked.context(layout.context(pairs)) if pairs else None
-    for fact in tested:
-        request = Request(
-            request_id="",
-            kind="choices",
-            context_id=context_id,
-            text=layout.question(questioner.subject(fact), bool(pairs)),
-            choices=tuple(f"{layout.before_choice}{label}" for label in questioner.labels(fact)),
-            best_only=options.best_only or None,
-        )
-        questioner.add(fact, IN_CONTEXT, f"shots={options.shots}{DRAW}{draw}", request)
 
 
 def _ask_cloze(questioner: Questioner, tested: Sequence[Fact], template: Template) -> None:
@@ -145,23 +169,56 @@ def _ask_cloze(questioner: Questioner, tested: Sequence[Fact], template: Templat
         questioner.add(fact, CLOZE, "template", request, template.template_id)
 
 
-def draw_examples(facts: Sequence[Fact], options: IcLkeOptions, draw: int) -> list[Fact]:
+def by_relation(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts of each relation, relations sorted."""
+    found: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        found[fact.relation_id].append(fact)
+    return dict(sorted(found.items()))
+
+
+def chosen(facts: Iterable[Fact], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
+    """Return the facts of the relations that a suite's ``relations`` names, or of all where it names none.
+
+    Raises:
+        AlmanacError: the dataset has no such relation.
+    """
+    found = by_relation(facts)
+    for relation_id in relations:
+        if relation_id not in found:
+            raise AlmanacError(
+                f"{suite}: relations: {relation_id!r} is not in the dataset, which has {', '.join(found)}; correct it"
+            )
+    return {relation_id: own for relation_id, own in found.items() if not relations or relation_id in relations}
+
+
+def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: str = "shots") -> list[Fact]:
     """Draw the in-context examples of a relation from its train facts, in one seeded order.
+
+    Fewer examples of the same draw are the first of more.
+
+    Args:
+        facts: of one relation.
+        shots: how many.
+        seed: of the draws.
+        draw: the number of the draw.
+        key: the setting that says how many, for the message.
 
     Raises:
         AlmanacError: there are fewer train facts than ``shots``.
     """
     train = {fact.fact_id: fact for fact in facts if fact.split == "train"}
-    if len(train) < options.shots:
+    if len(train) < shots:
         raise AlmanacError(
-            f"relation {facts[0].relation_id!r} has {len(train)} train facts and {options.shots} examples are asked "
-            "for; lower `shots` or raise the dataset's `train`"
+            f"relation {facts[0].relation_id!r} has {len(train)} train facts and {shots} examples are asked "
+            f"for; lower `{key}` or raise the dataset's `train`"
         )
-    order = hash_order(train, options.seed, "examples", facts[0].relation_id, draw)
-    return [train[fact_id] for fact_id in order[: options.shots]]
+    order = hash_order(train, seed, "examples", facts[0].relation_id, draw)
+    return [train[fact_id] for fact_id in order[:shots]]
 
 
-def _tested(facts: Sequence[Fact], options: IcLkeOptions) -> list[Fact]:
+def tested(facts: Sequence[Fact], seed: int, sample: int | None) -> list[Fact]:
+    """Return a relation's test facts, or a seeded sample of them: the same facts for every suite of this package."""
     test = {fact.fact_id: fact for fact in facts if fact.split == "test"}
-    drawn = hash_order(test, options.seed, "sample")[: options.sample]
+    drawn = hash_order(test, seed, "sample")[:sample]
     return [test[fact_id] for fact_id in sorted(drawn)]

@@ -67,12 +67,14 @@ def by_relation(measures: Sequence[Measure], mode: str, labels: Mapping[str, str
         title.set_parse_math(False)  # a relation's name may hold dollar signs
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
+    for axes in grid.flat[max(0, len(shown) - columns) : len(shown)]:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("KaRR")
     for axes in grid.flat:
         axes.set_ylim(-0.02, 1.02)
         axes.spines[["top", "right"]].set_visible(False)
     handles, names = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(models), frameon=False)
-    figure.supxlabel("KaRR", fontsize=9)
     figure.supylabel("share of facts above", fontsize=9)
     return figure
 
@@ -87,6 +89,7 @@ def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mappin
     """
     rows = [row for row in scores(measures) if row.model in sizes]
     models = sorted({row.model for row in rows}, key=lambda model: (sizes[model], model))
+    reach = max(1.5, sizes[models[-1]] / sizes[models[0]])
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
     shown = [name for name in names if any(row.experiment == name for row in rows)]
@@ -95,10 +98,14 @@ def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mappin
             (row for row in rows if row.experiment == experiment), key=lambda row: (sizes[row.model], row.model)
         )
         # Each method stands a little apart, so that intervals at one size do not hide each other.
-        at = np.array([sizes[row.model] for row in own]) * 1.02 ** (index - len(shown) / 2)
+        at = np.array([sizes[row.model] for row in own]) * reach ** (0.008 * (index - len(shown) / 2))
         _intervals(axes, at, own, names[experiment], index)
     axes.set_xscale("log")
-    axes.set_xticks([sizes[model] for model in models], [f"{model}\n{_parameters(sizes[model])}" for model in models])
+    ticks = sorted({sizes[model] for model in models})
+    axes.set_xticks(
+        ticks,
+        [", ".join(one for one in models if sizes[one] == size) + f"\n{_parameters(size)}" for size in ticks],
+    )
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("parameters")
     axes.set_ylabel("share called known")

@@ -69,3 +69,7 @@ class KarrOptions(SuiteOptions):
         strings = templates * aliases * (1 + self.subjects + self.relations)
         objects = 1 + self.null + self.spurious
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the user's files that a verb reads: asking takes the labels along, so that an edition holds them."""
+        return (self.labels,) if verb == "ask" and self.labels is not None else ()

@@ -1,0 +1,159 @@
+"""Models side by side: a board small enough to be read by eye, and identities that must hold on any."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from almanac import tables
+from almanac.rows import Comparison, Fact, Item, Outcome
+from almanac.suites.comparison import Entrant, board, compare, ordered, size_pairs
+
+B = 1_000_000_000
+ENTRANTS = [
+    Entrant("llama-7b", "Llama", None, 7 * B),
+    Entrant("llama-65b", "Llama", None, 65 * B),
+    Entrant("llama-13b", "Llama", None, 13 * B),
+    Entrant("vicuna-13b", "Llama", "llama-13b", 13 * B),
+    Entrant("opt-6.7b", "OPT", None, 67 * B // 10),
+    Entrant("masked", "masked"),
+]
+# Of two relations with four questions each, which ones are right (+), wrong (-) or without an answer (e).
+MARKS = {
+    "llama-7b": "++-- +---",
+    "llama-65b": "++++ +-++",
+    "llama-13b": "++-+ +--+",
+    "vicuna-13b": "++-- +--+",
+    "opt-6.7b": "+-+e --++",
+    "masked": "eeee eeee",
+}
+
+
+def made(marks, entrants, relations=2):
+    """Return the board of marks; every relation has as many questions, each of a subject of its own."""
+    each = len(next(iter(marks.values())).replace(" ", "")) // relations
+    names = [(f"r{at // each}", f"q{at}") for at in range(each * relations)]
+    facts = [Fact(name, relation, f"s{name}", "o", None, None, None, (), "test", "t") for relation, name in names]
+    items = [Item(f"i{name}", "ic_lke", "in_context", name, relation, None, "s", ()) for relation, name in names]
+    kinds = {"+": "correct", "-": "incorrect", "e": "error"}
+    outcomes = {
+        model: [
+            Outcome(model, item.item_id, None, kinds[mark], None if mark == "e" else -1.0, None)
+            for item, mark in zip(items, own.replace(" ", ""), strict=True)
+        ]
+        for model, own in marks.items()
+    }
+    return compare(board("ic_lke", "d", entrants, items, facts, outcomes))
+
+
+ROWS = made(MARKS, ENTRANTS)
+
+
+def value(metric, model=None, other=None, relation=None):
+    [row] = [
+        row for row in ROWS if (row.metric, row.model, row.other, row.relation_id) == (metric, model, other, relation)
+    ]
+    return row
+
+
+def test_the_board_has_mean_and_deviation_over_relations():
+    assert value("mean_accuracy", "llama-65b").value == pytest.approx((1 + 0.75) / 2)
+    assert value("deviation", "llama-65b").value == pytest.approx(0.25 / np.sqrt(2))
+    # One question of OPT has no answer: two of three, and two of four.
+    opt = value("mean_accuracy", "opt-6.7b")
+    assert (opt.value, opt.n) == (pytest.approx((2 / 3 + 2 / 4) / 2), 7)
+
+
+def test_what_answered_nothing_is_on_the_board_without_a_number():
+    row = value("mean_accuracy", "masked")
+    assert (row.value, row.low, row.n) == (None, None, 0)
+    assert not [row for row in ROWS if row.metric in ("accuracy", "pearson") and "masked" in (row.model, row.other)]
+
+
+def test_families_go_by_the_member_closest_to_7_billion_and_members_by_accuracy():
+    order = [row.model for row in ROWS if row.metric == "mean_accuracy"]
+    # OPT-6.7B (.583) beats Llama-7B (.375), so OPT comes first though Llama-65B is the best of all.
+    assert order == ["opt-6.7b", "llama-65b", "llama-13b", "vicuna-13b", "llama-7b", "masked"]
+
+
+def test_of_members_equally_close_the_untuned_one_speaks_for_the_family():
+    entrants = [
+        Entrant("chat", "A", "plain", 7 * B),
+        Entrant("plain", "A", None, 7 * B),
+        Entrant("b", "B", None, 7 * B),
+    ]
+    assert ordered(entrants, {"chat": 0.9, "plain": 0.3, "b": 0.5}) == ["b", "chat", "plain"]
+
+
+def test_relations_are_ranked_by_their_mean_over_models():
+    found = [(row.relation_id, row.n) for row in ROWS if row.metric == "relation_mean"]
+    assert found == [("r0", 5), ("r1", 5)]
+    assert value("relation_mean", relation="r0").value == pytest.approx((0.5 + 1 + 0.75 + 0.5 + 2 / 3) / 5)
+
+
+def test_subsumption_is_the_mean_over_relations_of_the_shared_part():
+    # llama-7b knows 2 and 1; llama-65b knows all of them. vicuna knows 2 and 2, its base all of these.
+    assert size_pairs(ENTRANTS) == [("llama-7b", "llama-65b")]
+    assert value("subsumption_size", "llama-7b", "llama-65b").value == 1.0
+    assert value("subsumption_tuned", "vicuna-13b", "llama-13b").value == 1.0
+    assert value("subsumption_tuned", "vicuna-13b", "llama-13b").n == 4
+    rows = made(
+        {"small": "++++ +---", "large": "+--- -+++"}, [Entrant("small", "F", None, 1), Entrant("large", "F", None, 2)]
+    )
+    [eta] = [row.value for row in rows if row.metric == "subsumption_size"]
+    assert eta == pytest.approx((1 / 4 + 0 / 1) / 2)
+
+
+def test_tuned_against_base_is_paired():
+    row = value("tuned_difference", "vicuna-13b", "llama-13b")
+    assert row.value == pytest.approx((-0.25 + 0) / 2)
+    assert row.low <= row.value <= row.high
+    assert (row.p, row.n) == (1.0, 8)  # one question differs: a coin thrown once
+
+
+def random_marks(models, relations, each, seed):
+    chance = random.Random(seed)
+    return {model: "".join(chance.choice("+-") for _ in range(relations * each)) for model in models}
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 10**6))
+def test_correlations_are_those_of_numpy_and_families_are_means_of_their_pairs(seed):
+    entrants = [Entrant(name, name[0], None, 7) for name in ("a1", "a2", "b1")]
+    marks = random_marks(("a1", "a2", "b1"), 6, 9, seed)
+    rows = made(marks, entrants, relations=6)
+    shares = {model: [own[at : at + 9].count("+") / 9 for at in range(0, 54, 9)] for model, own in marks.items()}
+    if any(len(set(own)) == 1 for own in shares.values()):
+        return
+    matrix = {
+        frozenset(pair): np.corrcoef(shares[pair[0]], shares[pair[1]])[0, 1]
+        for pair in itertools.combinations(shares, 2)
+    }
+    for row in rows:
+        if row.metric == "pearson":
+            assert row.value == pytest.approx(matrix[frozenset((row.model, row.other))])
+    cells = {frozenset((row.model, row.other)): row.value for row in rows if row.metric == "series_pearson"}
+    between = (matrix[frozenset(("a1", "b1"))] + matrix[frozenset(("a2", "b1"))]) / 2
+    assert cells[frozenset("ab")] == pytest.approx(between)
+    assert cells[frozenset("a")] == pytest.approx(matrix[frozenset(("a1", "a2"))])
+    assert cells[frozenset("b")] is None  # a family of one has no pair
+
+
+def test_a_model_knows_all_that_it_knows():
+    marks = random_marks(("one",), 3, 10, 4)
+    rows = made(marks | {"two": marks["one"]}, [Entrant("one", "F"), Entrant("two", "F", "one")], relations=3)
+    found = {row.metric: row for row in rows if row.other == "one"}
+    assert found["subsumption_tuned"].value == 1.0
+    assert (found["tuned_difference"].value, found["tuned_difference"].p) == (0.0, 1.0)
+
+
+def test_the_order_of_the_models_changes_nothing():
+    assert made(MARKS, ENTRANTS[::-1])[:12] == ROWS[:12]
+
+
+def test_nothing_at_all_is_no_mistake(tmp_path):
+    assert compare(board("ic_lke", "d", [], [], [], {})) == []
+    assert tables.write(tmp_path / "comparison.parquet", Comparison, ROWS) == len(ROWS)

@@ -1,0 +1,109 @@
+"""Templates mined from text: the words that connect a subject with its object, ranked by how many pairs they connect.
+
+After Jiang et al. (LPAQA, section 3.1): what stands between the two names in sentences in which both occur.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from almanac.dataset.names import ObjectNames
+from almanac.rows import Evidence, Fact, Template
+from almanac.tables import identity
+
+ORIGIN = "mined"
+MOST_WORDS = 10  # between the names; what stands farther apart is seldom about the relation
+LEAST_SUPPORT = 2  # pairs: what connects a single one is no pattern
+WORD = re.compile(r"\w+")
+LETTER = re.compile(r"[^\W\d_]")
+BREAK = re.compile(r"[.?!]\s|\n")
+
+
+class Mined(NamedTuple):
+    """A mined template and the number of different pairs (subject, object) that it connects."""
+
+    template: Template
+    support: int
+
+
+class Place(NamedTuple):
+    """Where a name stands in a text, by characters."""
+
+    start: int
+    end: int
+
+
+def mine(
+    evidence: Iterable[Evidence], facts: Sequence[Fact], names: ObjectNames, least: int = LEAST_SUPPORT
+) -> list[Mined]:
+    """Mine templates from aligned text.
+
+    A text gives at most one template for its fact: of all places of the fact's names the two that are closest, within
+    one sentence, with a letter and at most `MOST_WORDS` words between them. Texts of facts that are not in ``facts``
+    are passed over.
+
+    Args:
+        evidence: texts with the facts that they say; read once, in any order.
+        facts: the facts whose texts are read. Leave out those that will be asked: no question should choose its prompt.
+        names: of subjects and objects; aliases count.
+        least: the least support.
+
+    Returns:
+        By relation the best supported first; of equal ones those that end in the object, then in the alphabet's order.
+    """
+    wanted = {fact.fact_id: fact for fact in facts}
+    pairs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in evidence:
+        fact = wanted.get(row.fact_id)
+        if fact is not None and (text := connecting(row.text, fact, names)) is not None:
+            pairs[fact.relation_id, text].add(row.fact_id)
+    kept = [(*key, len(found)) for key, found in pairs.items() if len(found) >= least]
+    kept.sort(key=lambda row: (row[0], -row[2], not row[1].endswith("[Y]"), row[1]))
+    return [Mined(_template(relation_id, text), support) for relation_id, text, support in kept]
+
+
+def connecting(text: str, fact: Fact, names: ObjectNames) -> str | None:
+    """Return the template that a text gives for its fact, ``[X] … [Y]`` or ``[Y] … [X]``, or none."""
+    subjects = list(_places(text, names.names(fact.subject_id)))
+    objects = list(_places(text, names.names(fact.object_key)))
+    between = [
+        (len(WORD.findall(middle)), order, first.start, middle)
+        for order, (before, after) in enumerate(((subjects, objects), (objects, subjects)))
+        for first in before
+        for second in after
+        if first.end <= second.start and _connects(middle := text[first.end : second.start])
+    ]
+    if not between:
+        return None
+    _, order, _, middle = min(between)
+    joined = f"{' ' * middle[0].isspace()}{' '.join(middle.split())}{' ' * middle[-1].isspace()}"
+    return f"[X]{joined}[Y]" if order == 0 else f"[Y]{joined}[X]"
+
+
+def by_relation(mined: Iterable[Mined]) -> Mapping[str, list[Template]]:
+    """Return the mined templates of each relation, in their order."""
+    out: dict[str, list[Template]] = defaultdict(list)
+    for one in mined:
+        out[one.template.relation_id].append(one.template)
+    return out
+
+
+def _connects(middle: str) -> bool:
+    return bool(LETTER.search(middle)) and not BREAK.search(middle) and len(WORD.findall(middle)) <= MOST_WORDS
+
+
+def _places(text: str, names: Sequence[str]) -> Iterator[Place]:
+    """Yield where any of the names stands as words of their own. Case counts."""
+    for name in filter(None, names):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not (at and text[at - 1].isalnum()) and not text[end : end + 1].isalnum():
+                yield Place(at, end)
+            at = text.find(name, at + 1)
+
+
+def _template(relation_id: str, text: str) -> Template:
+    name = f"{relation_id}/{ORIGIN}/{identity(text)[:12]}"
+    return Template(name, relation_id, text, "statement", ORIGIN, None, ())

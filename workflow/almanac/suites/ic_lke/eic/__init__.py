@@ -1,0 +1,1 @@
+"""EIC-LKE: many test facts in one sequence, and a control in which they cannot see each other."""

@@ -1,0 +1,1 @@
+"""Whether the true object stands in what a model writes."""

@@ -1,0 +1,128 @@
+"""The probability of the objects by their place, and by what stands before them.
+
+An item is correct where its object, as it is shown, is more likely than all else together (probability above one half).
+Means leave out items without an answer; a sequence that is too long leaves all of its own without (``n_error``).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from almanac.rows import Item, Link, Measure, Outcome, Request, Response
+from almanac.statistics.intervals import Estimate, macro_share
+from almanac.suites.ic_lke.averages import by_relation
+from almanac.suites.ic_lke.measures import unanswered
+from almanac.suites.ic_lke.positions.options import PositionOptions
+from almanac.suites.ic_lke.positions.requests import AS_IS, FOLLOWING, REPLACED, REST, SUITE
+from almanac.suites.ic_lke.requests import DRAW
+from almanac.suites.judging import Judged, Sheet, gather, responses_of
+from almanac.suites.method import Answered, Measured
+
+CORRECT = "correct"  # the pairs that are not replaced
+HALF = 0.5
+
+
+def measure(answered: Answered, options: PositionOptions) -> Measured:
+    """Judge and measure one model on one dataset.
+
+    Returns:
+        By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean probability
+        of the objects of ``correct`` pairs and by class (``probability_replaced``, ``_following``, ``_rest``, over all
+        relations and in each); ``probability_at`` each place (``level``, from 0) of the correct pairs and
+        ``replaced_at`` of the replaced ones, without interval, since there are few; and ``probability_in_bin`` of the
+        correct pairs by part of the sequence (``level`` is its first place), with exposures also by dose where
+        nothing is replaced.
+    """
+    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    place_of = {link.item_id: (link.role, link.index or 0) for link in answered.links}
+    groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+    gathered = gather(answered.items, outcomes, answered.data.facts, answered.exposures)
+    for (experiment, setting), group in gathered.items():
+        groups[experiment, setting.partition(DRAW)[0]] += group
+    rows: list[Measure] = []
+    for (experiment, arrangement), group in groups.items():
+        sheet = Sheet(SUITE, answered.dataset, experiment, answered.model, arrangement)
+        rows += _class_rows(sheet, [(one, place_of[one.item.item_id][0]) for one in group])
+        rows += _place_rows(sheet, [(one, *place_of[one.item.item_id]) for one in group])
+        kept = [(one, place) for one in group for role, place in [place_of[one.item.item_id]] if role != REPLACED]
+        rows += _bin_rows(sheet, kept, options)
+    return Measured(outcomes, rows)
+
+
+def judge(
+    model: str,
+    items: Sequence[Item],
+    links: Iterable[Link],
+    requests: Iterable[Request],
+    responses: Iterable[Response],
+) -> list[Outcome]:
+    """Return one outcome an item, in order: ``score`` is its object's log-probability (nats), ``confidence`` that as
+    a probability, ``prediction`` the object where it is correct.
+
+    Raises:
+        AlmanacError: a request has no response.
+    """  # noqa: D205
+    answered = responses_of(model, [request.request_id for request in requests], responses)
+    link_of = {link.item_id: link for link in links}
+    found = []
+    for item in items:
+        link = link_of[item.item_id]
+        response = answered[link.request_id]
+        if response.status != "ok" or response.logprobs is None or link.index is None:
+            found.append(unanswered(model, item, [response]))
+            continue
+        value = response.logprobs[link.index]
+        correct = math.exp(value) > HALF
+        prediction, outcome = (item.accepted[0], "correct") if correct else (None, "incorrect")
+        found.append(Outcome(model, item.item_id, prediction, outcome, value, math.exp(value)))
+    return found
+
+
+def probability(group: Sequence[Judged]) -> Estimate:
+    """Return the mean probability of the objects, a mean over relations, values of one subject counted as one draw."""
+    relations = [[one for one in own if one.answered] for own in by_relation(group).values()]
+    values = [[math.exp(one.score) for one in own] for own in relations]
+    return macro_share(values, [[one.subject for one in own] for own in relations])
+
+
+def _class_rows(sheet: Sheet, group: Sequence[tuple[Judged, str]]) -> list[Measure]:
+    classes: dict[str, list[Judged]] = {CORRECT: [], REPLACED: [], FOLLOWING: [], REST: []}
+    for one, role in group:
+        classes[role].append(one)
+        if role != REPLACED:
+            classes[CORRECT].append(one)
+    if not classes[REPLACED]:
+        classes = {CORRECT: classes[CORRECT]}
+    rows = []
+    for name, own in classes.items():
+        rows.append(sheet.row(f"probability_{name}", probability(own), own))
+        for relation, members in by_relation(own).items():
+            rows.append(sheet.row(f"probability_{name}", probability(members), members, relation))
+    return rows
+
+
+def _place_rows(sheet: Sheet, group: Sequence[tuple[Judged, str, int]]) -> list[Measure]:
+    places: dict[tuple[int, bool], list[Judged]] = defaultdict(list)
+    for one, role, place in group:
+        places[place, role == REPLACED].append(one)
+    rows = []
+    for (place, replaced), own in sorted(places.items()):
+        metric = "replaced_at" if replaced else "probability_at"
+        rows.append(sheet.row(metric, Estimate(probability(own).value, None, None), own, level=float(place)))
+    return rows
+
+
+def _bin_rows(sheet: Sheet, group: Sequence[tuple[Judged, int]], options: PositionOptions) -> list[Measure]:
+    """Return the means over parts of the sequence, of all and by dose."""
+    bins: dict[tuple[int, int | None], list[Judged]] = defaultdict(list)
+    for one, place in group:
+        number = place * options.bins // options.pairs
+        start = -(-number * options.pairs // options.bins)
+        bins[start, None].append(one)
+        if one.dose is not None and one.item.experiment == AS_IS:
+            bins[start, one.dose].append(one)
+    order = sorted(bins.items(), key=lambda row: (row[0][0], -1 if row[0][1] is None else row[0][1]))
+    return [
+        sheet.row("probability_in_bin", probability(own), own, exposure=dose, level=float(start))
+        for (start, dose), own in order
+    ]

@@ -1,0 +1,21 @@
+"""The study of positions as the house knows it."""
+
+from almanac.rows import Item
+from almanac.suites.ic_lke.positions import measures, requests
+from almanac.suites.ic_lke.positions.options import PositionOptions
+from almanac.suites.method import Method
+
+
+def _nothing(item: Item) -> bool:
+    """Validate nothing: each of its settings would be a method of its own."""
+    return False
+
+
+METHOD = Method(
+    name=requests.SUITE,
+    summary="how probable objects are by their place in a long text",
+    options=PositionOptions,
+    ask=requests.ask,
+    measure=measures.measure,
+    recovers=_nothing,
+)

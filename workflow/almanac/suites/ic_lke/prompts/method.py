@@ -1,0 +1,35 @@
+"""The prompt baselines as the house knows them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from almanac.suites.asking import Asked
+from almanac.suites.ic_lke.measures import judge
+from almanac.suites.ic_lke.prompts import measures, published, requests
+from almanac.suites.ic_lke.prompts.options import PromptsOptions
+from almanac.suites.method import Answered, Data, Measured, Method
+
+
+def ask(data: Data, options: PromptsOptions, on_step: Callable[[], object]) -> Asked:
+    """Ask the prompt baselines of a dataset; see `requests.ask`."""
+    found = published.read(Path(options.published)) if options.published is not None else {}
+    return requests.ask(data.facts, data.entities, data.choices, data.templates, data.evidence, options, found, on_step)
+
+
+def measure(answered: Answered, options: PromptsOptions) -> Measured:
+    """Judge the answers as IC-LKE's are, and measure them; see `measures.measure`."""
+    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    choices = max((len(request.choices or ()) for request in answered.requests), default=1)
+    rows = measures.measure(
+        answered.dataset, answered.items, outcomes, answered.data.facts, choices, answered.exposures
+    )
+    return Measured(outcomes, rows)
+
+
+METHOD = Method(
+    name=requests.SUITE,
+    summary="the same choices behind written and mined prompts, without examples",
+    options=PromptsOptions,
+    ask=ask,
+    measure=measure,
+)

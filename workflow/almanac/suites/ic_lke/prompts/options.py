@@ -1,0 +1,45 @@
+"""What can be set about the prompt baselines; the defaults are the paper's."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from almanac.suites.options import SuiteOptions
+
+
+class PromptsOptions(SuiteOptions):
+    """Which prompts stand before the choices."""
+
+    kinds: Annotated[
+        tuple[Literal["written", "mined"], ...],
+        Field(description="written: the dataset's own templates; mined: found in the dataset's evidence"),
+    ] = ("written", "mined")
+    variants: Annotated[
+        tuple[Literal["clean", "mangled"], ...],
+        Field(description="clean: templates that end in the object; mangled: any, the object deleted as the paper did"),
+    ] = ("clean", "mangled")
+    published: Annotated[
+        str | None,
+        Field(description="a file of published prompts, JSON Lines of relation_id, kind (hgp or mmp) and text"),
+    ] = None
+    prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
+    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    best_only: Annotated[
+        bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
+    ] = False
+    seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
+
+    @field_validator("published")
+    @classmethod
+    def _home(cls, published: str | None) -> str | None:
+        return published and str(Path(published).expanduser())
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
+        sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
+        return relations * min(self.sample or facts, facts) * sets * self.prompts * (10 + choices * 4)
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the published prompts, which asking waits for."""
+        return (self.published,) if verb == "ask" and self.published is not None else ()

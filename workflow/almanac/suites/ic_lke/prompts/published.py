@@ -1,0 +1,62 @@
+"""Published prompts from a user's file, checked row by row."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.rows import Template
+from almanac.tables import identity
+
+KINDS = ("hgp", "mmp")
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A published prompt: human-generated (hgp) or machine-mined (mmp); its text holds ``[X]``, perhaps ``[Y]``."""
+
+    KEY: ClassVar = ("relation_id", "kind", "text")
+    relation_id: str
+    kind: str
+    text: str
+
+
+def read(path: Path) -> dict[str, dict[str, list[Template]]]:
+    """Read published prompts.
+
+    Returns:
+        Templates by kind and relation, in the order of the file.
+
+    Raises:
+        AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
+    """
+    rows = tables.read_jsonl(path, Prompt)
+    mistakes = list(_mistakes(rows))
+    if mistakes:
+        more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
+        raise AlmanacError("\n".join(f"{path}: {line}" for line in mistakes[:SHOWN]) + more)
+    out: dict[str, dict[str, list[Template]]] = {kind: defaultdict(list) for kind in KINDS}
+    for row in rows:
+        name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
+        out[row.kind][row.relation_id].append(Template(name, row.relation_id, row.text, "prefix", row.kind, None, ()))
+    return {kind: dict(found) for kind, found in out.items()}
+
+
+def _mistakes(rows: Sequence[Prompt]) -> Iterable[str]:
+    first: dict[Prompt, int] = {}
+    for number, row in enumerate(rows, 1):
+        if row.kind not in KINDS:
+            yield f"prompt {number}: kind {row.kind!r}; allowed are {' and '.join(KINDS)}"
+        if row.text.count("[X]") != 1 or row.text.count("[Y]") > 1:
+            yield f"prompt {number}: {row.text!r} must hold [X] once, for the subject, and [Y] at most once"
+        if first.setdefault(row, number) != number:
+            yield f"prompt {number}: stands already as prompt {first[row]}; keep one of them"
+
+
+def strangers(published: Mapping[str, Mapping[str, Sequence[Template]]], relations: Iterable[str]) -> list[str]:
+    """Return the relations of published prompts that a dataset does not have, sorted."""
+    return sorted({relation for found in published.values() for relation in found} - set(relations))

@@ -1,0 +1,80 @@
+"""Accuracy by separator, and its difference from the space's on the same facts.
+
+Every metric leaves out items without an answer (too long, unsupported, failed: ``n_error``; refused: ``n_missing``);
+differences are over facts answered with both.
+"""
+
+from collections.abc import Sequence
+
+from almanac.rows import Measure
+from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.paired import macro_difference
+from almanac.suites.ic_lke.averages import accuracy_rows, by_relation, chance_row, deviation
+from almanac.suites.ic_lke.measures import judge
+from almanac.suites.ic_lke.separators.options import SeparatorOptions
+from almanac.suites.ic_lke.separators.requests import CODE, SEPARATOR, SPACE, SUITE
+from almanac.suites.judging import Judged, Sheet, gather
+from almanac.suites.method import Answered, Measured
+from almanac.tables import seed_of
+
+INFIXES = "infixes"  # the setting of what is said of all infixes together
+DRAWS = 1000  # of the bootstrap of a paired difference
+
+
+def measure(answered: Answered, options: SeparatorOptions) -> Measured:
+    """Judge and measure one model on one dataset.
+
+    Returns:
+        By setting (a separator; ``infixes`` are all infixes of a relation, a fact's answers averaged) ``accuracy`` and
+        ``difference``, the accuracy less the space's on the same facts, over all relations and in each; of the infixes
+        also ``deviation``, the standard deviation of their accuracies, a mean over relations.
+    """
+    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    gathered = gather(answered.items, outcomes, answered.data.facts, answered.exposures)
+    groups = {setting: group for (_, setting), group in gathered.items()}
+    infixes = [one for setting, group in groups.items() if setting not in (SPACE, CODE) for one in group]
+    if infixes:
+        groups[INFIXES] = infixes
+    rows: list[Measure] = []
+    for setting, group in groups.items():
+        sheet = Sheet(SUITE, answered.dataset, SEPARATOR, answered.model, setting)
+        rows += accuracy_rows(sheet, group)
+        if setting == SPACE:
+            rows.append(chance_row(sheet, group, max(len(one.choices or ()) for one in answered.requests)))
+        else:
+            rows += difference_rows(sheet, group, groups[SPACE])
+        if setting == INFIXES:
+            rows += _deviation_rows(sheet, group)
+    return Measured(outcomes, rows)
+
+
+def difference_rows(sheet: Sheet, group: Sequence[Judged], space: Sequence[Judged]) -> list[Measure]:
+    """Return the accuracy less that of the space on the same facts, over all relations and in each."""
+    rows = [sheet.row("difference", _difference(sheet, group, space), group)]
+    for relation, own in by_relation(group).items():
+        rows.append(sheet.row("difference", _difference(sheet, own, space), own, relation))
+    return rows
+
+
+def _difference(sheet: Sheet, group: Sequence[Judged], space: Sequence[Judged]) -> Estimate:
+    reference = {one.item.fact_id: one.hit for one in space if one.answered}
+    kept = [one for one in group if one.answered and one.item.fact_id in reference]
+    return macro_difference(
+        [one.hit - reference[one.item.fact_id] for one in kept],
+        [one.item.relation_id for one in kept],
+        [one.subject for one in kept],
+        DRAWS,
+        seed_of(sheet.suite, sheet.dataset, sheet.model, sheet.setting),
+    )
+
+
+def _deviation_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
+    rows = []
+    found = {relation: deviation(own, lambda one: one.item.setting) for relation, own in by_relation(group).items()}
+    known = [value for value in found.values() if value is not None]
+    overall = Estimate(sum(known) / len(known), None, None) if known else NOTHING
+    rows.append(sheet.row("deviation", overall, group))
+    for relation, value in found.items():
+        own = [one for one in group if one.item.relation_id == relation]
+        rows.append(sheet.row("deviation", NOTHING if value is None else Estimate(value, None, None), own, relation))
+    return rows

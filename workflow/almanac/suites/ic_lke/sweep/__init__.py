@@ -1,0 +1,1 @@
+"""How many examples are enough: accuracy by their number, over several draws."""

@@ -1,0 +1,42 @@
+"""What can be set about the sweep over the number of examples; the defaults are the paper's."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from almanac.suites.options import SuiteOptions
+
+
+class SweepOptions(SuiteOptions):
+    """Which numbers of examples are tried, and how often."""
+
+    examples: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2, description="numbers of examples that are tried")
+    ] = (0, 1, 2, 5, 10, 20, 30, 40, 50)
+    draws: Annotated[int, Field(ge=1, description="independent draws of the examples (the paper's five seeds)")] = 5
+    enough: Annotated[
+        float, Field(gt=0, le=1, description="share of the accuracy at the most examples that counts as enough")
+    ] = 0.95
+    layout: Annotated[
+        Literal["paper", "code"],
+        Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
+    ] = "paper"
+    relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
+    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.examples)) != len(self.examples):
+            raise ValueError(f"examples must be distinct, found {list(self.examples)}")
+        return self
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "examples", max(self.examples)
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about."""
+        asked = min(self.sample or facts, facts) * choices * 8
+        return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)

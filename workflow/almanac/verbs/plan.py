@@ -1,0 +1,111 @@
+"""Say beforehand what an edition will cost: tokens read, hours, and bytes of every model, suite and dataset.
+
+All of it is estimated, from sizes and settings alone, by the functions that ask a scheduler for time and memory: names
+are taken to be short, a card to do 100 TFLOP/s, a core 20 GFLOP/s. Nothing is brought or made.
+"""
+
+import argparse
+import csv
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from almanac import tables
+from almanac.config import EditionConfig, load
+from almanac.edition.costs import Cost, by_model, costs, total
+from almanac.errors import AlmanacError
+from almanac.sources.options import DumpOptions
+
+EXAMPLES = """\
+  python -m almanac plan --configfile config/config.yaml
+  python -m almanac plan --configfile config/paper.yaml --config contact=me@example.org --output plan.csv"""
+HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB", "responses MB")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    parser.add_argument("--configfile", type=Path, required=True, metavar="FILE", help="the edition's configuration")
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="keys set anew, as in snakemake")
+    parser.add_argument("--by", choices=("model", "asking"), default="model", help="a line a model, or each [model]")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="every row, as .csv or .json")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plan, and write its rows where that is wanted."""
+    output = arguments.output
+    if output is not None and output.suffix not in (".csv", ".json"):
+        raise AlmanacError(f"--output: {output} ends in {output.suffix or 'nothing'!r}; allowed are .csv and .json")
+    config = load(arguments.configfile, overrides(arguments.config))
+    rows = costs(config)
+    if output is not None:
+        write(output, rows)
+    print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
+    for line in remarks(config, rows):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def write(path: Path, rows: Sequence[Cost]) -> None:
+    """Write every row as CSV or as JSON, by the path's ending."""
+    listed = [dataclasses.asdict(row) for row in rows]
+    with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        if path.suffix == ".json":
+            handle.write(json.dumps(listed, indent=1) + "\n")
+        else:
+            writer = csv.DictWriter(handle, [field.name for field in dataclasses.fields(Cost)], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(listed)
+
+
+def overrides(words: Sequence[str]) -> dict[str, Any]:
+    """Read KEY=VALUE as Snakemake does: the value is YAML.
+
+    Raises:
+        AlmanacError: a word has no key, or its value is no YAML.
+    """
+    out: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key:
+            raise AlmanacError(f"--config: {word!r} is no KEY=VALUE; give one like shards=4")
+        try:
+            out[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise AlmanacError(f"--config: {word!r}: the value is no YAML ({error})") from error
+    return out
+
+
+def table(rows: Sequence[Cost], whole: Cost) -> str:
+    """Return the plan as lines of text, the sum last."""
+    names = [" ".join(filter(None, (row.model, row.suite, row.dataset))) for row in (*rows, whole)]
+    width = max(map(len, names)) + 2
+    lines = [" " * width + "".join(f"{name:>18}" for name in HEAD)]
+    for name, row in zip(names, (*rows, whole), strict=True):
+        cells = (
+            f"{row.tokens / 1e6:,.1f}",
+            f"{row.gpu_hours:,.1f}",
+            f"{row.core_hours:,.2f}",
+            f"{math.ceil(row.gpu_gib):,}",
+            f"{row.download_bytes / 1e9:,.1f}",
+            f"{row.response_bytes / 1e6:,.1f}",
+        )
+        lines.append(f"{name:<{width}}" + "".join(f"{cell:>18}" for cell in cells))
+    return "\n".join(lines)
+
+
+def remarks(config: EditionConfig, rows: Sequence[Cost]) -> list[str]:
+    """Return what the numbers do not say."""
+    out = ["All numbers are estimates; a GPU is taken for one of 100 TFLOP/s."]
+    if not rows:
+        out.append("No model is asked anything: `models` or `suites` is empty.")
+    for name, source in config.sources.items():
+        if isinstance(source, DumpOptions) and source.path is None and source.downloads():
+            most = sum(one.max_bytes for one in source.downloads() if one.url is not None) / 1e9
+            out.append(f"Not counted: the download of sources.{name}, at most {most:,.0f} GB.")
+    return out
