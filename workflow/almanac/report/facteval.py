@@ -15,7 +15,7 @@ from almanac.suites.facteval.method import TEXTS
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import NONE, SUITE, TEMPLATE
 
-LEAST_VALID = 0.05  # share of true-false answers with a verdict, below which the format was never learned
+LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ROBUSTNESS = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 LISTS = ("list_precision", "list_recall", "list_f1", "recall")
 
@@ -45,9 +45,9 @@ class FactEvalBoard:
 
     @property
     def applicable(self) -> bool:
-        """Whether true-false answers follow the format often enough to say anything."""
-        found = [own["valid"].value for own in self.numbers.values() if "valid" in own]
-        return all(value is None or value >= LEAST_VALID for value in found)
+        """Whether true-false answers hold a verdict, in any mode, often enough to say anything."""
+        found = [own["valid"].value or 0.0 for own in self.numbers.values() if "valid" in own]
+        return not found or max(found) >= LEAST_VALID
 
 
 @dataclass(frozen=True)
