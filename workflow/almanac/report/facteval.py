@@ -91,7 +91,7 @@ class FactEvalSection:
     @property
     def plain(self) -> list[FactEvalBoard]:
         """Return the boards of questions without a passage."""
-        return [board for board in self.boards if parts(board.setting)["context"] == NONE]
+        return list(filter(_plain, self.boards))
 
 
 def chapters(layout: Layout) -> list[Chapter]:
@@ -157,11 +157,16 @@ def section(
         lists=_grouped([row for row in overall if row.setting.endswith(f"mode={mode},answers=multiple")], LISTS),
         divided=[row for row in divided if f",mode={mode}," in row.setting],
         robust=_grouped([row for row in pooled if row.setting.endswith(f"mode={mode}")], ROBUSTNESS),
-        pairs=_pairs(listed, options.pairs, recipes),
+        pairs=_pairs(list(filter(_plain, listed)), options.pairs, recipes),
         texts=[row for row in texts if row.relation_id is None],
         refused=refused,
         measures=measures,
     )
+
+
+def _plain(board: FactEvalBoard) -> bool:
+    """Whether nothing is read before the questions."""
+    return parts(board.setting)["context"] == NONE
 
 
 def _asked(row: Measure) -> str | None:
