@@ -141,7 +141,10 @@ def test_an_answer_that_names_no_object_has_no_credit(answer):
 
 
 @pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
-@pytest.mark.parametrize("filler", ["word ", "1, 2 and ", "\n", "not ", "- x ; ", "twenty ", "1982-05-22 ", "<b>&"])
+@pytest.mark.parametrize(
+    "filler",
+    ["word ", "1, 2 and ", "\n", " ", ".", "?!x", "111,", "#", "not ", "- x ; ", "twenty ", "1982-05-22 ", "<b>&"],
+)
 def test_an_answer_of_ten_thousand_characters_is_read_to_its_end(kind, filler):
     answer = (filler * 10_000)[:10_000] + "\n. Paris is CORRECT"
     found = judge(question(kind, "Paris", choices=("Paris", "Rome"), truth=True), answer, OWN)

@@ -13,9 +13,9 @@ from almanac.rows import OutcomeKind, Question
 from almanac.suites.facteval.abstention import Abstentions
 from almanac.suites.facteval.text import Reading, Span, mentions, read
 
-SENTENCE = re.compile(r"[.!?;]+(?:\s+|$)|\n+")
+SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 # A model that was never told to stop writes the next question itself; that is no part of its answer.
-NEXT_TURN = re.compile(r"\n\s*(?:#+\s*)?(?:question|q|human|user|instruction|input)\s*:", re.IGNORECASE)
+NEXT_TURN = re.compile(r"\n[^\S\n]*(?:#+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE)
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
