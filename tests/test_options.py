@@ -100,6 +100,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
     if "prose" in values:
         prose = round(values["prose"], 3)
         values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
+    if "abstain_known" in values:
+        values["abstain_unknown"] = min(values["abstain_unknown"], values["abstain_known"] - 1)
     if "heads" in values:
         values["hidden"] = min(4096, 2 * values["heads"] * max(8, values["hidden"] // (2 * values["heads"])))
     if "abstain_known" in values:

@@ -45,16 +45,18 @@ def configuration():
             "planting": {"worlds": {"invented": {"seed": 1}}},
             "datasets": {"invented": {"world": "invented", **SIZES}},
             "suites": {"facteval": {"invented": ASKED}},
-            "models": [{"name": name, "planted": {}} for name in ("plain", "tuned", "silent")],
+            "models": [{"name": name, "planted": {}} for name in ("plain", "tuned", "shy", "silent")],
             "shards": 1,
         }
     )
 
 
 def answer(model, request):
-    """Answer by the text alone: one model knows no format, one knows some facts and says so, one is silent."""
+    """Answer by the text alone: one knows no format, one knows some facts and says so, one abstains, one is silent."""
     if model == "silent":
         return Response(request.request_id, "unsupported", "it fills blanks only")
+    if model == "shy":
+        return Response(request.request_id, "ok", None, texts=("I don't know.",))
     subject = re.search(r"thing (\d+)", request.text)
     number = int(subject.group(1)) if subject else 0
     truth = f"place {number % 12}"
@@ -155,6 +157,14 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
     assert "figures" not in row
 
 
+def test_a_model_that_only_abstains_is_said_to(section, page):
+    [board] = [one for one in section.plain if (one.model, one.experiment) == ("shy", "saq-fib")]
+    assert board.number("paper", "f1").value == 0
+    chapter = page[page.index('id="facteval-invented"') :]
+    [row] = re.findall(r"<tr><th>shy</th><td>saq-fib .*?</tr>", chapter[: chapter.index("</table>")], re.DOTALL)
+    assert "it abstains always" in row
+
+
 def test_without_a_model_for_it_the_page_says_that_no_wordings_are_compared(page):
     assert "no model is configured for it (<code>suites.facteval.invented.embedder</code>)" in page
 
@@ -201,7 +211,7 @@ def test_the_validation_has_short_answers_without_passages_and_none_is_judged(la
     rows = layout.read(layout.validation(), Validation)
     assert {row.suite for row in rows} == {"facteval"}
     assert {row.experiment for row in rows} == {"saq-fib", "saq-wh"}
-    assert {row.model for row in rows} == {"plain", "tuned"}
+    assert {row.model for row in rows} == {"plain", "tuned", "shy"}
     assert not any(row.judged or row.failed for row in rows)
     assert all(row.chance == 0 for row in rows)
 

@@ -119,6 +119,7 @@ GOOD = {"type": "saq", "gold": ["Paris"], "answer": "Paris"}
         ({"type": "mcq", "choices": ["Rome", "Oslo"]}, "column 'choices': ('Rome', 'Oslo') holds none of gold"),
         ({"answer": None}, "column 'answer': there is none"),
         ({"answer": ["Paris"]}, "column 'answer': ['Paris'] is no text"),
+        ({"answer": "\ud800"}, "column 'answer': holds half a character"),
         ({"status": "lost"}, "column 'status': 'lost' is no status"),
     ],
 )

@@ -117,7 +117,7 @@ def test_an_invalid_verdict_counts_as_incorrect_and_is_counted_apart():
     precision = found[*key, "precision", None, None]
     assert (precision.value, precision.n_invalid) == (1 / 3, 1)
     assert found[*key, "recall", None, None].value == 1 / 4
-    assert found[*key, "valid", None, None].value == 3 / 4
+    assert found[*key, "valid", None, None].value == 2 / 4
     true = found[key[0], key[1] + ",statements=true", "precision", None, None]
     assert (true.value, true.n) == (1 / 2, 2)
 

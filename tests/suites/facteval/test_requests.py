@@ -123,6 +123,16 @@ def test_requests_keep_instruction_question_and_passage_apart():
         assert passage == row.passage
 
 
+def test_every_experiment_has_an_instruction_with_its_source():
+    told = prompts()["ask"]
+    assert set(told) == {item.experiment for item in ask(PLAIN, FactEvalOptions()).items}
+    for experiment, entry in told.items():
+        assert entry["source"]
+        assert ("[MASK]" in entry["text"]) is experiment.endswith("fib")
+        assert ("choices" in entry["text"]) is experiment.startswith("mcq")
+    assert "UNKNOWN" in told["tfq-statement"]["text"] and "as a list" in told["saq-wh"]["text"]
+
+
 def test_items_name_what_was_asked():
     asked = ask(PLAIN, FactEvalOptions())
     first = next(item for item in asked.items if item.experiment == "mcq-fib")

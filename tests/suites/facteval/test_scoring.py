@@ -95,6 +95,14 @@ def test_the_true_choice_is_known_by_its_other_names_too():
     assert outcome("mcq", "Cassius Clay or Joe Frazier", gold, choices=choices) == "incorrect"
 
 
+def test_codes_of_countries_are_not_words():
+    names = ("Iceland", "IS", "is")
+    for kind in ("mcq", "saq"):
+        asked = question(kind, names, objects=("Q189",) * 3, choices=("Iceland", "Norway"))
+        assert judge(asked, "The answer is Norway", OWN).outcome == "incorrect"
+        assert judge(asked, "The answer is IS", OWN).outcome == "correct"
+
+
 def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
     assert outcome("mcq", "on 22 May 1982", "1982-05-22", choices=("1982-05-22", "1982-05-23")) == "correct"
     assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"
@@ -133,7 +141,10 @@ def test_an_answer_that_names_no_object_has_no_credit(answer):
 
 
 @pytest.mark.parametrize("kind", ["tfq", "mcq", "saq"])
-@pytest.mark.parametrize("filler", ["word ", "1, 2 and ", "\n", "not ", "- x ; ", "twenty ", "1982-05-22 ", "<b>&"])
+@pytest.mark.parametrize(
+    "filler",
+    ["word ", "1, 2 and ", "\n", " ", ".", "?!x", "111,", "#", "not ", "- x ; ", "twenty ", "1982-05-22 ", "<b>&"],
+)
 def test_an_answer_of_ten_thousand_characters_is_read_to_its_end(kind, filler):
     answer = (filler * 10_000)[:10_000] + "\n. Paris is CORRECT"
     found = judge(question(kind, "Paris", choices=("Paris", "Rome"), truth=True), answer, OWN)

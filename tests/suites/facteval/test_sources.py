@@ -150,6 +150,41 @@ def test_umls_gives_questions_by_semantic_type(tmp_path):
     assert kinds_shown == {"Sign,"}
 
 
+def check(data, found):
+    """Hold wrong objects against all true objects of their subject under all their names: an independent count."""
+    names = {row.entity_id: {row.label, *row.aliases} for row in data.entities}
+    true = {}
+    for row in data.facts:
+        called = names.get(row.object_key, {row.object_key})
+        true.setdefault((row.relation_id, row.subject_id), set()).update(map(alike, called))
+    for row in found.values():
+        truth = true[row.relation_id, row.item_id.split("|")[1]]
+        if row.type == "mcq":
+            assert len({alike(name) for name in row.choices}) == 4
+            assert sum(alike(name) in truth for name in row.choices) == 1
+        if row.truth is not None:
+            assert (alike(row.shown) in truth) is row.truth
+        if row.type == "saq":
+            assert set(map(alike, row.gold)) == truth
+        if row.context == "antifactual":
+            assert row.changed and row.stated in row.passage
+        if row.stated is not None:
+            assert alike(row.stated) not in truth
+
+
+def test_the_facts_that_ship_give_questions_of_every_relation():
+    source = read_folder(REPOSITORY / "resources" / "facts", "shipped")
+    facts = [replace(row, split="test") for row in source.facts]
+    data = Data(source.entities, source.relations, facts, (), source.templates, ())
+    found, refused = questions(data, sample=4, negatives=["relation", "type"], contexts=ALL)
+    assert {row.relation_id for row in found.values()} == {row.relation_id for row in facts}
+    check(data, found)
+    assert not any("label" in row.item_id for row in found.values()), "every relation has templates"
+    short = Counter((row.context, row.relation_id) for row in found.values() if (row.type, row.style) == ("saq", "wh"))
+    assert all(count <= 4 for count in short.values())
+    assert len(refused) < 30 and all("needed are" in why or "could replace" in why for why in refused.values())
+
+
 @pytest.fixture(scope="module")
 def trex():
     if not TREX.is_dir():
@@ -159,22 +194,9 @@ def trex():
     return Data(source.entities, dataset.relations, dataset.facts, dataset.choices, source.templates, ())
 
 
-def test_t_rex_gives_questions_whose_wrong_objects_are_wrong_by_every_name(trex):
-    """21 relations of real facts: what is offered as wrong is held against all true objects with all their names."""
-    found, _ = questions(trex, sample=40, contexts=["none", "antifactual"])
-    names = {row.entity_id: {row.label, *row.aliases} for row in trex.entities}
-    true = {}
-    for row in trex.facts:
-        true.setdefault((row.relation_id, row.subject_id), set()).update(map(alike, names[row.object_id]))
+def test_t_rex_gives_questions_of_its_21_large_relations(trex):
+    found, _ = questions(trex, sample=20, contexts=["none", "antifactual"])
     assert len({row.relation_id for row in found.values()}) == 21
+    check(trex, found)
     counts = Counter((row.type, row.context) for row in found.values())
-    assert counts["saq", "none"] > 1500 and counts["tfq", "none"] >= counts["mcq", "none"]
-    for row in found.values():
-        truth = true[row.relation_id, row.item_id.split("|")[1]]
-        if row.type == "mcq":
-            assert len({alike(name) for name in row.choices}) == 4
-            assert sum(alike(name) in truth for name in row.choices) == 1
-        if row.truth is not None:
-            assert (alike(row.shown) in truth) is row.truth
-        if row.stated is not None:
-            assert alike(row.stated) not in truth and row.changed
+    assert counts["saq", "none"] > 800 and counts["tfq", "none"] >= counts["mcq", "none"]

@@ -21,6 +21,7 @@ MENTIONED = [
     ("O'Brien", "O’Brien"),
     ("C++", "C++, and Java"),
     ("!!!", "The band is called !!! of course"),
+    ("🇪🇸", "The answer is 🇪🇸."),
     ("東京", "日本の首都は東京です。"),
     ("Straße", "STRASSE"),
     ("1982", "It was in 1982."),
@@ -78,6 +79,19 @@ def test_a_name_is_found_however_it_is_written(name, answer):
 @pytest.mark.parametrize(("name", "answer"), NOT_MENTIONED)
 def test_what_is_another_name_or_denied_is_not_found(name, answer):
     assert not mentions(name, read(answer))
+
+
+def test_a_short_alias_is_not_a_word_of_the_sentence():
+    def found(name, answer, alias=True):
+        return bool(mentions(name, read(answer), alias))
+
+    assert not found("IS", "The answer is Rome")
+    assert not found("it", "It is Rome")
+    assert not found("no", "NO IDEA, IT IS NO PLACE OF MINE")
+    assert found("is", "The answer: IS")
+    assert found("it", "it")
+    assert found("cat", "It is a cat.", alias=False)
+    assert found("USSR", "in the ussr")
 
 
 def test_a_date_in_figures_has_both_readings_where_both_are_dates():

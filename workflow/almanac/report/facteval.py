@@ -15,7 +15,7 @@ from almanac.suites.facteval.method import TEXTS
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import NONE, SUITE, TEMPLATE
 
-LEAST_VALID = 0.05  # share of true-false answers with a verdict, below which the format was never learned
+LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ROBUSTNESS = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 LISTS = ("list_precision", "list_recall", "list_f1", "recall")
 
@@ -45,9 +45,9 @@ class FactEvalBoard:
 
     @property
     def applicable(self) -> bool:
-        """Whether true-false answers follow the format often enough to say anything."""
-        found = [own["valid"].value for own in self.numbers.values() if "valid" in own]
-        return all(value is None or value >= LEAST_VALID for value in found)
+        """Whether true-false answers hold a verdict, in any mode, often enough to say anything."""
+        found = [own["valid"].value or 0.0 for own in self.numbers.values() if "valid" in own]
+        return not found or max(found) >= LEAST_VALID
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class FactEvalSection:
     @property
     def plain(self) -> list[FactEvalBoard]:
         """Return the boards of questions without a passage."""
-        return [board for board in self.boards if parts(board.setting)["context"] == NONE]
+        return list(filter(_plain, self.boards))
 
 
 def chapters(layout: Layout) -> list[Chapter]:
@@ -157,11 +157,16 @@ def section(
         lists=_grouped([row for row in overall if row.setting.endswith(f"mode={mode},answers=multiple")], LISTS),
         divided=[row for row in divided if f",mode={mode}," in row.setting],
         robust=_grouped([row for row in pooled if row.setting.endswith(f"mode={mode}")], ROBUSTNESS),
-        pairs=_pairs(listed, options.pairs, recipes),
+        pairs=_pairs(list(filter(_plain, listed)), options.pairs, recipes),
         texts=[row for row in texts if row.relation_id is None],
         refused=refused,
         measures=measures,
     )
+
+
+def _plain(board: FactEvalBoard) -> bool:
+    """Whether nothing is read before the questions."""
+    return parts(board.setting)["context"] == NONE
 
 
 def _asked(row: Measure) -> str | None:

@@ -31,7 +31,7 @@ class Asked:
 
     def request(self, request: Request) -> str:
         """Add a request, named by its content, and return its id."""
-        named = replace(request, request_id="")
+        named = replace(request, request_id="") if request.request_id else request
         if named not in self._ids:
             request_id = identity(as_dict(named))
             self._ids[named] = request_id

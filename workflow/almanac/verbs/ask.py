@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
         if name == "karr":
             help_text = "draws made elsewhere (docs/karr.md), and no others"
-            origin.add_argument("--draws", type=Path, metavar="FILE", help=help_text)
+            origin.add_argument("--draws", dest="drawn", type=Path, metavar="FILE", help=help_text)
     drafts = suites.add_parser("drafts", help="have a model draft templates; with --drafts: see where they lead it")
     drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
     drafts.add_argument("--drafts", type=Path, metavar="FILE", help="made by `build drafts`: ask for the round trip")
@@ -63,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         asked = ask_questions(arguments.dataset, from_flags(arguments, WritingOptions))
         write(asked, arguments.output, arguments.shards)
         return 0
-    asked = _drawn(arguments.draws) if getattr(arguments, "draws", None) is not None else _suite(arguments)
+    # Not `draws`, which is a setting of IC-LKE.
+    drawn = getattr(arguments, "drawn", None)
+    asked = _drawn(drawn) if drawn is not None else _suite(arguments)
     for row in asked.refused:
         print(f"not asked: {row.thing}: {row.reason}", file=sys.stderr)
     tables.write(arguments.output / "refused.parquet", NotAsked, asked.refused)

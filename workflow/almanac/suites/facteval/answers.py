@@ -194,6 +194,8 @@ def _text(name: str, value: Any) -> str | None:
     if isinstance(value, list | dict | bool):
         raise ValueError(f"column {name!r}: {value!r} is no text")
     text = str(value)
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError(f"column {name!r}: holds half a character; write whole ones")
     return text if name == "answer" else text.strip() or None
 
 

@@ -53,7 +53,7 @@ def measure(
 
     Returns:
         Rows by experiment (type and style) and setting (origin, negatives, context, mode, and the part where a row
-        speaks of one): precision, recall, F1, shares of abstentions and of valid answers, lists, robustness, recovery.
+        speaks of one): precision, recall, F1, shares of abstentions and of verdicts, lists, robustness, recovery.
         Questions whose antifactual replacement changed nothing are left out and counted in ``no_ops``.
     """
     rows: list[Measure] = []
@@ -89,7 +89,7 @@ def _pooled_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:
     for relation, own in by_relation.items():
         found = scores(own) | {"abstained": share_of(own, "missing")}
         if group[0].question.type == TFQ:
-            found["valid"] = share_of(own, "correct", "incorrect", "missing")
+            found["valid"] = share_of(own, "correct", "incorrect")
         rows += [sheet.row(metric, estimate, own, relation) for metric, estimate in found.items()]
     return rows
 

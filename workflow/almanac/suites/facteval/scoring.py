@@ -13,9 +13,9 @@ from almanac.rows import OutcomeKind, Question
 from almanac.suites.facteval.abstention import Abstentions
 from almanac.suites.facteval.text import Reading, Span, mentions, read
 
-SENTENCE = re.compile(r"[.!?;]+(?:\s+|$)|\n+")
+SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 # A model that was never told to stop writes the next question itself; that is no part of its answer.
-NEXT_TURN = re.compile(r"\n\s*(?:#+\s*)?(?:question|q|human|user|instruction|input)\s*:", re.IGNORECASE)
+NEXT_TURN = re.compile(r"\n[^\S\n]*(?:#+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE)
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
@@ -108,7 +108,7 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
     found = {choice: mentions(choice, said) for choice in choices}
-    found[gold] = sorted({span for name in question.gold for span in mentions(name, said)})
+    found[gold] = sorted({span for name in question.gold for span in mentions(name, said, alias=name != gold)})
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -131,8 +131,8 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions) -> 
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
     for name, key in zip(question.gold, question.gold_object, strict=True):
-        names.setdefault(key, name)
-        found[key] += mentions(name, said)
+        label = names.setdefault(key, name)
+        found[key] += mentions(name, said, alias=name != label)
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")

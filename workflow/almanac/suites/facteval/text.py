@@ -23,6 +23,8 @@ NEGATED = re.compile(
 REACH = 30  # characters before a mention in which a negation can stand
 ARTICLES = ("the", "a", "an")
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
+SHORT = 3  # letters of a code such as IS for Iceland, which is a word of other answers too
+SHORT_WORD = re.compile(rf"\b\w{{1,{SHORT}}}\b")
 
 Span = tuple[int, int]  # the first word of a mention and the one after its last
 
@@ -49,6 +51,7 @@ class Reading:
         starts: where each word begins in ``flat``; ``ends`` where it ends.
         dates: the dates in it.
         numbers: the numbers in it that are no part of a date.
+        capitals: its short words that are written in capitals, unless all of it is.
     """
 
     flat: str
@@ -57,6 +60,7 @@ class Reading:
     ends: tuple[int, ...]
     dates: tuple[Dated, ...]
     numbers: tuple[Number, ...]
+    capitals: frozenset[str]
 
     def span(self, start: int, end: int) -> Span:
         """Return the words that stand between two places of ``flat``."""
@@ -79,6 +83,7 @@ def read(text: str) -> Reading:
         tuple(end for _, _, end in places),
         found,
         numbers(flat, found),
+        frozenset() if text.isupper() else frozenset(map(fold, filter(str.isupper, SHORT_WORD.findall(text)))),
     )
 
 
@@ -95,12 +100,18 @@ def read_name(text: str) -> Reading:
     return read(text)
 
 
-def mentions(name: str, answer: Reading) -> list[Span]:
+def mentions(name: str, answer: Reading, alias: bool = False) -> list[Span]:
     """Return where an answer mentions a name, without the places where it is denied (`not in Paris`).
 
     A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
     equal number, or, where it may be a year, by the year of a date. Any other by its words, with or without a leading
-    article.
+    article. An alias of up to three letters must be written in capitals or be the whole answer: IS is Iceland, "is" is
+    not.
+
+    Args:
+        name: what is looked for.
+        answer: where.
+        alias: whether it is another name of its object than the label.
     """
     own = read_name(name)
     date, number = read_date(own.flat), read_number(own.flat)
@@ -111,13 +122,20 @@ def mentions(name: str, answer: Reading) -> list[Span]:
         found += [answer.span(one.start, one.end) for one in answer.dates if one.of_year(number)]
     elif own.words:
         found = _runs(own.words, answer.words)
+        if alias and _is_code(own) and own.words != answer.words:
+            found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
             found += _runs(rest, answer.words)
     else:
-        # A name of signs alone: the band !!!.
-        return [(0, len(answer.words))] if own.flat and own.flat in answer.flat.split() else []
+        # A name of signs alone: a flag, the band !!!.
+        stands = own.flat and re.search(rf"(?<!\w){re.escape(own.flat)}(?!\w)", answer.flat)
+        return [(0, len(answer.words))] if stands else []
     return sorted({span for span in found if not denied(span, answer)})
+
+
+def _is_code(name: Reading) -> bool:
+    return len(name.words) == 1 and len(name.words[0]) <= SHORT and name.words[0].isalpha()
 
 
 def denied(span: Span, answer: Reading) -> bool:
@@ -134,7 +152,7 @@ def phrases_in(phrases: Sequence[Reading], answer: Reading) -> list[Span]:
 def _runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
     """Return where a run of words stands in others."""
     size = len(wanted)
-    if not size:
+    if not size or wanted[0] not in words:
         return []
     first = wanted[0]
     return [

@@ -1,0 +1,66 @@
+"""The facts that ship, answered rightly and wrongly: the sound reading never errs on names it was given."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from almanac.sources.files import read_folder
+from almanac.suites.facteval import official
+from almanac.suites.facteval.abstention import load
+from almanac.suites.facteval.scoring import judge
+from almanac.suites.method import Data
+
+from .tables import questions
+
+OWN = load()
+
+
+@pytest.fixture(scope="module")
+def asked():
+    shipped = read_folder(Path(__file__).parents[3] / "resources" / "facts", "shipped")
+    facts = [replace(row, split="test") for row in shipped.facts]
+    data = Data(shipped.entities, shipped.relations, facts, (), shipped.templates)
+    found, _ = questions(data, sample=25)
+    return list(found.values())
+
+
+def right(question):
+    """Return the answers that are right: every name of more than a code's length, alone and in a sentence."""
+    if question.type == "tfq":
+        return ["CORRECT" if question.truth else "INCORRECT"]
+    return [text for name in question.gold if len(name) > 3 for text in (name, f"The answer is {name}.")]
+
+
+def test_every_name_of_a_true_object_is_right(asked):
+    assert len(asked) > 2000
+    for question in asked:
+        for answer in right(question):
+            found = judge(question, answer, OWN)
+            assert found.outcome == "correct", (question.text, answer, found)
+
+
+def test_every_wrong_choice_is_wrong(asked):
+    for question in asked:
+        for choice in question.choices or ():
+            if choice not in question.gold:
+                assert judge(question, choice, OWN).outcome == "incorrect", (question.text, choice)
+
+
+def test_a_list_of_all_true_objects_is_whole(asked):
+    several = [one for one in asked if one.type == "saq" and len(set(one.gold_object)) > 1]
+    assert several
+    for question in several:
+        labels = {key: name for name, key in reversed(list(zip(question.gold, question.gold_object, strict=True)))}
+        found = judge(question, ", ".join(labels.values()), OWN)
+        assert (found.precision, found.recall) == (1, 1), labels
+
+
+def test_the_released_scorer_errs_on_right_choices_with_dashes_commas_and_parts(asked):
+    count = Counter(
+        official.judge(question, question.gold[0], OWN.released()).outcome
+        for question in asked
+        if question.type == "mcq"
+    )
+    assert 0 < count["incorrect"] < count["correct"]
