@@ -182,7 +182,7 @@ def test_the_page_has_a_chapter_of_prompts_beside_ic_lke(layout, text):
         assert cell.deviation == pytest.approx(sum(one.deviation for one in relations) / 4)
         assert section.cells[model, "in_context", "P1"].deviation is None
     assert 'id="prompts-real"' in text
-    mean = 'data-suite="lke_prompts" data-model="large" data-dataset="real" data-experiment="written_clean" data-setting=""'
+    mean = 'data-model="large" data-dataset="real" data-experiment="written_clean" data-setting=""'
     assert text.count(mean) == 1 + len(RELATIONS)  # without a setting a number leads to the items of all prompts
     assert "Not applicable: silent." in text
     assert (layout.root / "figures/real-lke-prompts.png").stat().st_size > 10_000
