@@ -1,6 +1,7 @@
 """Prompts and models side by side on the page: a tiny edition from requests to the frozen archive."""
 
 import random
+import zipfile
 
 import pytest
 
@@ -181,6 +182,8 @@ def test_the_page_has_a_chapter_of_prompts_beside_ic_lke(layout, text):
         assert cell.deviation == pytest.approx(sum(one.deviation for one in relations) / 4)
         assert section.cells[model, "in_context", "P1"].deviation is None
     assert 'id="prompts-real"' in text
+    mean = 'data-model="large" data-dataset="real" data-experiment="written_clean" data-setting=""'
+    assert text.count(mean) == 1 + len(RELATIONS)  # without a setting a number leads to the items of all prompts
     assert "Not applicable: silent." in text
     assert (layout.root / "figures/real-lke-prompts.png").stat().st_size > 10_000
 
@@ -190,6 +193,22 @@ def test_one_mined_string_is_asked_and_the_lack_of_others_is_listed(layout):
     refused = {row.thing: row.reason for row in chapter.values["section"].refused}
     assert refused["mined_clean of relation P1"] == "1 prompts; asked for are 3, and what there is is asked"
     assert chapter.values["section"].cells["large", "mined_clean", "P1"].deviation is None
+
+
+def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(layout, tmp_path, capsys):
+    settings = layout.config.model_dump(mode="json")
+    settings["suites"]["lke_prompts"]["real"]["published"] = "/home/somebody/prompts.jsonl"
+    settings["sources"]["real"]["redistributable"] = True
+    (layout.root / "edition.json").write_text(EditionConfig.model_validate(settings).model_dump_json())
+    (layout.root / "sources" / "real").mkdir(parents=True)
+    (layout.root / "sources" / "real" / "pull.json").write_text('{"files": []}')
+    archive = tmp_path / "tiny.zip"
+    assert main(["freeze", "--edition", str(layout.root), "--output", str(archive)]) == 0
+    with zipfile.ZipFile(archive) as opened:
+        assert "somebody" not in opened.read("edition.json").decode()
+        assert "measures/comparison.jsonl" in opened.namelist()
+    assert main(["verify", "edition", str(archive)]) == 0
+    assert "the comparison" in capsys.readouterr().out
 
 
 def test_one_model_alone_is_not_compared(layout, tmp_path):

@@ -28,7 +28,7 @@ function show(wanted) {
   }
   const items = data.asked[`${suite}/${dataset}`];
   const chosen = [...items.item.keys()].filter((at) =>
-    items.experiment[at] === experiment && items.setting[at] === setting &&
+    items.experiment[at] === experiment && (!setting || items.setting[at] === setting) &&
     (!relation || items.relation[at] === relation) &&
     (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
