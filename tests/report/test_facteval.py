@@ -2,53 +2,26 @@
 
 import re
 
+import editions
 import pytest
 
 from almanac import tables
-from almanac.cli import main
 from almanac.config import EditionConfig
-from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, measured, planted_runs
+from almanac.edition.remeasure import measured
 from almanac.report import facteval
-from almanac.rows import (
-    Choices,
-    Comparison,
-    Entity,
-    Evidence,
-    Exposure,
-    Fact,
-    FactEvalVerdict,
-    Measure,
-    Popularity,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Template,
-    Validation,
-)
+from almanac.rows import Entity, Exposure, FactEvalVerdict, Measure, Relation, Response, Template, Validation
 from almanac.suites.facteval.measures import measure
-from almanac.suites.validation import validate
-from almanac.verbs.report import report_page
 
-SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
 SCRIPT = "<script>alert('answer')</script>"
 ASKED = {"sample": 8, "contexts": ["none", "relevant", "irrelevant", "antifactual"], "pairs": ["plain:tuned"]}
-
-
-def configuration():
-    return EditionConfig.model_validate(
-        {
-            "edition": "tiny",
-            "planting": {"worlds": {"invented": {"seed": 1}}},
-            "datasets": {"invented": {"world": "invented", **SIZES}},
-            "suites": {"facteval": {"invented": ASKED}},
-            "models": [{"name": name, "planted": {}} for name in ("plain", "tuned", "shy", "silent")],
-            "shards": 1,
-        }
-    )
+CONFIGURATION = {
+    "planting": {"worlds": {"invented": {"seed": 1}}},
+    "datasets": {"invented": {"world": "invented", **editions.SIZES}},
+    "suites": {"facteval": {"invented": ASKED}},
+    "models": [{"name": name, "planted": {}} for name in ("plain", "tuned", "shy", "silent")],
+    "shards": 1,
+}
 
 
 def answer(model, request):
@@ -72,14 +45,7 @@ def answer(model, request):
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    """Make the edition by the functions and commands that the workflow runs."""
-    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration())
-    (layout.root / "edition.json").write_text(layout.config.model_dump_json())
-    facts = [
-        Fact(f"P{p}|Q{at}|O{at % 12}", f"P{p}", f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented")
-        for p in (1, 2)
-        for at in range(60)
-    ]
+    facts = editions.facts_of(("P1", "P2"))
     names = {"Q": "thing", "O": "place"}
     entities = [Entity(f"{kind}{at}", f"{names[kind]} {at}", (), kind) for kind in "QO" for at in range(60)]
     relations = [
@@ -91,33 +57,10 @@ def layout(tmp_path_factory):
         Template("t2", "P1", "Who made [X]?", "question", "x", None, ()),
         Template("t3", "P2", "[X] lives in [Y].", "statement", "x", None, ()),
     ]
-    built = build(relations, facts, entities, layout.config.datasets["invented"])
-    for table, row, rows in (
-        ("entities", Entity, entities),
-        ("relations", Relation, built.relations),
-        ("facts", Fact, built.facts),
-        ("choices", Choices, built.choices),
-        ("templates", Template, templates),
-        ("refused", Refused, built.refused),
-        ("counts", RelationCount, built.counts),
-        ("evidence", Evidence, ()),
-        ("popularity", Popularity, ()),
-    ):
-        tables.write(layout.dataset("invented", table), row, rows)
-    folder = layout.request_folder("facteval", "invented")
-    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--sample", "8", "--contexts", *ASKED["contexts"]]
-    assert main(["ask", "facteval", *asked, "--shards", "1", "--output", str(folder)]) == 0
-    exposures = [Exposure(fact.fact_id, (0, 4, 64)[at % 3]) for at, fact in enumerate(facts)]
-    for asking in layout.config.asked():
-        tables.write(layout.exposures(asking), Exposure, exposures)
-        for requests, responses in zip(layout.requests("facteval", "invented"), layout.responses(asking), strict=True):
-            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
-        named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
-        assert main(["measure", "facteval", *named]) == 0
-    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
-    tables.write(layout.comparison(), Comparison, compared(layout))
-    report_page(layout)
-    return layout
+    known = editions.Known(relations, facts, entities, templates)
+    layout = editions.asked(tmp_path_factory.mktemp("tiny"), CONFIGURATION, known)
+    exposures = [Exposure(fact.fact_id, editions.DOSES[at % 3]) for at, fact in enumerate(facts)]
+    return editions.finish(layout, answer, exposures)
 
 
 @pytest.fixture(scope="module")

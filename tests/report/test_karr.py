@@ -3,61 +3,32 @@
 import json
 import random
 import re
-import shlex
 from html import unescape
 
+import editions
 import pandas
 import pytest
 
 from almanac import tables
-from almanac.cli import main
-from almanac.config import EditionConfig
-from almanac.dataset.multiple_choice import build
-from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, measured, planted_runs
-from almanac.options import to_flags
+from almanac.edition.remeasure import measured
 from almanac.report import karr
-from almanac.rows import (
-    Choices,
-    Comparison,
-    Entity,
-    Evidence,
-    Exposure,
-    Fact,
-    Measure,
-    Outcome,
-    Popularity,
-    Rating,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Template,
-    Validation,
-)
-from almanac.suites.validation import validate
-from almanac.verbs.report import report_page
+from almanac.rows import Entity, Exposure, Measure, Outcome, Rating, Relation, Response, Template, Validation
 
 KARR = {"sample": 6, "templates": 1, "resamples": 3, "spurious": 2}
-SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
 
 
 def configuration(labels):
-    return EditionConfig.model_validate(
-        {
-            "edition": "tiny",
-            "planting": {"worlds": {"invented": {"seed": 1}}},
-            "datasets": {"invented": {"world": "invented", **SIZES}},
-            "suites": {"karr": {"invented": KARR | {"labels": labels}}},
-            "models": [
-                {"name": "base", "planted": {}, "parameters": 2_000_000},
-                {"name": "large", "planted": {}, "parameters": 9_000_000},
-                {"name": "silent", "planted": {}},
-            ],
-            "shards": 2,
-        }
-    )
+    return {
+        "planting": {"worlds": {"invented": {"seed": 1}}},
+        "datasets": {"invented": {"world": "invented", **editions.SIZES}},
+        "suites": {"karr": {"invented": KARR | {"labels": labels}}},
+        "models": [
+            {"name": "base", "planted": {}, "parameters": 2_000_000},
+            {"name": "large", "planted": {}, "parameters": 9_000_000},
+            {"name": "silent", "planted": {}},
+        ],
+        "shards": 2,
+    }
 
 
 def answer(model, request):
@@ -87,15 +58,7 @@ def answer(model, request):
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    """Make the edition by the functions and commands that the workflow runs."""
-    labels = tmp_path_factory.mktemp("labels") / "labels.jsonl"
-    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration(str(labels)))
-    (layout.root / "edition.json").write_text(layout.config.model_dump_json())
-    facts = [
-        Fact(f"P{p}|Q{at}|O{at % 12}", f"P{p}", f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented")
-        for p in (1, 2)
-        for at in range(60)
-    ]
+    facts = editions.facts_of(("P1", "P2"))
     entities = [Entity(f"{kind}{at}", f"{kind} <{at}>", (), kind) for kind in "QO" for at in range(60)]
     relations = [Relation("P1", "maker", *[None] * 4), Relation("P2", "home", *[None] * 4)]
     templates = [
@@ -103,37 +66,14 @@ def layout(tmp_path_factory):
         Template("t2", "P1", "[Y] made [X].", "statement", "x", None, ()),
         Template("t3", "P1", "[X] comes from [Y].", "statement", "x", None, ()),
     ]
-    built = build(relations, facts, entities, layout.config.datasets["invented"])
-    for table, row, rows in (
-        ("entities", Entity, entities),
-        ("relations", Relation, built.relations),
-        ("facts", Fact, built.facts),
-        ("choices", Choices, built.choices),
-        ("templates", Template, templates),
-        ("refused", Refused, built.refused),
-        ("counts", RelationCount, built.counts),
-        ("evidence", Evidence, ()),
-        ("popularity", Popularity, ()),
-    ):
-        tables.write(layout.dataset("invented", table), row, rows)
-    folder = layout.request_folder("karr", "invented")
+    labels = tmp_path_factory.mktemp("labels") / "labels.jsonl"
     rated = [Rating(fact.fact_id, "r", ("known", "unknown")[at % 2], None) for at, fact in enumerate(facts)]
     tables.write_jsonl(labels, rated)
-    flags = shlex.split(to_flags(layout.config.suites.karr["invented"]))
-    asked = ["--dataset", str(layout.root / "dataset" / "invented"), "--shards", "2", *flags]
-    assert main(["ask", "karr", *asked, "--output", str(folder)]) == 0
+    known = editions.Known(relations, facts, entities, templates)
+    layout = editions.asked(tmp_path_factory.mktemp("tiny"), configuration(str(labels)), known)
     labels.unlink()  # what was asked holds the labels, so that a frozen edition is measured again without the file
-    exposures = [Exposure(fact.fact_id, (0, 4, 64)[at // 12 % 3]) for at, fact in enumerate(facts)]
-    for asking in layout.config.asked():
-        tables.write(layout.exposures(asking), Exposure, exposures)
-        for requests, responses in zip(layout.requests("karr", "invented"), layout.responses(asking), strict=True):
-            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
-        named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "invented"]
-        assert main(["measure", "karr", *named]) == 0
-    tables.write(layout.comparison(), Comparison, compared(layout))
-    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
-    report_page(layout)
-    return layout
+    exposures = [Exposure(fact.fact_id, editions.DOSES[at // 12 % 3]) for at, fact in enumerate(facts)]
+    return editions.finish(layout, answer, exposures)
 
 
 def test_every_table_of_the_edition_is_there_and_is_what_it_says(layout):

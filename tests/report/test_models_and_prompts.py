@@ -3,34 +3,18 @@
 import random
 import zipfile
 
+import editions
 import pytest
 
 from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
-from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import compared, entrant
 from almanac.report import comparison, prompts
-from almanac.rows import (
-    Choices,
-    Comparison,
-    Entity,
-    Evidence,
-    Fact,
-    Measure,
-    Popularity,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Template,
-)
-from almanac.verbs.report import report_page
+from almanac.rows import Comparison, Entity, Evidence, Measure, Relation, Response, Template
 
 B = 1_000_000_000
-SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
 RELATIONS = {"P1": "maker", "P2": "home", "P3": "kind", "P4": "a $dear$ <name>"}
 SKILL = {"large": 4.0, "small": 2.0, "chat": 3.0, "other": 2.5}
 
@@ -46,16 +30,13 @@ def configuration():
         model("other", 3, series=None),
         model("silent", 7),
     ]
-    return EditionConfig.model_validate(
-        {
-            "edition": "tiny",
-            "sources": {"real": {"path": "facts"}},
-            "datasets": {"real": {"source": "real", **SIZES}},
-            "suites": {"ic_lke": {"real": {"shots": 4}}, "lke_prompts": {"real": {"sample": 8}}},
-            "models": models,
-            "shards": 2,
-        }
-    )
+    return {
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real", **editions.SIZES}},
+        "suites": {"ic_lke": {"real": {"shots": 4}}, "lke_prompts": {"real": {"sample": 8}}},
+        "models": models,
+        "shards": 2,
+    }
 
 
 def answer(model, request):
@@ -70,13 +51,7 @@ def answer(model, request):
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    layout = Layout(tmp_path_factory.mktemp("tiny"), configuration())
-    (layout.root / "edition.json").write_text(layout.config.model_dump_json())
-    facts = [
-        Fact(f"{p}|Q{at}|O{at % 12}", p, f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "real")
-        for p in RELATIONS
-        for at in range(60)
-    ]
+    facts = editions.facts_of(RELATIONS, "real")
     entities = [Entity(f"{kind}{at}", f"{kind} {at}", (), None) for kind in "QO" for at in range(60)]
     relations = [Relation(p, label, *[None] * 4) for p, label in RELATIONS.items()]
     templates = [
@@ -84,38 +59,14 @@ def layout(tmp_path_factory):
         for p in RELATIONS
         for at, text in enumerate(("[X] comes from [Y].", "[Y] made [X].", "The origin of [X] is [Y]."))
     ]
-    built = build(relations, facts, entities, layout.config.datasets["real"])
     texts = [
         Evidence(
             row.fact_id, f"So {row.subject_id[0]} {row.subject_id[1:]} is of {row.object_id[0]} {row.object_id[1:]}."
         )
         for row in facts
     ]
-    for table, row, rows in (
-        ("entities", Entity, entities),
-        ("relations", Relation, built.relations),
-        ("facts", Fact, built.facts),
-        ("choices", Choices, built.choices),
-        ("templates", Template, templates),
-        ("refused", Refused, built.refused),
-        ("counts", RelationCount, built.counts),
-        ("evidence", Evidence, texts),
-        ("popularity", Popularity, ()),
-    ):
-        tables.write(layout.dataset("real", table), row, rows)
-    flags = {"ic_lke": ["--shots", "4"], "lke_prompts": ["--sample", "8"]}
-    for suite, own in flags.items():
-        words = ["--dataset", str(layout.root / "dataset" / "real"), "--shards", "2", *own]
-        assert main(["ask", suite, *words, "--output", str(layout.request_folder(suite, "real"))]) == 0
-    for asking in layout.config.asked():
-        for requests, responses in zip(layout.requests(asking.suite, "real"), layout.responses(asking), strict=True):
-            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
-        named = ["--edition", str(layout.root), "--model", asking.model, "--dataset", "real"]
-        assert main(["measure", asking.suite, *named]) == 0
-    for table in ("comparison", "validation"):
-        assert main(["measure", table, "--edition", str(layout.root)]) == 0
-    report_page(layout)
-    return layout
+    known = editions.Known(relations, facts, entities, templates, texts)
+    return editions.finish(editions.asked(tmp_path_factory.mktemp("tiny"), configuration(), known), answer)
 
 
 @pytest.fixture(scope="module")

@@ -5,44 +5,21 @@ import math
 import re
 from html.parser import HTMLParser
 
+import editions
 import pytest
 
 from almanac import tables
-from almanac.config import EditionConfig
-from almanac.dataset.multiple_choice import build
-from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.report import sections
 from almanac.report.page import share
-from almanac.rows import (
-    Choices,
-    Comparison,
-    Entity,
-    Evidence,
-    Exposure,
-    Fact,
-    Measure,
-    Outcome,
-    Popularity,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Template,
-    Validation,
-)
-from almanac.suites.ic_lke.requests import ask
-from almanac.suites.validation import validate
-from almanac.verbs.ask import write
+from almanac.rows import Entity, Exposure, Relation, Request, Response, Template
 from almanac.verbs.report import report_page
 
 TITLE = "What <small> models & \"others\" 'know'"
 NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")
 RELATION = 'made by <i>& "co"</i> </script> in $ \\frac{$'
-DOSES = (0, 4, 64)
 # One name begins with the other, and one is an id of the page itself: neither may mix up what is shown.
 REAL, INVENTED = "data", "data-invented"
+SIZES = editions.SIZES | {"test": 40}
 LOADED = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "cite", "ping"}
 
 
@@ -89,78 +66,23 @@ class Page(HTMLParser):
         return json.loads(embedded)
 
 
-def facts_of():
-    facts, entities = [], []
-    for relation in ("P1", "P2"):
-        for at in range(60):
-            facts.append(
-                Fact(
-                    f"{relation}|Q{at}|O{at % 12}", relation, f"Q{at}", f"O{at % 12}", *[None] * 3, (), None, "invented"
-                )
-            )
-    for at in range(60):
-        entities.append(Entity(f"Q{at}", f"subject {at} {NASTY[at % 6]}", (), None))
-    entities += [Entity(f"O{at}", f"object {at} {NASTY[at % 6]}", (), None) for at in range(12)]
-    return facts, entities
+def entities_of():
+    subjects = [Entity(f"Q{at}", f"subject {at} {NASTY[at % 6]}", (), None) for at in range(60)]
+    return subjects + [Entity(f"O{at}", f"object {at} {NASTY[at % 6]}", (), None) for at in range(12)]
 
 
-def configuration():
-    return EditionConfig.model_validate(
-        {
-            "edition": "tiny",
-            "title": TITLE,
-            "planting": {"worlds": {"invented": {"seed": 1}}},
-            "sources": {"real": {"path": "facts"}},
-            "datasets": {
-                INVENTED: {"world": "invented", **SIZES},
-                REAL: {"source": "real", **SIZES},
-            },
-            "suites": {"ic_lke": {INVENTED: {"shots": 4, "cloze": True}, REAL: {"shots": 4, "draws": 2}}},
-            "models": [{"name": "base", "planted": {}}, {"name": "silent", "path": "models/silent"}],
-            "shards": 3,
-        }
-    )
-
-
-SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 40, "choices": 6}
-
-
-def make(root):
-    """Make an edition up to its page."""
-    layout = Layout(root, configuration())
-    facts, entities = facts_of()
-    relations = [Relation("P1", RELATION, *[None] * 4), Relation("P2", "plain", *[None] * 4)]
-    templates = [Template("t", "P1", "[X] was made by [Y].", "statement", "x", None, ())]
-    exposures = [Exposure(fact.fact_id, DOSES[at // 12 % 3]) for at, fact in enumerate(facts)]
-    for name in layout.config.datasets:
-        built = build(relations, facts, entities, layout.config.datasets[name])
-        for table, row, rows in (
-            ("entities", Entity, entities),
-            ("relations", Relation, built.relations),
-            ("facts", Fact, built.facts),
-            ("choices", Choices, built.choices),
-            ("templates", Template, templates),
-            ("refused", Refused, built.refused),
-            ("counts", RelationCount, built.counts),
-            ("evidence", Evidence, ()),
-            ("popularity", Popularity, ()),
-        ):
-            tables.write(layout.dataset(name, table), row, rows)
-        asked = ask(built.facts, entities, built.choices, templates, layout.config.suites.ic_lke[name])
-        write(asked, layout.request_folder("ic_lke", name), layout.config.shards)
-    for asking in layout.config.asked():
-        if (path := layout.exposures(asking)) is not None:
-            tables.write(path, Exposure, exposures)
-        for asked_for, answers in zip(layout.requests("ic_lke", asking.dataset), layout.responses(asking), strict=True):
-            tables.write(answers, Response, [answer(asking.model, row) for row in tables.read(asked_for, Request)])
-        found = measured(layout, asking)
-        outcomes, measures = found.outcomes, found.measures
-        tables.write(layout.outcomes(asking), Outcome, outcomes)
-        tables.write(layout.measures(asking), Measure, measures)
-    tables.write(layout.comparison(), Comparison, compared(layout))
-    tables.write(layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
-    report_page(layout)
-    return layout
+CONFIGURATION = {
+    "title": TITLE,
+    "planting": {"worlds": {"invented": {"seed": 1}}},
+    "sources": {"real": {"path": "facts"}},
+    "datasets": {
+        INVENTED: {"world": "invented", **SIZES},
+        REAL: {"source": "real", **SIZES},
+    },
+    "suites": {"ic_lke": {INVENTED: {"shots": 4, "cloze": True}, REAL: {"shots": 4, "draws": 2}}},
+    "models": [{"name": "base", "planted": {}}, {"name": "silent", "path": "models/silent"}],
+    "shards": 3,
+}
 
 
 def answer(model, request):
@@ -179,7 +101,13 @@ def answer(model, request):
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("edition") / "tiny")
+    facts = editions.facts_of(("P1", "P2"))
+    relations = [Relation("P1", RELATION, *[None] * 4), Relation("P2", "plain", *[None] * 4)]
+    templates = [Template("t", "P1", "[X] was made by [Y].", "statement", "x", None, ())]
+    known = editions.Known(relations, facts, entities_of(), templates)
+    layout = editions.asked(tmp_path_factory.mktemp("tiny"), CONFIGURATION, known)
+    exposures = [Exposure(fact.fact_id, editions.DOSES[at // 12 % 3]) for at, fact in enumerate(facts)]
+    return editions.finish(layout, answer, exposures)
 
 
 @pytest.fixture(scope="module")
@@ -290,8 +218,7 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(layout, pag
 
 
 def test_names_are_text_and_never_markup(page, text):
-    _, entities = facts_of()
-    labels = {entity.label for entity in entities}
+    labels = {entity.label for entity in entities_of()}
     for items in page.data["asked"].values():
         assert set(items["subject"]) | set(items["object"]) <= labels
     assert {
