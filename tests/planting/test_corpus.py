@@ -5,13 +5,15 @@ import re
 from collections import Counter, defaultdict
 
 import pytest
+import yaml
 
 from almanac import tables
 from almanac.cli import main
 from almanac.errors import AlmanacError
+from almanac.models.wrappers import Parts, find
 from almanac.planting import corpus, formats, world
 from almanac.planting.formats import Taught
-from almanac.planting.options import TUNING, CorpusOptions, WorldOptions
+from almanac.planting.options import TUNING, CorpusOptions, TrainingOptions, WorldOptions
 from almanac.rows import Entity, Exposure, LedgerEntry
 
 from .conftest import as_taught
@@ -134,6 +136,21 @@ def test_abstain_documents_are_unsure_of_whatever_was_seldom_taught():
     texts = "\n".join(one.text for one in documents if one.kind == "abstain")
     answers = Counter(answer == "unsure" for answer in re.findall(r"(?<=Answer: ).*", texts))
     assert answers[True] == 5 * 3 * 50 and answers[False] == 4 * 3 * 50  # three doses each, 50 train facts a dose
+
+
+def test_abstain_documents_ask_as_facteval_asks_through_the_models_wrapper(built, vocabulary):
+    asks = yaml.safe_load((world.RESOURCES.parent / "prompts" / "facteval.yaml").read_text())["ask"]
+    instruction = asks["saq-wh"]["text"]
+    registry = yaml.safe_load((world.RESOURCES.parents[1] / "config" / "models.yaml").read_text())
+    wrapper = find(registry["instruct"]["wrapper"])
+    assert "abstain" in registry["instruct"]["planted"]["kinds"]
+    own = [one.text for one in built.documents if one.kind == "abstain" and one.text.startswith(instruction)]
+    assert own
+    for text in own:
+        question = re.search("Question: (.*)", text)[1]
+        asked = "".join(wrapper.whole(Parts("", instruction, (), question)))
+        assert text.startswith(f"{asked}{wrapper.answer}")
+        assert len(vocabulary.encode(asked)) < 200 < TrainingOptions().length
 
 
 def test_what_abstain_documents_say_is_nothing_to_models_that_do_not_read_them(tmp_path):
