@@ -1,11 +1,13 @@
 import dataclasses
+import hashlib
+import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from almanac.rows import Request
-from almanac.suites.asking import Asked, missing_responses
+from almanac.rows import Fact, Request
+from almanac.suites.asking import Asked, asked_facts, missing_responses
 from almanac.tables import identity
 
 REQUEST = Request("", "choices", None, "Paris", choices=(" France", " Italy"))
@@ -93,6 +95,29 @@ def test_shards_may_be_empty_and_do_not_hang_on_order():
     for request in reversed(requests):
         backwards.request(request)
     assert forwards.shards(4) == backwards.shards(4)
+
+
+FACTS = [
+    Fact(f"{relation}|Q{at}|O", relation, f"Q{at}", "O", *[None] * 3, (), ("test", "train", None)[at % 3], "own")
+    for relation in ("b", "a")
+    for at in range(30)
+]
+
+
+def test_the_facts_asked_are_test_facts_by_relation_and_none_is_left_without_a_sample():
+    test = sorted((fact.relation_id, fact.fact_id) for fact in FACTS if fact.split == "test")
+    assert [(fact.relation_id, fact.fact_id) for fact in asked_facts(FACTS[::-1], None, 0)] == test
+
+
+def test_the_facts_asked_are_those_of_the_least_hashes_so_that_a_relation_alone_is_asked_the_same():
+    label = json.dumps(["3", "sample"], separators=(",", ":"))
+    found = asked_facts(FACTS, 4, 3)
+    for relation in ("a", "b"):
+        own = [fact for fact in FACTS if fact.relation_id == relation]
+        test = [fact.fact_id for fact in own if fact.split == "test"]
+        least = sorted(test, key=lambda name: hashlib.sha256((label + name).encode()).digest())[:4]
+        assert [fact.fact_id for fact in found if fact.relation_id == relation] == sorted(least)
+        assert asked_facts(own, 4, 3) == [fact for fact in found if fact.relation_id == relation]
 
 
 def test_a_request_without_an_answer_is_missing():

@@ -49,6 +49,16 @@ def filled(text: str, subject: str, found: str) -> str:
     return SLOT.sub(lambda slot: subject if slot[0] == "[X]" else found, text)
 
 
+def in_full(template: Template) -> str:
+    """Return a template's text, a prefix with its object behind it."""
+    return f"{template.text.rstrip()} [Y]." if template.style == "prefix" else template.text
+
+
+def from_label(label: str) -> str:
+    """Return the statement that the label of a relation makes, for one without a template."""
+    return f"The {label} of [X] is [Y]."
+
+
 def readings(text: str, sentence: str) -> set[tuple[str, ...]]:
     """Return all ways in which a sentence is a filled template: what stands in its slots, in their order."""
     parts = SLOT.split(text)

@@ -7,9 +7,9 @@ from almanac import tables
 from almanac.dataset.names import ObjectNames, true_objects
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Item, Link, Relation, Response, WrittenQuestion
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.requests import prompts, tested_facts
+from almanac.suites.facteval.requests import prompts
 from almanac.suites.facteval.writing import ask_writing, judge
 
 
@@ -17,7 +17,7 @@ def ask_questions(dataset: Path, options: WritingOptions) -> Asked:
     """Ask a model to write questions of a dataset's test facts."""
     facts = tables.read(dataset / "facts.parquet", Fact)
     return ask_writing(
-        tested_facts(facts, options.sample, options.seed),
+        asked_facts(facts, options.sample, options.seed),
         tables.read(dataset / "relations.parquet", Relation),
         ObjectNames.of(tables.read(dataset / "entities.parquet", Entity)),
         prompts()["write"],

@@ -1,11 +1,12 @@
-"""What every suite's `ask` yields, and how its requests are named and divided into shards."""
+"""What every suite's `ask` yields: of which facts, and how its requests are named and divided into shards."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from almanac.rows import Context, Item, Link, NotAsked, Request
-from almanac.tables import as_dict, identity
+from almanac.rows import Context, Fact, Item, Link, NotAsked, Request
+from almanac.tables import as_dict, hash_order, identity
 
 
 @dataclass
@@ -52,6 +53,19 @@ class Asked:
 
 def _place(request: Request) -> tuple[str, str, str, str]:
     return request.kind, request.context_id or "", request.text, request.request_id
+
+
+def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
+    """Return the test facts, sorted, of each relation a seeded sample (none: all): the same ones for every suite."""
+    by_relation: dict[str, dict[str, Fact]] = defaultdict(dict)
+    for fact in facts:
+        if fact.split == "test":
+            by_relation[fact.relation_id][fact.fact_id] = fact
+    return [
+        own[fact_id]
+        for _, own in sorted(by_relation.items())
+        for fact_id in sorted(hash_order(own, seed, "sample")[:sample])
+    ]
 
 
 def missing_responses(requests: Iterable[str], answered: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from almanac.dataset.templates import SLOT, filled
+from almanac.dataset.templates import SLOT, filled, from_label, in_full
 from almanac.rows import Relation, Template
 
 SUITE = "facteval"
@@ -70,7 +70,7 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
     """
     found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for row in sorted(templates, key=lambda one: one.template_id):
-        text = f"{row.text.rstrip()} [Y]." if row.style == "prefix" else row.text
+        text = in_full(row)
         wanted = ["[X]"] if row.style == "question" else ["[X]", "[Y]"]
         if sorted(SLOT.findall(text)) == wanted:
             found[row.relation_id, row.style].setdefault(row.template_id, text)
@@ -80,9 +80,7 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
 def _wording(relation: Relation, found: Mapping[tuple[str, str], Mapping[str, str]], count: int) -> Wording:
     own, label = relation.relation_id, relation.label.strip() or relation.relation_id
     statements = (
-        found.get((own, "statement"))
-        or found.get((own, "prefix"))
-        or {f"{own}/label/statement": f"The {label} of [X] is [Y]."}
+        found.get((own, "statement")) or found.get((own, "prefix")) or {f"{own}/label/statement": from_label(label)}
     )
     questions = found.get((own, "question")) or {f"{own}/label/question": f"What is the {label} of [X]?"}
     told, asked = _distinct(statements), _distinct(questions)

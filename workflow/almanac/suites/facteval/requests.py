@@ -10,7 +10,7 @@ import yaml
 
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Fact, Item, Link, NotAsked, Question, Relation, Request
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.facteval.contexts import Passage, Passages
 from almanac.suites.facteval.negatives import WRONG, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
@@ -208,7 +208,7 @@ def ask(data: Data, options: FactEvalOptions, on_relation: Callable[[], object] 
     worded = wordings(data.relations, data.templates, options.templates)
     passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed)
     questioner = Questioner(options, names, {row.relation_id: row for row in data.relations}, wrong, passages)
-    tested = tested_facts(data.facts, options.sample, options.seed)
+    tested = asked_facts(data.facts, options.sample, options.seed)
     written: Mapping[str, Sequence[Sentence]] = {}
     if options.written is not None:
         written, refused = read_written(Path(options.written), tested, names, wrong.true)
@@ -226,19 +226,6 @@ def ask(data: Data, options: FactEvalOptions, on_relation: Callable[[], object] 
         on_relation()
     questioner.asked.beside[QUESTIONS] = questioner.questions
     return questioner.asked
-
-
-def tested_facts(facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
-    """Return the test facts, of each relation a seeded sample (none: all of them), sorted."""
-    by_relation: dict[str, dict[str, Fact]] = defaultdict(dict)
-    for fact in facts:
-        if fact.split == "test":
-            by_relation[fact.relation_id][fact.fact_id] = fact
-    return [
-        own[fact_id]
-        for _, own in sorted(by_relation.items())
-        for fact_id in sorted(hash_order(own, seed, "sample")[:sample])
-    ]
 
 
 def setting_of(question: Question) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from almanac.dataset.names import ObjectNames, true_objects
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Fact, Item, Link, Request, Template
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.tables import hash_order
 
@@ -149,7 +149,7 @@ def ask(
     questioner = Questioner.of(facts, entities, choices)
     sentences = {row.relation_id: row for row in reversed(templates) if row.text.rstrip(" .").endswith("[Y]")}
     for relation_id, own in by_relation(facts).items():
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         for draw in range(options.draws):
             examples = draw_examples(own, options.shots, options.seed, draw)
             setting = f"shots={options.shots}{DRAW}{draw}"
@@ -215,10 +215,3 @@ def draw_examples(facts: Sequence[Fact], shots: int, seed: int, draw: int, key: 
         )
     order = hash_order(train, seed, "examples", facts[0].relation_id, draw)
     return [train[fact_id] for fact_id in order[:shots]]
-
-
-def tested(facts: Sequence[Fact], seed: int, sample: int | None) -> list[Fact]:
-    """Return a relation's test facts, or a seeded sample of them: the same facts for every suite of this package."""
-    test = {fact.fact_id: fact for fact in facts if fact.split == "test"}
-    drawn = hash_order(test, seed, "sample")[:sample]
-    return [test[fact_id] for fact_id in sorted(drawn)]

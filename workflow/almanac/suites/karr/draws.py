@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.templates import from_label, in_full
 from almanac.errors import AlmanacError
 from almanac.rows import Draw, Fact, NotAsked, Relation, Template
 from almanac.suites.karr.estimator import VARIANTS, Variant
@@ -92,7 +93,7 @@ def sentences(
     found: dict[str, dict[str, None]] = defaultdict(dict)
     refused = []
     for row in sorted(templates, key=lambda one: one.template_id):
-        text = f"{row.text.rstrip()} [Y]." if row.style == "prefix" else row.text
+        text = in_full(row)
         if row.style == "question" or (row.origin == PROPERTY_ALIAS and not property_aliases):
             continue
         if final(text):
@@ -100,8 +101,8 @@ def sentences(
         else:
             refused.append(NotAsked(f"template {row.template_id}", f"{row.text!r} does not end in [Y]"))
     for relation in relations:
-        if not found[relation.relation_id] and relation.label.strip():
-            found[relation.relation_id][f"The {relation.label.strip()} of [X] is [Y]."] = None
+        if not found[relation.relation_id] and (label := relation.label.strip()):
+            found[relation.relation_id][from_label(label)] = None
     return {relation: tuple(texts) for relation, texts in found.items() if texts}, refused
 
 

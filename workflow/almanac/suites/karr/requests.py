@@ -1,18 +1,16 @@
 """What KaRR and its baselines ask: every distinct string of the draws once, and blanks at the end of templates."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Choices, Draw, Entity, Fact, Item, Link, NotAsked, Relation, Request, Template
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.karr import strings
 from almanac.suites.karr.draws import Drawn, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
-from almanac.tables import hash_order
 
 SUITE = "karr"
 # The settings: facts as they are, with another object of their relation, and with the one that a model expects there.
@@ -86,7 +84,7 @@ def ask(
     pools, refused = pools_of(facts, entities, relations, templates, options)
     out = KarrAsked(refused=refused)
     wrong = {row.fact_id: row.labels for row in choices}
-    for fact in _tested(facts, options):
+    for fact in asked_facts(facts, options.sample, options.seed):
         if fact.relation_id not in pools.templates:
             out.refused.append(NotAsked(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]"))
         else:
@@ -216,16 +214,3 @@ def ask_drawn(draws: Mapping[str, Drawn]) -> KarrAsked:
         item = item_of(mode, setting, fact_id, fact_id.partition("|")[0], drawn.objects[:1])
         out.add_draw(item, mode, drawn)
     return out
-
-
-def _tested(facts: Sequence[Fact], options: KarrOptions) -> list[Fact]:
-    """Return the test facts, of each relation a seeded sample."""
-    by_relation: dict[str, dict[str, Fact]] = defaultdict(dict)
-    for fact in facts:
-        if fact.split == "test":
-            by_relation[fact.relation_id][fact.fact_id] = fact
-    return [
-        own[fact_id]
-        for _, own in sorted(by_relation.items())
-        for fact_id in sorted(hash_order(own, options.seed, "sample")[: options.sample])
-    ]

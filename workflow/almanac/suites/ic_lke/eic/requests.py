@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from almanac.rows import Fact, NotAsked, Request
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.ic_lke.eic.options import EicOptions
-from almanac.suites.ic_lke.requests import IN_CONTEXT, LAYOUTS, Questioner, by_relation, draw_examples, tested
+from almanac.suites.ic_lke.requests import IN_CONTEXT, LAYOUTS, Questioner, by_relation, draw_examples
 from almanac.suites.method import Data
 from almanac.tables import hash_order
 
@@ -55,7 +55,7 @@ def ask(data: Data, options: EicOptions, on_step: Callable[[], object] = lambda:
     questioner = Questioner.of(data.facts, data.entities, data.choices, SUITE)
     asked = questioner.asked
     for relation_id, own in by_relation(data.facts).items():
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         if asked_of:
             examples = draw_examples(own, options.examples, options.seed, 0, "examples")
             first = examples[: options.first]

@@ -8,9 +8,9 @@ cut.
 from collections.abc import Callable
 
 from almanac.rows import Fact, Item, NotAsked, Request
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.ic_lke.generated.options import GeneratedOptions
-from almanac.suites.ic_lke.requests import LAYOUTS, Questioner, chosen, draw_examples, tested
+from almanac.suites.ic_lke.requests import LAYOUTS, Questioner, chosen, draw_examples
 from almanac.suites.method import Data
 
 SUITE = "lke_generated"
@@ -34,7 +34,7 @@ def ask(data: Data, options: GeneratedOptions, on_step: Callable[[], object] = l
     questioner = Questioner.of(data.facts, data.entities, data.choices, SUITE)
     asked, layout = questioner.asked, LAYOUTS[options.layout]
     for relation_id, own in chosen(data.facts, options.relations, SUITE).items():
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         if not asked_of:
             asked.refused.append(NotAsked(f"relation {relation_id}", "it has no test fact"))
         pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from almanac.dataset.mining import by_relation, mine
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Choices, Entity, Evidence, Fact, NotAsked, Request, Template
-from almanac.suites.asking import Asked
+from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.ic_lke.prompts.options import PromptsOptions
 from almanac.suites.ic_lke.prompts.published import strangers
-from almanac.suites.ic_lke.requests import DRAW, Questioner, tested
+from almanac.suites.ic_lke.requests import DRAW, Questioner
 
 SUITE = "lke_prompts"
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
@@ -47,7 +47,7 @@ def ask(
         grouped[fact.relation_id].append(fact)
     prompts: Sets = {**_sets(facts, questioner.names, templates, evidence, options), **published}
     for relation_id, own in sorted(grouped.items()):
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         for experiment, found in prompts.items():
             drawn = list(found.get(relation_id, ()))[: options.prompts]
             if len(drawn) < options.prompts:

@@ -11,8 +11,8 @@ from typing import ClassVar
 from almanac.dataset import mining
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Evidence, Fact, NotAsked, Template
-from almanac.suites.asking import Asked
-from almanac.suites.ic_lke.requests import LAYOUTS, Layout, Questioner, chosen, draw_examples, tested
+from almanac.suites.asking import Asked, asked_facts
+from almanac.suites.ic_lke.requests import LAYOUTS, Layout, Questioner, chosen, draw_examples
 from almanac.suites.ic_lke.separators.options import SeparatorOptions
 from almanac.suites.method import Data
 
@@ -65,7 +65,7 @@ def ask(data: Data, options: SeparatorOptions, on_step: Callable[[], object] = l
     found = chosen(data.facts, options.relations, SUITE)
     infixes = _infixes(data, found, questioner.names, options)
     for relation_id, own in found.items():
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         examples = draw_examples(own, options.shots, options.seed, 0)
         questioner.ask_in_context(examples, asked_of, LAYOUTS["paper"], SEPARATOR, SPACE)
         if options.code:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from almanac.rows import NotAsked
-from almanac.suites.asking import Asked
-from almanac.suites.ic_lke.requests import DRAW, LAYOUTS, Questioner, chosen, draw_examples, tested
+from almanac.suites.asking import Asked, asked_facts
+from almanac.suites.ic_lke.requests import DRAW, LAYOUTS, Questioner, chosen, draw_examples
 from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.method import Data
 
@@ -23,7 +23,7 @@ def ask(data: Data, options: SweepOptions, on_step: Callable[[], object] = lambd
     """
     questioner = Questioner.of(data.facts, data.entities, data.choices, SUITE)
     for relation_id, own in chosen(data.facts, options.relations, SUITE).items():
-        asked_of = tested(own, options.seed, options.sample)
+        asked_of = asked_facts(own, options.sample, options.seed)
         if not asked_of:
             questioner.asked.refused.append(NotAsked(f"relation {relation_id}", "it has no test fact"))
         for shots in options.examples:
