@@ -89,12 +89,11 @@ def copy_tables(origin: Path, folder: Path) -> list[Path]:
     Raises:
         AlmanacError: a table is missing; the new folder overlaps the old, holds other files or cannot be written.
     """
-    new, old = folder.resolve(), origin.resolve()
-    if new.is_relative_to(old) or old.is_relative_to(new):
-        raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
-
     with as_folder(origin) as inside:
         files = table_files(inside)
+        new, old = folder.resolve(), origin.resolve()
+        if new.is_relative_to(old) or old.is_relative_to(new):
+            raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
 
         def fill(beside: Path) -> None:
             for path in files:
