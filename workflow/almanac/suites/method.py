@@ -102,6 +102,11 @@ def _every(item: Item) -> bool:
     return True
 
 
+def nothing(item: Item) -> bool:
+    """Validate nothing, as befits a study: each of its settings would be a method of its own."""
+    return False
+
+
 def _one_in_choices(items: Sequence[Item], outcomes: Sequence[Outcome]) -> dict[str, float]:
     """Leave chance at one in as many as the dataset has choices."""
     return {}

@@ -7,6 +7,8 @@ from pydantic import Field
 
 from almanac.options import NO_FLAG, Options
 
+Sample = Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")]
+
 
 class SuiteOptions(Options):
     """Settings of one suite on one dataset."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import Options
-from almanac.suites.options import SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
@@ -32,7 +32,7 @@ class FactEvalOptions(SuiteOptions):
         Field(min_length=1, description="what is read before the question"),
     ] = ("none",)
     templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    sample: Sample = None
     written: Annotated[
         str | None, Field(description="file of questions that a model wrote and a person proofread; asked besides")
     ] = None

@@ -41,6 +41,19 @@ def deviation(group: Sequence[Judged], of: Callable[[Judged], str]) -> float | N
     return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
 
+def deviation_rows(sheet: Sheet, group: Sequence[Judged], metric: str) -> list[Measure]:
+    """Return the `deviation` of the settings of each relation, and its mean over the relations that have one."""
+    relations = by_relation(group)
+    found = {relation: deviation(own, lambda one: one.item.setting) for relation, own in relations.items()}
+    known = [value for value in found.values() if value is not None]
+    overall = Estimate(float(np.mean(known)), None, None) if known else NOTHING
+    rows = [sheet.row(metric, overall, group)]
+    for relation, value in found.items():
+        estimate = NOTHING if value is None else Estimate(value, None, None)
+        rows.append(sheet.row(metric, estimate, relations[relation], relation))
+    return rows
+
+
 def by_relation(group: Sequence[Judged]) -> dict[str, list[Judged]]:
     """Return the items of each relation, relations sorted."""
     out: dict[str, list[Judged]] = defaultdict(list)

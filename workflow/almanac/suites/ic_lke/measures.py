@@ -5,7 +5,7 @@ Every metric leaves out items without an answer (too long, unsupported, failed);
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from almanac.rows import Exposure, Fact, Item, Link, Measure, Outcome, Request, 
 from almanac.statistics.intervals import NOTHING, Estimate, macro_share
 from almanac.suites.ic_lke.requests import SUITE
 from almanac.suites.judging import Judged, Sheet, gather, recovery_rows, responses_of, share, times_taught
+from almanac.suites.method import Answered, Measured
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -34,19 +35,49 @@ def judge(
     Raises:
         AlmanacError: a request has no response.
     """
+
+    def by_choices(item: Item, link: Link, request: Request, response: Response) -> Outcome | None:
+        if response.logprobs is None or link.index is None:
+            return None
+        return verdict(model, item, response.logprobs, link.index, request.choices or ())
+
+    return judge_each(model, items, links, requests, responses, by_choices)
+
+
+def judge_each(
+    model: str,
+    items: Sequence[Item],
+    links: Iterable[Link],
+    requests: Iterable[Request],
+    responses: Iterable[Response],
+    judge_one: Callable[[Item, Link, Request, Response], Outcome | None],
+) -> list[Outcome]:
+    """Judge every item by the one request that serves it.
+
+    Args:
+        model: its name.
+        items: what was asked.
+        links: of the items to the requests.
+        requests: what was asked.
+        responses: the model's.
+        judge_one: from an item and its answer to an outcome; none where the answer holds nothing to judge by.
+
+    Returns:
+        One outcome an item, in its order; where there is no answer, that (`unanswered`).
+
+    Raises:
+        AlmanacError: a request has no response.
+    """
     asked = {request.request_id: request for request in requests}
     answered = responses_of(model, asked, responses)
     link_of = {link.item_id: link for link in links}
-    return [_judge_one(model, item, link_of[item.item_id], asked, answered) for item in items]
-
-
-def _judge_one(
-    model: str, item: Item, link: Link, asked: Mapping[str, Request], answered: Mapping[str, Response]
-) -> Outcome:
-    response, request = answered[link.request_id], asked[link.request_id]
-    if response.status != "ok" or response.logprobs is None or link.index is None:
-        return unanswered(model, item, [response])
-    return verdict(model, item, response.logprobs, link.index, request.choices or ())
+    found = []
+    for item in items:
+        link = link_of[item.item_id]
+        response = answered[link.request_id]
+        outcome = judge_one(item, link, asked[link.request_id], response) if response.status == "ok" else None
+        found.append(outcome or unanswered(model, item, [response]))
+    return found
 
 
 def unanswered(model: str, item: Item, responses: Iterable[Response]) -> Outcome:
@@ -77,6 +108,18 @@ def verdict(model: str, item: Item, logprobs: Sequence[float], true: int, choice
         score=float(values[true]) - total,
         confidence=math.exp(float(values[best]) - total),
     )
+
+
+def most_choices(requests: Iterable[Request]) -> int:
+    """Return the most choices of a request: chance is one in as many."""
+    return max((len(request.choices or ()) for request in requests), default=1)
+
+
+def measure_choices(answered: Answered, rows_of: Callable[..., list[Measure]]) -> Measured:
+    """Judge a model's choices and measure them by ``rows_of``, which is `measure` or takes the same."""
+    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    facts, choices = answered.data.facts, most_choices(answered.requests)
+    return Measured(outcomes, rows_of(answered.dataset, answered.items, outcomes, facts, choices, answered.exposures))
 
 
 def measure(

@@ -15,12 +15,7 @@ def ask(data: Data, options: IcLkeOptions, on_step: Callable[[], object]) -> Ask
 
 def measure(answered: Answered, options: IcLkeOptions) -> Measured:
     """Judge the answers and measure them; see `measures.judge` and `measures.measure`."""
-    outcomes = measures.judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
-    choices = max((len(request.choices or ()) for request in answered.requests), default=1)
-    rows = measures.measure(
-        answered.dataset, answered.items, outcomes, answered.data.facts, choices, answered.exposures
-    )
-    return Measured(outcomes, rows)
+    return measures.measure_choices(answered, measures.measure)
 
 
 METHOD = Method(

@@ -5,7 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import Options
-from almanac.suites.options import SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions
+
+LayoutName = Annotated[
+    Literal["paper", "code"],
+    Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
+]
+Relations = Annotated[tuple[str, ...], Field(description="relations asked of; none: all")]
 
 
 class IcLkeOptions(SuiteOptions):
@@ -13,11 +19,8 @@ class IcLkeOptions(SuiteOptions):
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     draws: Annotated[int, Field(ge=1, description="independent draws of the examples")] = 1
-    layout: Annotated[
-        Literal["paper", "code"],
-        Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
-    ] = "paper"
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    layout: LayoutName = "paper"
+    sample: Sample = None
     cloze: Annotated[bool, Field(description="also ask one template a relation with a blank, for masked models")] = (
         False
     )

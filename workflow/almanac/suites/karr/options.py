@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class KarrOptions(SuiteOptions):
@@ -19,7 +19,7 @@ class KarrOptions(SuiteOptions):
     aliases: Annotated[int, Field(ge=1, description="names drawn for a subject or an object")] = 4
     subjects: Annotated[int, Field(ge=1, description="subjects drawn for a fact's denominator")] = 4
     relations: Annotated[int, Field(ge=1, description="relations drawn for a fact's denominator")] = 4
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    sample: Sample = None
     null: Annotated[
         bool, Field(description="also ask every fact with another object of its relation, which is not true")
     ] = True

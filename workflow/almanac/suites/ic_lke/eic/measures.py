@@ -32,7 +32,7 @@ def measure(answered: Answered, options: EicOptions) -> Measured:
         facts; and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
     """
     outcomes = judge(answered)
-    labels = max((len(request.choices or ()) for request in answered.requests), default=1)
+    labels = measures.most_choices(answered.requests)
     facts, exposures = answered.data.facts, answered.exposures
     rows = measures.measure(answered.dataset, answered.items, outcomes, facts, labels, exposures, SUITE)
     groups = {key[0]: group for key, group in gather(answered.items, outcomes, facts, exposures).items()}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class EicOptions(SuiteOptions):
@@ -21,7 +21,7 @@ class EicOptions(SuiteOptions):
     isolated: Annotated[
         bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
     ] = True
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the order of train and of test facts")] = 0
 
     @property

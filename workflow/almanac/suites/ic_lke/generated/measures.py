@@ -5,15 +5,15 @@ empty text is an answer, and incorrect.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from almanac.dataset.text import normalise
 from almanac.rows import Item, Link, Measure, Outcome, Request, Response
 from almanac.suites.ic_lke.averages import accuracy_rows
 from almanac.suites.ic_lke.generated.options import GeneratedOptions
 from almanac.suites.ic_lke.generated.requests import BEGINS, NAMES, OFFICIAL, SUITE
-from almanac.suites.ic_lke.measures import unanswered
-from almanac.suites.judging import Sheet, gather, recovery_rows, responses_of, times_taught
+from almanac.suites.ic_lke.measures import judge_each
+from almanac.suites.judging import Sheet, gather, recovery_rows, times_taught
 from almanac.suites.method import Answered, Measured
 
 STRIPPED = ":,. "  # what the released code takes off the ends of the object, and of nothing else
@@ -26,7 +26,7 @@ def measure(answered: Answered, options: GeneratedOptions) -> Measured:
         By experiment (`requests.EXPERIMENTS`) ``present``: the share of facts whose object is there, over all relations
         and in each; with exposures the recovery of ``names`` and ``begins``.
     """
-    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    outcomes = judge(answered)
     facts, exposures = answered.data.facts, answered.exposures
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
     rows: list[Measure] = []
@@ -38,31 +38,22 @@ def measure(answered: Answered, options: GeneratedOptions) -> Measured:
     return Measured(outcomes, rows)
 
 
-def judge(
-    model: str,
-    items: Sequence[Item],
-    links: Iterable[Link],
-    requests: Iterable[Request],
-    responses: Iterable[Response],
-) -> list[Outcome]:
+def judge(answered: Answered) -> list[Outcome]:
     """Return one outcome an item, in order; ``prediction`` is the text, ``score`` 1 where it holds the object, else 0.
 
     Raises:
         AlmanacError: a request has no response.
     """
-    answered = responses_of(model, [request.request_id for request in requests], responses)
-    link_of = {link.item_id: link for link in links}
-    found = []
-    for item in items:
-        response = answered[link_of[item.item_id].request_id]
-        if response.status != "ok" or response.texts is None:
-            found.append(unanswered(model, item, [response]))
-            continue
+    model = answered.model
+
+    def by_text(item: Item, link: Link, request: Request, response: Response) -> Outcome | None:
+        if response.texts is None:
+            return None
         text = response.texts[0]
         correct = present(text, item.accepted, item.experiment)
-        outcome = "correct" if correct else "incorrect"
-        found.append(Outcome(model, item.item_id, text, outcome, float(correct), None))
-    return found
+        return Outcome(model, item.item_id, text, "correct" if correct else "incorrect", float(correct), None)
+
+    return judge_each(model, answered.items, answered.links, answered.requests, answered.responses, by_text)
 
 
 def present(text: str, accepted: Sequence[str], experiment: str) -> bool:

@@ -1,10 +1,11 @@
 """What can be set about the study of generated output; the defaults are the paper's."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.ic_lke.options import LayoutName, Relations
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class GeneratedOptions(SuiteOptions):
@@ -12,12 +13,9 @@ class GeneratedOptions(SuiteOptions):
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     new_tokens: Annotated[int, Field(ge=1, description="tokens that the model writes, the most likely ones")] = 50
-    layout: Annotated[
-        Literal["paper", "code"],
-        Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
-    ] = "paper"
-    relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    layout: LayoutName = "paper"
+    relations: Relations = ()
+    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     @property

@@ -6,16 +6,16 @@ Means leave out items without an answer; a sequence that is too long leaves all 
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from almanac.rows import Item, Link, Measure, Outcome, Request, Response
 from almanac.statistics.intervals import Estimate, macro_share
 from almanac.suites.ic_lke.averages import by_relation
-from almanac.suites.ic_lke.measures import unanswered
+from almanac.suites.ic_lke.measures import judge_each
 from almanac.suites.ic_lke.positions.options import PositionOptions
 from almanac.suites.ic_lke.positions.requests import AS_IS, FOLLOWING, REPLACED, REST, SUITE
 from almanac.suites.ic_lke.requests import DRAW
-from almanac.suites.judging import Judged, Sheet, gather, responses_of
+from almanac.suites.judging import Judged, Sheet, gather
 from almanac.suites.method import Answered, Measured
 
 CORRECT = "correct"  # the pairs that are not replaced
@@ -33,7 +33,7 @@ def measure(answered: Answered, options: PositionOptions) -> Measured:
         correct pairs by part of the sequence (``level`` is its first place), with exposures also by dose where
         nothing is replaced.
     """
-    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
+    outcomes = judge(answered)
     place_of = {link.item_id: (link.role, link.index or 0) for link in answered.links}
     groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
     gathered = gather(answered.items, outcomes, answered.data.facts, answered.exposures)
@@ -49,33 +49,24 @@ def measure(answered: Answered, options: PositionOptions) -> Measured:
     return Measured(outcomes, rows)
 
 
-def judge(
-    model: str,
-    items: Sequence[Item],
-    links: Iterable[Link],
-    requests: Iterable[Request],
-    responses: Iterable[Response],
-) -> list[Outcome]:
+def judge(answered: Answered) -> list[Outcome]:
     """Return one outcome an item, in order: ``score`` is its object's log-probability (nats), ``confidence`` that as
     a probability, ``prediction`` the object where it is correct.
 
     Raises:
         AlmanacError: a request has no response.
     """  # noqa: D205
-    answered = responses_of(model, [request.request_id for request in requests], responses)
-    link_of = {link.item_id: link for link in links}
-    found = []
-    for item in items:
-        link = link_of[item.item_id]
-        response = answered[link.request_id]
-        if response.status != "ok" or response.logprobs is None or link.index is None:
-            found.append(unanswered(model, item, [response]))
-            continue
+    model = answered.model
+
+    def by_probability(item: Item, link: Link, request: Request, response: Response) -> Outcome | None:
+        if response.logprobs is None or link.index is None:
+            return None
         value = response.logprobs[link.index]
         correct = math.exp(value) > HALF
         prediction, outcome = (item.accepted[0], "correct") if correct else (None, "incorrect")
-        found.append(Outcome(model, item.item_id, prediction, outcome, value, math.exp(value)))
-    return found
+        return Outcome(model, item.item_id, prediction, outcome, value, math.exp(value))
+
+    return judge_each(model, answered.items, answered.links, answered.requests, answered.responses, by_probability)
 
 
 def probability(group: Sequence[Judged]) -> Estimate:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from almanac.suites.ic_lke.options import Relations
 from almanac.suites.options import SuiteOptions
 
 Kind = Literal["unknown", "incorrect"]
@@ -30,7 +31,7 @@ class PositionOptions(SuiteOptions):
     ] = None
     draws: Annotated[int, Field(ge=1, description="sequences a relation, each of its own draw and order")] = 1
     bins: Annotated[int, Field(ge=1, description="parts of the sequence that means are taken over")] = 10
-    relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
+    relations: Relations = ()
     seed: Annotated[int, Field(ge=0, description="seed of facts, order and what is replaced")] = 0
 
     @property

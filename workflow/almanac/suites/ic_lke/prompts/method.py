@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from almanac.suites.asking import Asked
-from almanac.suites.ic_lke.measures import judge
+from almanac.suites.ic_lke.measures import measure_choices
 from almanac.suites.ic_lke.prompts import measures, published, requests
 from almanac.suites.ic_lke.prompts.options import PromptsOptions
 from almanac.suites.method import Answered, Data, Measured, Method
@@ -18,12 +18,7 @@ def ask(data: Data, options: PromptsOptions, on_step: Callable[[], object]) -> A
 
 def measure(answered: Answered, options: PromptsOptions) -> Measured:
     """Judge the answers as IC-LKE's are, and measure them; see `measures.measure`."""
-    outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
-    choices = max((len(request.choices or ()) for request in answered.requests), default=1)
-    rows = measures.measure(
-        answered.dataset, answered.items, outcomes, answered.data.facts, choices, answered.exposures
-    )
-    return Measured(outcomes, rows)
+    return measure_choices(answered, measures.measure)
 
 
 METHOD = Method(

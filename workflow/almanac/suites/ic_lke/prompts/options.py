@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class PromptsOptions(SuiteOptions):
@@ -24,7 +24,7 @@ class PromptsOptions(SuiteOptions):
         Field(description="a file of published prompts, JSON Lines of relation_id, kind (hgp or mmp) and text"),
     ] = None
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    sample: Sample = None
     best_only: Annotated[
         bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
     ] = False

@@ -7,10 +7,10 @@ differences are over facts answered with both.
 from collections.abc import Sequence
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.intervals import Estimate
 from almanac.statistics.paired import macro_difference
-from almanac.suites.ic_lke.averages import accuracy_rows, by_relation, chance_row, deviation
-from almanac.suites.ic_lke.measures import judge
+from almanac.suites.ic_lke.averages import accuracy_rows, by_relation, chance_row, deviation_rows
+from almanac.suites.ic_lke.measures import judge, most_choices
 from almanac.suites.ic_lke.separators.options import SeparatorOptions
 from almanac.suites.ic_lke.separators.requests import CODE, SEPARATOR, SPACE, SUITE
 from almanac.suites.judging import Judged, Sheet, gather
@@ -40,11 +40,11 @@ def measure(answered: Answered, options: SeparatorOptions) -> Measured:
         sheet = Sheet(SUITE, answered.dataset, SEPARATOR, answered.model, setting)
         rows += accuracy_rows(sheet, group)
         if setting == SPACE:
-            rows.append(chance_row(sheet, group, max(len(one.choices or ()) for one in answered.requests)))
+            rows.append(chance_row(sheet, group, most_choices(answered.requests)))
         else:
             rows += difference_rows(sheet, group, groups[SPACE])
         if setting == INFIXES:
-            rows += _deviation_rows(sheet, group)
+            rows += deviation_rows(sheet, group, "deviation")
     return Measured(outcomes, rows)
 
 
@@ -66,15 +66,3 @@ def _difference(sheet: Sheet, group: Sequence[Judged], space: Sequence[Judged]) 
         DRAWS,
         seed_of(sheet.suite, sheet.dataset, sheet.model, sheet.setting),
     )
-
-
-def _deviation_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
-    rows = []
-    found = {relation: deviation(own, lambda one: one.item.setting) for relation, own in by_relation(group).items()}
-    known = [value for value in found.values() if value is not None]
-    overall = Estimate(sum(known) / len(known), None, None) if known else NOTHING
-    rows.append(sheet.row("deviation", overall, group))
-    for relation, value in found.items():
-        own = [one for one in group if one.item.relation_id == relation]
-        rows.append(sheet.row("deviation", NOTHING if value is None else Estimate(value, None, None), own, relation))
-    return rows

@@ -1,15 +1,8 @@
 """The study of separators as the house knows it."""
 
-from almanac.rows import Item
 from almanac.suites.ic_lke.separators import measures, requests
 from almanac.suites.ic_lke.separators.options import SeparatorOptions
-from almanac.suites.method import Method
-
-
-def _nothing(item: Item) -> bool:
-    """Validate nothing: each of its settings would be a method of its own."""
-    return False
-
+from almanac.suites.method import Method, nothing
 
 METHOD = Method(
     name=requests.SUITE,
@@ -18,5 +11,5 @@ METHOD = Method(
     ask=requests.ask,
     measure=measures.measure,
     asked_beside={"infixes": requests.Infix},
-    recovers=_nothing,
+    recovers=nothing,
 )

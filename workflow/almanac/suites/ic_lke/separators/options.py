@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.ic_lke.options import Relations
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class SeparatorOptions(SuiteOptions):
@@ -16,8 +17,8 @@ class SeparatorOptions(SuiteOptions):
         int, Field(ge=0, description="infixes mined from the texts that a dataset has for its train facts, at most")
     ] = 3
     code: Annotated[bool, Field(description="also the released code's ' : ' and commas")] = True
-    relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    relations: Relations = ()
+    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from almanac.rows import Measure
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.suites.ic_lke.averages import accuracy, accuracy_rows, chance_row, deviation
-from almanac.suites.ic_lke.measures import judge
+from almanac.suites.ic_lke.measures import judge, most_choices
 from almanac.suites.ic_lke.requests import DRAW
 from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.ic_lke.sweep.requests import SHOTS, SUITE, SWEEP
@@ -40,8 +40,7 @@ def measure(answered: Answered, options: SweepOptions) -> Measured:
         least = enough(reached, options.enough) if len(reached) == len(groups) else None
         every = groups[max(groups)]
         found = NOTHING if least is None else Estimate(float(least), None, None)
-        choices = max(len(request.choices or ()) for request in answered.requests)
-        rows += [sheet.row("enough_shots", found, every), chance_row(sheet, every, choices)]
+        rows += [sheet.row("enough_shots", found, every), chance_row(sheet, every, most_choices(answered.requests))]
     return Measured(outcomes, rows)
 
 

@@ -1,15 +1,8 @@
 """The sweep over the number of examples as the house knows it."""
 
-from almanac.rows import Item
 from almanac.suites.ic_lke.sweep import measures, requests
 from almanac.suites.ic_lke.sweep.options import SweepOptions
-from almanac.suites.method import Method
-
-
-def _nothing(item: Item) -> bool:
-    """Validate nothing: each of its settings would be a method of its own."""
-    return False
-
+from almanac.suites.method import Method, nothing
 
 METHOD = Method(
     name=requests.SUITE,
@@ -17,5 +10,5 @@ METHOD = Method(
     options=SweepOptions,
     ask=requests.ask,
     measure=measures.measure,
-    recovers=_nothing,
+    recovers=nothing,
 )

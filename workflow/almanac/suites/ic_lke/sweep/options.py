@@ -1,10 +1,11 @@
 """What can be set about the sweep over the number of examples; the defaults are the paper's."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from almanac.suites.options import SuiteOptions
+from almanac.suites.ic_lke.options import LayoutName, Relations
+from almanac.suites.options import Sample, SuiteOptions
 
 
 class SweepOptions(SuiteOptions):
@@ -17,12 +18,9 @@ class SweepOptions(SuiteOptions):
     enough: Annotated[
         float, Field(gt=0, le=1, description="share of the accuracy at the most examples that counts as enough")
     ] = 0.95
-    layout: Annotated[
-        Literal["paper", "code"],
-        Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
-    ] = "paper"
-    relations: Annotated[tuple[str, ...], Field(description="relations asked of; none: all")] = ()
-    sample: Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")] = None
+    layout: LayoutName = "paper"
+    relations: Relations = ()
+    sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
     @model_validator(mode="after")
