@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from almanac.edition.layout import Layout
-from almanac.report import comparison, facteval, karr, prompts
+from almanac.report import comparison, facteval, karr, lke, prompts
 from almanac.report.chapter import Chapter
 
 WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (
     comparison.chapters,
     prompts.chapters,
+    lke.chapters,
     karr.chapters,
     facteval.chapters,
 )
