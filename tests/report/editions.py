@@ -79,14 +79,20 @@ def _write_dataset(layout, name, known):
 
 
 def finish(layout, answer, exposures=()):
-    """Answer every request by ``answer(model, request)``, measure, compare, validate, and make the page."""
-    edition = ["--edition", str(layout.root)]
+    """Answer every request by ``answer(model, request)``, and go on to the page."""
     for asking in layout.config.asked():
         if (taught := layout.exposures(asking)) is not None:
             tables.write(taught, Exposure, exposures)
         shards = zip(layout.requests(asking.suite, asking.dataset), layout.responses(asking), strict=True)
         for requests, responses in shards:
             tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
+    return measure(layout)
+
+
+def measure(layout):
+    """Measure every model, compare, validate, and make the page."""
+    edition = ["--edition", str(layout.root)]
+    for asking in layout.config.asked():
         assert main(["measure", asking.suite, *edition, "--model", asking.model, "--dataset", asking.dataset]) == 0
     for table in ("comparison", "validation"):
         assert main(["measure", table, *edition]) == 0

@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 3,
     "measure": 3,
     "report": 4,
-    "freeze": 1,
+    "freeze": 2,
 }

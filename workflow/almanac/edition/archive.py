@@ -14,7 +14,9 @@ from typing import Any
 
 from almanac import __version__, tables
 from almanac.edition.layout import Layout
+from almanac.edition.makers import KEY, made_by
 from almanac.errors import AlmanacError
+from almanac.rows import Response
 
 MANIFEST = "manifest.json"
 WITHHELD = "https://withheld.invalid"
@@ -30,7 +32,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         on_file: called after each file.
 
     Returns:
-        The manifest: every file's path, bytes, sha256 and rows, where the facts came from, and the digest over all.
+        The manifest: every file's path, bytes, sha256 and rows, of responses what made them (``made_by``), where the
+        facts came from, and the digest over all files.
 
     Raises:
         AlmanacError: a table is missing, or a source's facts may not be passed on.
@@ -39,18 +42,18 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     entries: list[dict[str, Any]] = []
     with tables.atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
 
-        def add(name: str, content: bytes, rows: int | None) -> None:
+        def add(name: str, content: bytes, **more: Any) -> None:
             archive.writestr(_member(name), content)
             entry = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            entries.append(entry | ({} if rows is None else {"rows": rows}))
+            entries.append(entry | more)
             on_file()
 
         for path, row in sorted(layout.tables().items()):
             rows: list[Any] = layout.read(path, row)
             name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
-            add(name, tables.jsonl(rows), len(rows))
-        add("edition.json", (tables.canonical(_without_places(layout)) + "\n").encode(), None)
-        add("report.html", _page(layout), None)
+            add(name, tables.jsonl(rows), rows=len(rows), **({KEY: made_by(path)} if row is Response else {}))
+        add("edition.json", (tables.canonical(_without_places(layout)) + "\n").encode())
+        add("report.html", _page(layout))
         manifest = {
             "edition": layout.config.edition,
             "almanac": __version__,

@@ -10,6 +10,7 @@ from pathlib import Path
 from almanac.dataset.comparison import compare
 from almanac.edition.archive import Frozen, unpack
 from almanac.edition.layout import Layout
+from almanac.edition.makers import check_makers
 from almanac.edition.remeasure import compared, measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.rows import Comparison, Measure, Outcome, Validation
@@ -43,13 +44,16 @@ def verify_edition(archive: Path) -> int:
     """Check an archive's bytes, then measure it again from its responses.
 
     Raises:
-        AlmanacError: a file differs from the manifest, or a number from the frozen one, naming it.
+        AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
+            naming it.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         manifest = unpack(archive, folder)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = Frozen.open(folder)
+        for line in check_makers(layout, manifest):
+            print(line)
         numbers = 0
         for asking in layout.config.asked():
             again = measured(layout, asking)

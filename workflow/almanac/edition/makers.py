@@ -1,0 +1,75 @@
+"""What made the responses of a frozen edition: each file's own record, in the manifest and held against its rows.
+
+The digest of an edition is over its files alone. Of a record the model's digest stands in every row too, and so it is
+under that digest.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from almanac import tables
+from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
+from almanac.rows import Response
+
+KEY = "made_by"  # of a file's entry in the manifest
+PREFIX = "almanac."  # of what `answer` writes into a response file's metadata
+SHORT = 12  # digits of a digest that are printed
+OF_THE_FILE = ("requests", "contexts", "self_test")  # differs from file to file of one model
+
+
+def made_by(path: Path) -> dict[str, str]:
+    """Return what a response file says of the model, of how it was run, and on which requests; empty if it does not."""
+    said = tables.read_metadata(path)
+    return {key.removeprefix(PREFIX): value for key, value in said.items() if key.startswith(PREFIX)}
+
+
+def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
+    """Hold the manifest's records of response files against the models that the responses name.
+
+    Args:
+        layout: the unpacked edition.
+        manifest: its manifest.
+
+    Returns:
+        Lines to print: what made each model's responses, and how many files do not say so.
+
+    Raises:
+        AlmanacError: a record is damaged, or names another model than the file's rows.
+    """
+    entries = {entry["path"]: entry for entry in manifest["files"]}
+    found: dict[str, None] = {}
+    silent = 0
+    for asking in layout.config.asked():
+        for path in layout.responses(asking):
+            name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
+            record = _record(entries.get(name, {}), name)
+            if not record:
+                silent += 1
+                continue
+            named = {row.model_digest for row in layout.read(path, Response)}
+            if others := sorted(named - {record["model"]}):
+                raise AlmanacError(
+                    f"{name}: the manifest says that the model {record['model']} made it, a row that {others[0]} did; "
+                    "get the archive again"
+                )
+            found[f"{asking.model}: {_words(record)}"] = None
+    return [*found, *([f"{silent} response files do not say what made them"] if silent else [])]
+
+
+def _record(entry: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    record = entry.get(KEY, {})
+    if not isinstance(record, dict) or (record and not isinstance(record.get("model"), str)):
+        raise AlmanacError(f"{name}: {KEY} in the manifest is {record!r} and names no model; get the archive again")
+    return record
+
+
+def _words(record: Mapping[str, str]) -> str:
+    """Return a record in one line, the model first, digests by their first digits."""
+    kept = {key: value for key, value in sorted(record.items()) if key not in (*OF_THE_FILE, "model")}
+    return ", ".join(f"{key} {_short(value)}" for key, value in {"model": record["model"], **kept}.items())
+
+
+def _short(value: str) -> str:
+    return " ".join(word[:SHORT] if len(word) == 64 else word for word in str(value).split(" "))
