@@ -1,6 +1,7 @@
 """An edition's file is checked whole before anything runs: each refusal names its key and what is allowed."""
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,21 @@ def test_overrides_win(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text("edition: mine\nshards: 3\n")
     assert load(tmp_path / "mine.yaml").shards == 3
     assert load(tmp_path / "mine.yaml", {"shards": 5}).shards == 5
+
+
+@pytest.mark.parametrize(
+    ("suite", "own", "message"),
+    [
+        ("lke_sweep", {"models": ["bse"]}, "suites.lke_sweep.nobel.models: there is no model 'bse'; there are long"),
+        ("lke_sweep", {"examples": [0, 300]}, "suites.lke_sweep.nobel: 300 examples need as many train facts"),
+        ("eic_lke", {"examples": 300}, "suites.eic_lke.nobel: 300 examples need as many train facts"),
+        ("lke_separators", {"shots": 300}, "suites.lke_separators.nobel: 300 shots need as many train facts"),
+        ("lke_generated", {"shots": 300}, "suites.lke_generated.nobel: 300 shots need as many train facts"),
+        ("lke_positions", {"pairs": 20}, "replaced is 40; at most half of the 20 pairs can be replaced"),
+    ],
+)
+def test_an_experiment_that_cannot_be_asked_is_refused_before_any_job(suite, own, message):
+    values = read_yaml(REPOSITORY / "config" / "nobel.yaml")
+    values["suites"][suite] = {"nobel": own}
+    with pytest.raises(AlmanacError, match=re.escape(message)):
+        check(values, "mine.yaml", REPOSITORY)
