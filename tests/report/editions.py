@@ -7,22 +7,9 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
-from almanac.edition.layout import Layout
+from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.options import to_flags
-from almanac.rows import (
-    Choices,
-    Entity,
-    Evidence,
-    Exposure,
-    Fact,
-    Popularity,
-    Refused,
-    Relation,
-    RelationCount,
-    Request,
-    Response,
-    Template,
-)
+from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Response, Template
 from almanac.verbs.report import report_page
 
 SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
@@ -64,18 +51,10 @@ def asked(root, config, known):
 
 def _write_dataset(layout, name, known):
     built = build(known.relations, known.facts, known.entities, layout.config.datasets[name])
-    for table, row, rows in (
-        ("entities", Entity, known.entities),
-        ("relations", Relation, built.relations),
-        ("facts", Fact, built.facts),
-        ("choices", Choices, built.choices),
-        ("templates", Template, known.templates),
-        ("refused", Refused, built.refused),
-        ("counts", RelationCount, built.counts),
-        ("evidence", Evidence, known.evidence),
-        ("popularity", Popularity, ()),
-    ):
-        tables.write(layout.dataset(name, table), row, rows)
+    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {"popularity": ()}
+    rows |= {key: getattr(built, key) for key in ("relations", "facts", "choices", "refused", "counts")}
+    for table, row in DATASET_TABLES.items():
+        tables.write(layout.dataset(name, table), row, rows[table])
 
 
 def finish(layout, answer, exposures=()):
