@@ -31,7 +31,7 @@ def test_a_tenth_of_the_texts_are_asked_as_one_sequence_carries_ten_facts():
     assert costs == {SEQUENCE: 2 * 4, ISOLATED: 20 * 4, IN_CONTEXT: 20 * 4}
 
 
-def test_sequence_j_carries_choice_j_of_each_fact_after_its_number_of_train_facts():
+def test_the_sequences_carry_every_choice_of_each_fact_and_the_true_one_is_the_last_role():
     asked = ask(world(), SMALL)
     links = links_of(asked, SEQUENCE)
     labels = {link.item_id: {} for link in links}
@@ -42,6 +42,19 @@ def test_sequence_j_carries_choice_j_of_each_fact_after_its_number_of_train_fact
         choices = [choice.strip() for choice in isolated[item.fact_id].choices]
         assert labels[item.item_id] == {f"choice {at}": choice for at, choice in enumerate(choices)}
         assert choices[-1] in item.accepted
+
+
+def test_the_true_choices_do_not_share_a_sequence():
+    # If they did, they alone would be read behind true choices, and wrong ones behind wrong ones.
+    asked = ask(world(100, 20), EicOptions())
+    true = {item.item_id: 0 for item in asked.items if item.experiment == SEQUENCE}
+    holds = {link.request_id: 0 for link in links_of(asked, SEQUENCE)}
+    for link in links_of(asked, SEQUENCE):
+        if link.role == "choice 3":
+            true[link.item_id] += 1
+            holds[link.request_id] += 1
+    assert set(true.values()) == {1}
+    assert max(holds.values()) < 10
 
 
 def test_a_sequence_reads_as_pairs_with_commas_and_test_facts_between():

@@ -1,10 +1,10 @@
 """EIC-LKE's questions (Wu et al., section 3, "efficient in-context learning").
 
 The train facts of a relation stand in one sequence, and from some place on a test fact stands between them every few
-pairs; sequence j carries choice j of each of its test facts, so that as many sequences as a fact has choices score many
-facts at once. Subjects and choices are tokenised apart and their ids put together. The paper leaves open which places
-these are; ours are after 50, 55, … 95 of 100 train facts, ten a sequence. What stands behind the last test fact cannot
-change any score of a causal model and is left out.
+pairs; a sequence carries one choice of each of its test facts, so that as many sequences as a fact has choices score
+many facts at once. Subjects and choices are tokenised apart and their ids put together. The paper leaves open which
+places these are; ours are after 50, 55, … 95 of 100 train facts, ten a sequence. What stands behind the last test fact
+cannot change any score of a causal model and is left out.
 
 A choice is read behind the choices of earlier test facts, most of them wrong. ``isolated`` is the control: the same
 places, and only train facts before.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from almanac.rows import Fact, NotAsked, Request
+from almanac.rows import Fact, Item, NotAsked, Request
 from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.ic_lke.eic.options import EicOptions
 from almanac.suites.ic_lke.requests import IN_CONTEXT, LAYOUTS, Questioner, by_relation, draw_examples
@@ -84,23 +84,32 @@ def _ask_groups(
 def _ask_sequences(
     questioner: Questioner, examples: Sequence[Fact], placed: Sequence[tuple[int, Fact]], options: EicOptions
 ) -> None:
-    """Ask a group of test facts, each after its number of train facts; sequence j carries choice j of each."""
+    """Ask a group of test facts, each after its number of train facts; a sequence carries one choice of each.
+
+    A fact's choices come in an order of its own. In the order of the table, where the true one stands last, all true
+    choices would share a sequence: they alone would be read behind true choices.
+    """
     glue = GLUE[options.between]
     context_id = questioner.asked.context(_text(questioner, examples[: options.first], glue))
     items = [questioner.item(fact, SEQUENCE, f"slots={len(options.slots)}") for _, fact in placed]
     labels = [questioner.labels(fact) for _, fact in placed]
+    orders = [
+        hash_order(map(str, range(len(own))), options.seed, "choices", fact.fact_id)
+        for own, (_, fact) in zip(labels, placed, strict=True)
+    ]
     for number in range(max(map(len, labels))):
         pieces: list[str] = []
-        places: dict[int, int] = {}
+        carried: list[tuple[Item, str, int]] = []
         for place, (slot, fact) in enumerate(placed):
             if place:
                 pieces.append(glue + _text(questioner, examples[placed[place - 1][0] : slot], glue))
-            if number < len(labels[place]):
-                pieces += [f"{glue}{questioner.subject(fact)}", f" {labels[place][number]}"]
-                places[place] = len(pieces) - 1
+            if number < len(orders[place]):
+                choice = orders[place][number]
+                pieces += [f"{glue}{questioner.subject(fact)}", f" {labels[place][int(choice)]}"]
+                carried.append((items[place], f"{CHOICE}{choice}", len(pieces) - 1))
         request = Request("", "spans", context_id, "", pieces=tuple(pieces))
-        for place, index in places.items():
-            questioner.link(items[place], f"{CHOICE}{number}", request, index)
+        for item, role, index in carried:
+            questioner.link(item, role, request, index)
 
 
 def _ask_isolated(
