@@ -88,6 +88,16 @@ def test_of_members_equally_close_the_untuned_one_speaks_for_the_family():
     assert ordered(entrants, {"chat": 0.9, "plain": 0.3, "b": 0.5}) == ["b", "chat", "plain"]
 
 
+def test_a_member_of_unknown_size_or_without_an_answer_does_not_speak_for_the_family():
+    entrants = [
+        Entrant("large", "A", None, 70 * B),
+        Entrant("unknown", "A"),
+        Entrant("silent", "A", None, 7 * B),
+        Entrant("b", "B", None, 7 * B),
+    ]
+    assert ordered(entrants, {"large": 0.4, "unknown": 0.9, "b": 0.5}) == ["b", "unknown", "large", "silent"]
+
+
 def test_relations_are_ranked_by_their_mean_over_models():
     found = [(row.relation_id, row.n) for row in ROWS if row.metric == "relation_mean"]
     assert found == [("r0", 5), ("r1", 5)]

@@ -4,6 +4,7 @@ from small_world import answered, text_of, world
 from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Response
 from almanac.suites.ic_lke.generated.measures import measure, present
+from almanac.suites.ic_lke.generated.method import METHOD
 from almanac.suites.ic_lke.generated.options import GeneratedOptions
 from almanac.suites.ic_lke.generated.requests import ask
 
@@ -91,6 +92,17 @@ def test_shares_statuses_and_recovery():
     assert begins.value == pytest.approx(1 / 3)
     assert rows["names", "recovery_auc"].value == 1
     assert rows["begins", "recovery_auc"].value == 0.75
+
+
+def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls():
+    data = world(12, 4)
+    asked = ask(data, OPTIONS)
+    looked_for = {item.item_id: item.accepted[0] for item in asked.items if item.experiment == "wrong"}
+    control = sorted((link.request_id, looked_for[link.item_id]) for link in asked.links if link.item_id in looked_for)
+    responses = [Response(key, "ok", None, texts=(f" {name}" if at else "",)) for at, (key, name) in enumerate(control)]
+    responses[3] = Response(control[3][0], "refused", None)
+    outcomes = measure(answered(asked, data, responses), OPTIONS).outcomes
+    assert METHOD.chances(asked.items, outcomes) == {"names": pytest.approx(2 / 3)}
 
 
 def test_too_few_train_facts_are_named():

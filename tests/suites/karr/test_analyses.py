@@ -5,6 +5,7 @@ import statistics
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 from tests.suites.karr import worlds
 from tests.suites.karr.worlds import METHODS, answered, knows, logprobs, measured, rows_of, value, world
 
@@ -215,6 +216,11 @@ def test_what_a_model_expects_may_lie_outside_of_what_is_asked_and_that_is_count
     rows = rows_of(METHOD.measure(answered(common_first(data), exposures, logprob, one), one))
     assert value(rows, "paper", "spurious_covered", "spurious") == 0
     assert rows["paper", "spurious", "known", None, None, None].n == 66  # o6 is true of the others
+
+
+def test_no_more_objects_are_asked_than_a_models_expectation_is_found_among():
+    with pytest.raises(ValidationError, match="less than or equal to 100"):
+        KarrOptions(spurious=101)
 
 
 def test_false_objects_leave_the_facts_own_numbers_alone():

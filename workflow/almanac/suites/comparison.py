@@ -5,6 +5,7 @@ could not answer (error: too long, unsupported, failed) are left out, and ``n`` 
 answered none has a place on the board and no number.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -159,8 +160,9 @@ def compare(found: Board) -> list[Comparison]:
 def ordered(entrants: Sequence[Entrant], means: Mapping[str, float]) -> list[str]:
     """Return the models' names in the order of the paper's figures.
 
-    Families go by the accuracy of the member closest to 7 B parameters (of equals the untuned one, then the better
-    one), members by their own; what answered nothing comes last.
+    Families go by the accuracy of the member closest to 7 B parameters that answered (of equals the untuned one, then
+    the better one; one of unknown size only where no other is known), members by their own; what answered nothing comes
+    last.
     """
     series: dict[str, list[Entrant]] = defaultdict(list)
     for one in entrants:
@@ -170,14 +172,15 @@ def ordered(entrants: Sequence[Entrant], means: Mapping[str, float]) -> list[str
         return means.get(one.name, -1.0)
 
     def representative(members: Sequence[Entrant]) -> Entrant:
-        return min(members, key=lambda one: (_distance(one), one.base is not None, -accuracy(one), one.name))
+        answered = [one for one in members if one.name in means] or members
+        return min(answered, key=lambda one: (_distance(one), one.base is not None, -accuracy(one), one.name))
 
     families = sorted(series.items(), key=lambda pair: (-accuracy(representative(pair[1])), pair[0]))
     return [one.name for _, own in families for one in sorted(own, key=lambda one: (-accuracy(one), one.name))]
 
 
-def _distance(one: Entrant) -> int:
-    return abs((one.parameters or 0) - USUAL_SIZE)
+def _distance(one: Entrant) -> float:
+    return math.inf if one.parameters is None else abs(one.parameters - USUAL_SIZE)
 
 
 def size_pairs(entrants: Iterable[Entrant]) -> list[tuple[str, str]]:

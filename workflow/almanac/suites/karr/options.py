@@ -7,6 +7,8 @@ from pydantic import Field, field_validator
 
 from almanac.suites.options import Sample, SuiteOptions
 
+EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
+
 
 class KarrOptions(SuiteOptions):
     """How facts are assessed by KaRR and its baselines."""
@@ -42,6 +44,7 @@ class KarrOptions(SuiteOptions):
         int,
         Field(
             ge=0,
+            le=EXPECTED,
             description="most common objects of each relation that are asked in the true one's place; the one that a "
             "model expects without any subject counts (0: none)",
         ),

@@ -9,7 +9,7 @@ from almanac.suites.asking import Asked, asked_facts
 from almanac.suites.karr import strings
 from almanac.suites.karr.draws import Drawn, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.options import EXPECTED, KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
 
 SUITE = "karr"
@@ -19,7 +19,6 @@ LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object ma
 PARAREL, K_PROMPTS = "pararel", "k_prompts"
 STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # what a request is to its item; blanks are numbered
 TOP = max(LAMA.values())
-EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
 # Words that fill a blank without naming anything; LAMA leaves such out of the vocabulary.
 STOPWORDS = (
     "a an and are as at be been both but by de for from had has have he her his in is it its itself many more most "

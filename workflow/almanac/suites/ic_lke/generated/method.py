@@ -19,8 +19,9 @@ def _wrong(items: Sequence[Item], outcomes: Sequence[Outcome]) -> dict[str, floa
     How often the text begins with it is less; for that the control says nothing, and chance is left at one in as many
     as there are choices.
     """
-    verdict = {row.item_id: row.outcome for row in outcomes}
-    found = [verdict[item.item_id] == "correct" for item in items if item.experiment == requests.WRONG]
+    verdict = {row.item_id: row.outcome for row in outcomes if row.score is not None}  # what was answered
+    control = [item.item_id for item in items if item.experiment == requests.WRONG and item.item_id in verdict]
+    found = [verdict[item_id] == "correct" for item_id in control]
     return {requests.NAMES: sum(found) / len(found)} if found else {}
 
 
