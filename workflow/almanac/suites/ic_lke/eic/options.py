@@ -22,7 +22,7 @@ class EicOptions(SuiteOptions):
         bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
     ] = True
     sample: Sample = None
-    seed: Annotated[int, Field(ge=0, description="seed of the order of train and of test facts")] = 0
+    seed: Annotated[int, Field(ge=0, description="seed of the order of train facts, test facts and choices")] = 0
 
     @property
     def slots(self) -> range:
