@@ -53,10 +53,12 @@ def test_a_list_of_lines_can_be_given(tmp_path):
     ("name", "text", "message"),
     [
         ("none.txt", None, "cannot be read"),
+        ("bad.txt", " \n\n", "holds no phrase"),
         ("bad.yaml", "phrases: [", "is no YAML"),
         ("bad.yaml", "version: 1", "needs `phrases`"),
         ("bad.yaml", "phrases: [no, '??']", "phrase 1 is False"),
         ("bad.yaml", "phrases: ['no']\nbeyond: [yes]", "`beyond` is"),
+        ("bad.yaml", "phrases: ['no']\nbeyond: [[no]]", "`beyond` is"),
         ("bad.yaml", "phrases: ['no', '??']", r"phrase 2 is '\?\?', which has no word"),
     ],
 )

@@ -114,6 +114,9 @@ GOOD = {"type": "saq", "gold": ["Paris"], "answer": "Paris"}
         ({"type": "tfq", "truth": "maybe"}, "column 'truth': 'maybe' is neither true nor false"),
         ({"gold": []}, "column 'gold': is empty"),
         ({"gold": ["Paris", ""]}, "column 'gold': ['Paris', ''] has an empty text"),
+        ({"gold": [["Paris", "City of Light"]]}, "column 'gold': ['Paris', 'City of Light'] is no text"),
+        ({"gold": {"Paris": 1}}, "column 'gold': {'Paris': 1} is no list of texts"),
+        ({"gold": ["Paris", "\ud800"]}, "column 'gold': holds half a character"),
         ({"gold_object": ["1", "2"]}, "column 'gold_object': has 2 texts and gold 1"),
         ({"type": "mcq"}, "column 'choices': has fewer than two"),
         ({"type": "mcq", "choices": ["Rome", "Oslo"]}, "column 'choices': ('Rome', 'Oslo') holds none of gold"),
@@ -129,6 +132,20 @@ def test_a_bad_row_is_named_with_its_column(tmp_path, row, message, capsys):
     assert f"answers.jsonl: row 2, {message}" in said
     assert "Traceback" not in said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("type,answer,answer,gold\nsaq,Paris,Lyon,Paris\n", "has the column answer twice; keep one of them"),
+        ("type,answer,gold\n", "holds no row"),
+    ],
+)
+def test_a_table_that_says_a_thing_twice_or_nothing_is_refused(tmp_path, text, message, capsys):
+    path = tmp_path / "answers.csv"
+    path.write_text(text, "utf-8")
+    assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 1
+    assert f"answers.csv: {message}" in capsys.readouterr().err
 
 
 def test_all_bad_rows_are_named_at_once(tmp_path, capsys):

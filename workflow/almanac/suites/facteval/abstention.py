@@ -60,7 +60,7 @@ def load(path: Path | None = None) -> Abstentions:
         path: YAML as the project's own (`version`, `phrases`, `beyond`), or a text file with one phrase a line.
 
     Raises:
-        AlmanacError: the file cannot be read, or a phrase is empty.
+        AlmanacError: the file cannot be read, holds no phrase, or a phrase of a YAML file has no word.
     """
     source = path or OWN
     try:
@@ -68,7 +68,10 @@ def load(path: Path | None = None) -> Abstentions:
     except (OSError, UnicodeDecodeError) as error:
         raise AlmanacError(f"{source}: cannot be read ({error}); name a file of phrases, one a line") from error
     if source.suffix not in (".yaml", ".yml"):
-        return Abstentions(source.name, tuple(line.strip() for line in text.splitlines() if line.strip()))
+        lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+        if not lines:
+            raise AlmanacError(f"{source}: holds no phrase; write one a line")
+        return Abstentions(source.name, lines)
     try:
         found: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -80,6 +83,6 @@ def load(path: Path | None = None) -> Abstentions:
         if not isinstance(phrase, str) or not read(phrase).words:
             raise AlmanacError(f"{source}: phrase {at} is {phrase!r}, which has no word; write a text, in quotes")
     beyond = found.get("beyond") or []
-    if not isinstance(beyond, list) or set(beyond) - set(phrases):
+    if not isinstance(beyond, list) or any(phrase not in phrases for phrase in beyond):
         raise AlmanacError(f"{source}: `beyond` is {beyond!r}; list some of `phrases` there, or leave it out")
     return Abstentions(str(found.get("version", "")), tuple(phrases), tuple(beyond))

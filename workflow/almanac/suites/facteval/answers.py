@@ -1,7 +1,7 @@
 """Questions and answers from elsewhere, one a row of a table, as the scorer takes them: columns checked, rows named."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -48,8 +48,8 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
         rows: each with its number; none where its cells do not fit the header.
 
     Raises:
-        AlmanacError: a column is unknown or lacks, a cell is impossible, or a question of a model stands twice; naming
-            file, row and column.
+        AlmanacError: a column is unknown, lacks or stands twice, there is no row, a cell is impossible, or a question
+            of a model stands twice; naming file, row and column.
     """
     lacking = [name for name in REQUIRED if name not in names]
     unknown = [name for name in names if name not in KNOWN]
@@ -62,6 +62,9 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
             )
             + f"; needed are {', '.join(REQUIRED)}, known are {', '.join(KNOWN)}"
         )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise AlmanacError(f"{where}: has the column {', '.join(twice)} twice; keep one of them")
     found, mistakes, seen = [], [], dict[tuple[str, str], int]()
     for number, row in rows:
         try:
@@ -79,6 +82,8 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
     if mistakes:
         more = len(mistakes) - MOST_SHOWN
         raise AlmanacError("\n".join([*mistakes[:MOST_SHOWN], *([f"… and {more} more mistakes"] if more > 0 else [])]))
+    if not found:
+        raise AlmanacError(f"{where}: holds no row; give a row for each question and answer")
     return found
 
 
@@ -203,11 +208,13 @@ def _list(name: str, value: Any) -> tuple[str, ...]:
     """Return the texts of a list: a list, or one cell divided at `SEPARATOR`."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return ()
+    if isinstance(value, dict):
+        raise ValueError(f"column {name!r}: {value!r} is no list of texts")
     parts = value if isinstance(value, list | tuple) else str(value).split(SEPARATOR)
-    texts = tuple("" if part is None else str(part).strip() for part in parts)
+    texts = tuple(_text(name, part) for part in parts)
     if not all(texts):
         raise ValueError(f"column {name!r}: {value!r} has an empty text; leave it out")
-    return texts
+    return tuple(text for text in texts if text)
 
 
 def _truth(name: str, value: Any) -> bool | None:
