@@ -122,6 +122,26 @@ def test_an_invalid_verdict_counts_as_incorrect_and_is_counted_apart():
     assert (true.value, true.n) == (1 / 2, 2)
 
 
+def test_statements_of_one_fact_make_no_interval_narrower():
+    said = {"u": "unknown", "v": "unknown", "w": "CORRECT", "x": "CORRECT"}
+    key = "tfq-statement", f"origin=template,negatives=relation,{NONE}", "abstained", None, None
+    once, twice = (
+        slices(measured(asked(rows), FactEvalOptions()))[key]
+        for rows in (
+            [tfq(True, answer, name) for name, answer in said.items()],
+            [tfq(truth, answer, name) for name, answer in said.items() for truth in (True, False)],
+        )
+    )
+    assert (twice.value, twice.low, twice.high) == pytest.approx((once.value, once.low, once.high))
+
+
+@pytest.mark.parametrize(("answer", "followed"), [("New York", False), ("York", True), ("York, New York", True)])
+def test_a_wrong_object_within_the_name_of_the_true_one_is_not_followed(answer, followed):
+    one = question("saq", "New York", context="antifactual", stated="York", changed=True)
+    found = measured(asked([("f", "a", one, answer)]), FactEvalOptions())
+    assert {row.follows for row in found.beside["verdicts"]} == {followed}
+
+
 def test_both_modes_stand_side_by_side():
     rows = [tfq(False, "not correct"), ("g", "a", question("saq", "1982"), "19")]
     found = measured(asked(rows), FactEvalOptions())
@@ -198,7 +218,8 @@ def test_recovery_and_abstention_are_by_dose():
     assert {dose: found[*key, "accuracy_by_exposure", None, dose].value for dose in (0, 4, 64)} == {0: 0, 4: 1, 64: 1}
     abstained = {dose: found[*key, "abstained_by_exposure", None, dose] for dose in (0, 4, 64)}
     assert {dose: row.value for dose, row in abstained.items()} == {0: 2 / 3, 4: 0, 64: 0}
-    assert (abstained[0].low, abstained[0].high) == wilson(2 / 3, 3)[1:]
+    # The variance of three subjects, with 2 below, stands for two observations.
+    assert (abstained[0].low, abstained[0].high) == pytest.approx(wilson(2 / 3, 2)[1:])
     # An abstention is no hit: never taught, and of the three two say so.
     assert found[*key, "never_accuracy", None, None].value == 0
     assert found[*key, "recovery_auc", None, None].value == 1

@@ -99,10 +99,15 @@ def verdicts(
 
 
 def _follows(question: Question, answer: str | None) -> bool | None:
-    """Whether an answer names the wrong object that the passage states; none where there is no such object."""
+    """Whether an answer names the wrong object that the passage states, other than within the name of a true one.
+
+    None where there is no such object.
+    """
     if question.stated is None or answer is None or question.type == "tfq":
         return None
-    return bool(mentions(question.stated, read(scoring.own_turn(answer))))
+    said = read(scoring.own_turn(answer))
+    right = [span for name in question.gold for span in mentions(name, said)]
+    return any(not scoring.within_longer(span, right) for span in mentions(question.stated, said))
 
 
 def outcomes(found: Iterable[FactEvalVerdict], answers: Mapping[str, Answer], mode: str = PAPER) -> list[Outcome]:

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import NOTHING, Estimate, wilson
+from almanac.statistics.intervals import Estimate
 from almanac.suites.facteval.questions import NONE, SUITE
-from almanac.suites.facteval.scored import Scored, scores
+from almanac.suites.facteval.scored import Scored, scores, share
 from almanac.suites.judging import Sheet
 
 
@@ -41,8 +41,8 @@ def robustness(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequenc
         sheet = Sheet(SUITE, dataset, experiment, group[0].verdict.model, f"{setting},mode={mode}")
         for metric, (estimate, behind) in _compared(pairs).items():
             rows.append(sheet.row(metric, estimate, [one.judged for one in behind]))
-        idle = len(group) - len(changed)
-        rows.append(sheet.row("no_ops", wilson(idle / len(group), len(group)), [one.judged for one in group]))
+        own = [one.judged for one in group]
+        rows.append(sheet.row("no_ops", share([one.question.changed is False for one in group], own), own))
     return rows
 
 
@@ -65,10 +65,10 @@ def _compared(pairs: Sequence[tuple[Scored, Scored]]) -> dict[str, tuple[Estimat
         "gained": (_hits(by_first[False]), by_first[False]),
     }
     if named:
-        follows = sum(bool(one.verdict.follows) for one in named) / len(named)
-        found["followed"] = (wilson(follows, len(named)), named)
+        follows = [bool(one.verdict.follows) for one in named]
+        found["followed"] = (share(follows, [one.judged for one in named]), named)
     return found
 
 
 def _hits(group: Sequence[Scored]) -> Estimate:
-    return wilson(sum(one.judged.hit for one in group) / len(group), len(group)) if group else NOTHING
+    return share([one.judged.hit > 0 for one in group], [one.judged for one in group])

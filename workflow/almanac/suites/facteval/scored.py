@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from almanac.rows import Exposure, Fact, FactEvalVerdict, Item, Outcome, Question
-from almanac.statistics.intervals import NOTHING, Estimate, ratio, wilson
+from almanac.statistics.intervals import NOTHING, Estimate, ratio
 from almanac.suites.judging import Judged, gather
 
 UNDEFINED = Estimate(0.0, None, None)  # where nothing was answered precision, recall and F1 are 0, as the paper counts
@@ -63,5 +63,9 @@ def scores(group: Sequence[Judged]) -> dict[str, Estimate]:
 def share_of(group: Sequence[Judged], *outcomes: str) -> Estimate:
     """Return the share of some outcomes among those that are no error."""
     kept = [one for one in group if one.outcome.outcome != "error"]
-    count = sum(one.outcome.outcome in outcomes for one in kept)
-    return wilson(count / len(kept), len(kept)) if kept else NOTHING
+    return share([one.outcome.outcome in outcomes for one in kept], kept)
+
+
+def share(found: Sequence[bool], group: Sequence[Judged]) -> Estimate:
+    """Return the share of a group that something is found of, the facts of one subject counted as one draw."""
+    return ratio(list(map(float, found)), [1.0] * len(group), [one.subject for one in group])

@@ -112,7 +112,7 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
-    chosen = [choice for choice, own in found.items() if any(not _within_longer(span, spans) for span in own)]
+    chosen = [choice for choice, own in found.items() if any(not within_longer(span, spans) for span in own)]
     named = "; ".join(chosen) or None
     if chosen == [gold]:
         return Verdict("correct", named)
@@ -120,7 +120,7 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     return Verdict("incorrect", named, reason)
 
 
-def _within_longer(span: Span, others: Sequence[Span]) -> bool:
+def within_longer(span: Span, others: Sequence[Span]) -> bool:
     """Whether a mention is a part of a longer one: of `York` in `New York` where both are choices."""
     return any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in others)
 
