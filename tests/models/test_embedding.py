@@ -1,10 +1,12 @@
 """Token embeddings: the same alone and in a batch, marks told apart, and BERTScore as the package computes it."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
 from tiny_tokenizers import wordpiece
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, T5Config, T5Model
 
 from almanac import tables
 from almanac.cli import main
@@ -45,6 +47,23 @@ def test_a_text_is_embedded_as_it_is_alone(folder):
         special = tokenizer.get_special_tokens_mask(read["input_ids"][0].tolist(), already_has_special_tokens=True)
         assert found[text].counted == tuple(not one for one in special)
         assert not found[text].counted[0] and not found[text].counted[-1]
+
+
+def test_places_do_not_depend_on_where_a_tokenizer_pads(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "left")
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    tokenizer.save_pretrained(tmp_path / "left")
+    found, other = embed(tmp_path / "left", TEXTS), embed(folder, TEXTS)
+    for text in TEXTS:
+        np.testing.assert_allclose(found[text].vectors, other[text].vectors, atol=1e-5)
+
+
+def test_of_an_encoder_decoder_the_encoder_embeds(tmp_path):
+    tokenizer = wordpiece()
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+    T5Model(T5Config(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert embed(tmp_path, TEXTS)[TEXTS[0]].vectors.shape[1] == 16
 
 
 def test_a_layer_can_be_chosen(folder):

@@ -50,6 +50,9 @@ def embed(
         raise AlmanacError(
             f"{folder}: is no model whose embeddings can be read ({reason}); name a checkpoint"
         ) from error
+    if network.config.is_encoder_decoder:
+        network = network.get_encoder()  # what a text is read by
+    tokenizer.padding_side = "right"  # so that a token's place does not depend on the other texts of its batch
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     longest = getattr(network.config, "max_position_embeddings", None)
