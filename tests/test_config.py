@@ -313,6 +313,7 @@ def test_overrides_win(tmp_path, monkeypatch):
         ("eic_lke", {"examples": 300}, "suites.eic_lke.nobel: 300 examples need as many train facts"),
         ("lke_separators", {"shots": 300}, "suites.lke_separators.nobel: 300 shots need as many train facts"),
         ("lke_generated", {"shots": 300}, "suites.lke_generated.nobel: 300 shots need as many train facts"),
+        ("facteval", {"pairs": ["long:tuned"]}, "suites.facteval.nobel.pairs: there is no model 'tuned'; there are"),
         ("lke_positions", {"pairs": 20}, "replaced is 40; at most half of the 20 pairs can be replaced"),
     ],
 )

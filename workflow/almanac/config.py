@@ -350,6 +350,9 @@ class EditionConfig(Options):
                         f"suites.{suite}.{name}: {shown} {key} need as many train facts; "
                         f"datasets.{name}.train is {self.datasets[name].train}"
                     )
+        for name, own in self.suites.facteval.items():
+            for model in (one for pair in own.pairs for one in pair.split(":")):
+                _known("model", model, entries, f"suites.facteval.{name}.pairs")
 
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""

@@ -32,6 +32,13 @@ def test_a_fact_is_asked_in_every_type_and_style():
     }
 
 
+def test_a_passage_that_is_named_twice_is_read_once():
+    once, twice = (questions(PLAIN, contexts=own)[0] for own in (["relevant"], ["relevant", "relevant"]))
+    assert list(twice) == list(once)
+    asked = ask(PLAIN, FactEvalOptions(contexts=["relevant", "relevant"]))
+    assert len(asked.items) == len(twice)
+
+
 def test_true_and_false_statements_come_in_pairs():
     for one in FACTS:
         true, false = of(questions(PLAIN)[0], one.fact_id, "tfq", "statement")

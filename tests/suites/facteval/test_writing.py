@@ -45,6 +45,11 @@ def verdict(text, style):
     return row.text, row.verdict, row.reason
 
 
+def test_the_answers_of_another_dataset_are_refused():
+    with pytest.raises(AlmanacError, match="is no fact of the dataset; give the dataset that was asked"):
+        judged({}, facts=FACTS[1:])
+
+
 def test_a_model_is_shown_the_triple_and_examples():
     item = next(item for item in ASKED.items if item.fact_id == FACTS[0].fact_id and item.experiment == "wh")
     request = ASKED.requests[next(link.request_id for link in ASKED.links if link.item_id == item.item_id)]

@@ -1,7 +1,7 @@
 """How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from almanac.dataset.templates import SLOT, filled, from_label, in_full
@@ -94,8 +94,3 @@ def _distinct(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     for template_id, text in texts.items():
         first.setdefault(text, template_id)
     return tuple((template_id, text) for text, template_id in first.items())
-
-
-def by_style(sentences: Sequence[Sentence], styles: Sequence[str]) -> list[Sentence]:
-    """Return the wordings of some styles."""
-    return [sentence for sentence in sentences if sentence.style in styles]

@@ -81,7 +81,7 @@ class Questioner:
     def _passages(self, fact: Fact) -> list[Passage | None]:
         """Return what is read before the questions of a fact; none stands for nothing."""
         found: list[Passage | None] = []
-        for context in self.options.contexts:
+        for context in dict.fromkeys(self.options.contexts):
             passage = None if context == NONE else self.passages.of(fact, context)
             if isinstance(passage, str):
                 self.refuse(fact, context, passage)

@@ -46,7 +46,7 @@ def ask_writing(
     asked = Asked()
     for fact in facts:
         triple = (names.label(fact.subject_id), labels[fact.relation_id], names.label(fact.object_key))
-        for style in options.styles:
+        for style in dict.fromkeys(options.styles):
             request = Request(
                 request_id="",
                 kind="generate",
@@ -84,11 +84,14 @@ def judge(
     """Judge what a model wrote; one row for each text asked for, whatever came.
 
     Raises:
-        AlmanacError: a request has no response.
+        AlmanacError: a request has no response, or an item is of no fact that is given.
     """
     answers = {row.request_id: row for row in responses}
     known = {fact.fact_id: fact for fact in facts}
     requests = {link.item_id: link.request_id for link in links}
+    foreign = next((item.fact_id for item in items if item.fact_id not in known), None)
+    if foreign is not None:
+        raise AlmanacError(f"items: {foreign!r} is no fact of the dataset; give the dataset that was asked")
     out: list[WrittenQuestion] = []
     taken: dict[tuple[str, str], Fact] = {}
     for item in sorted(items, key=lambda row: (row.fact_id, row.experiment)):
