@@ -100,6 +100,12 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
     assert "figures" not in row
 
 
+@pytest.mark.parametrize(("counts", "applicable"), [((3, 0, 97, 0), True), ((1, 0, 60, 39), False)])
+def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable):
+    valid = Measure("facteval", "d", "tfq-statement", "valid", "m", "s", None, None, None, 0.5, 0, 1, 100, *counts, 0)
+    assert facteval.FactEvalBoard("m", "tfq-statement", "s", {"paper": {"valid": valid}}).applicable == applicable
+
+
 def test_a_model_that_only_abstains_is_said_to(section, page):
     [board] = [one for one in section.plain if (one.model, one.experiment) == ("shy", "saq-fib")]
     assert board.number("paper", "f1").value == 0

@@ -43,6 +43,11 @@ def test_precision_recall_and_f1_are_panels_with_both_modes():
     assert official_points == [0.7, 0.7]
 
 
+def test_models_are_named_where_the_official_mode_stands_alone():
+    [legend] = by_type([row("f1", 0.5, setting="origin=template,context=none,mode=official")]).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["m"]
+
+
 def test_abstention_is_drawn_by_dose():
     rows = [row("abstained_by_exposure", value, dose=dose) for dose, value in ((64, 0.1), (0, 0.9), (4, 0.5))]
     [axes] = abstention_by_dose(rows).axes

@@ -45,9 +45,14 @@ class FactEvalBoard:
 
     @property
     def applicable(self) -> bool:
-        """Whether true-false answers hold a verdict, in any mode, often enough to say anything."""
-        found = [own["valid"].value or 0.0 for own in self.numbers.values() if "valid" in own]
-        return not found or max(found) >= LEAST_VALID
+        """Whether true-false answers hold a verdict, abstentions aside, in any mode often enough."""
+        found = [own["valid"] for own in self.numbers.values() if "valid" in own]
+        shares = [
+            (row.n_correct + row.n_incorrect) / answers
+            for row in found
+            if (answers := row.n_correct + row.n_incorrect + row.n_invalid)
+        ]
+        return not shares or max(shares) >= LEAST_VALID
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ def by_type(measures: Sequence[Measure]) -> Figure:
     experiments = sorted({row.experiment for row in rows})
     labels = [name.removesuffix("-statement").replace("-", "\n") for name in experiments]
     models = list(dict.fromkeys(row.model for row in rows))
+    named = PAPER if any(_mode(row) == PAPER for row in rows) else OFFICIAL
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
     for axes, metric in zip(panels, METRICS, strict=True):
@@ -46,7 +47,7 @@ def by_type(measures: Sequence[Measure]) -> Figure:
                 own = [row for row in rows if (row.metric, row.model) == (metric, model) and _mode(row) == mode]
                 shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
                 at = [experiments.index(row.experiment) + shift for row in own]
-                _points(axes, at, own, index, label=model if mode == PAPER else None, hollow=mode == OFFICIAL)
+                _points(axes, at, own, index, label=model if mode == named else None, hollow=mode == OFFICIAL)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)

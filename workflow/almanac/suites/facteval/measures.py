@@ -154,7 +154,8 @@ def _abstention_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
 def _average_rows(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequence[Scored]]) -> list[Measure]:
     """Return the unweighted mean of F1 over types, styles and origins, of each kind of wrong objects and context.
 
-    Over both origins that is the paper's mean of eight columns. A short answer has no wrong objects and stands in each.
+    Over both origins these are the paper's eight columns and two of Wh-questions from templates. A short answer has no
+    wrong objects and stands in each.
     """
     pooled: dict[tuple[str, str | None], list[Sequence[Scored]]] = defaultdict(list)
     for group in groups.values():
