@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 4,
     "answer": 3,
-    "measure": 3,
-    "report": 4,
+    "measure": 4,
+    "report": 5,
     "freeze": 2,
 }
