@@ -184,6 +184,22 @@ def test_a_bad_line_is_named_by_its_number(tmp_path, line):
         tables.read_jsonl(path, Exposure)
 
 
+@pytest.mark.parametrize(
+    ("line", "column"), [('{"dose":"1","fact_id":"f"}', "dose"), ('{"dose":1,"fact_id":5}', "fact_id")]
+)
+def test_a_value_of_another_type_is_named_by_row_and_column(tmp_path, line, column):
+    path = tmp_path / "doses.jsonl"
+    path.write_text('{"dose":1,"fact_id":"e"}\n' + line + "\n")
+    with pytest.raises(AlmanacError, match=rf"doses\.jsonl: row 2, column '{column}': .* is no "):
+        tables.read_jsonl(path, Exposure)
+
+
+def test_a_number_is_read_as_text_where_that_is_allowed(tmp_path):
+    path = tmp_path / "doses.jsonl"
+    path.write_text('{"dose":1,"fact_id":5}\n')
+    assert tables.read_jsonl(path, Exposure, ("fact_id",)) == [Exposure("5", 1)]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),

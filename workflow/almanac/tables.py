@@ -280,13 +280,19 @@ def write_jsonl(path: Path | str, rows: Iterable[Any]) -> int:
     return len(listed)
 
 
-def read_jsonl(path: Path | str, row: type[Row]) -> list[Row]:
+def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> list[Row]:
     """Read canonical JSON Lines as rows of a class; what a line leaves out is none.
 
+    Args:
+        path: the file.
+        row: the class.
+        texts: fields of text in which a number may stand; it is read as text.
+
     Raises:
-        AlmanacError: the file cannot be read; a line is no JSON, has an unknown key or lacks one, naming the line.
+        AlmanacError: the file cannot be read; a line is no JSON, has an unknown key or lacks one, naming the
+            line; a value is missing or of another type than its field's, naming row and field.
     """
-    rows = []
+    rows: list[Row] = []
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -297,9 +303,12 @@ def read_jsonl(path: Path | str, row: type[Row]) -> list[Row]:
             continue
         try:
             values = {name: _tuples(value) for name, value in json.loads(line).items()}
+            values |= {name: str(values[name]) for name in texts if isinstance(values.get(name), int | float)}
             rows.append(row(**(lacking | values)))
         except (json.JSONDecodeError, TypeError, AttributeError) as error:
             raise AlmanacError(f"{path}: line {number} is no row of {row.__name__}: {error}") from error
+    for field in schema(row):
+        check_column(Path(path), field, [getattr(one, field.name) for one in rows])
     return rows
 
 

@@ -26,7 +26,8 @@ def read(path: Path, facts: Iterable[str], asked: Iterable[str]) -> list[Rating]
             labels a fact twice, or no labelled fact is asked; naming the row.
     """
     known, tested = set(facts), set(asked)
-    found = tables.read(path, Rating) if path.suffix == ".parquet" else tables.read_jsonl(path, Rating)
+    parquet, texts = path.suffix == ".parquet", ("item", "rater", "value")
+    found = tables.read(path, Rating) if parquet else tables.read_jsonl(path, Rating, texts)
     if not found:
         raise AlmanacError(f"{path}: holds no label; write one row for each fact and rater: item, rater, value")
     out: dict[tuple[str, str], Rating] = {}
