@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 2,
     "build": 3,
     "plant": 3,
-    "ask": 4,
+    "ask": 5,
     "answer": 3,
     "measure": 4,
     "report": 5,
