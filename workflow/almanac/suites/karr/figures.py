@@ -101,10 +101,13 @@ def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mappin
         at = np.array([sizes[row.model] for row in own]) * reach ** (0.008 * (index - len(shown) / 2))
         _intervals(axes, at, own, names[experiment], index)
     axes.set_xscale("log")
-    ticks = sorted({sizes[model] for model in models})
+    groups = _of_like_size(models, sizes, reach**0.1)
     axes.set_xticks(
-        ticks,
-        [", ".join(one for one in models if sizes[one] == size) + f"\n{_parameters(size)}" for size in ticks],
+        [sizes[group[0]] for group in groups],
+        [
+            "\n".join([*group, " / ".join(dict.fromkeys(_parameters(sizes[model]) for model in group))])
+            for group in groups
+        ],
     )
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("parameters")
@@ -113,6 +116,17 @@ def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mappin
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def _of_like_size(models: Sequence[str], sizes: Mapping[str, int], factor: float) -> list[list[str]]:
+    """Divide models, smallest first, into groups whose names would stand over each other on the axis."""
+    groups: list[list[str]] = []
+    for model in models:
+        if groups and sizes[model] < sizes[groups[-1][0]] * factor:
+            groups[-1].append(model)
+        else:
+            groups.append([model])
+    return groups
 
 
 def scores(measures: Sequence[Measure]) -> list[Measure]:
