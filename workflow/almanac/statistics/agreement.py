@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, wilson
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile, wilson
 
 
 class Agreement(NamedTuple):
@@ -34,6 +33,8 @@ def agreement(scores: Sequence[float], called: Sequence[bool], reference: Sequen
     recall = wilson(sum(found) / len(found), len(found)) if found else NOTHING
     if len(scores) < 2 or np.ptp(np.asarray(scores)) == 0 or np.ptp(np.asarray(reference)) == 0:
         return Agreement(recall, None, None)
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
     tau = stats.kendalltau(scores, reference)
     return Agreement(recall, float(tau.statistic), float(tau.pvalue))
 
@@ -78,5 +79,5 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool], level: float = L
     if expected == 1:
         return NOTHING
     kappa = (agreed - expected) / (1 - expected)
-    half = float(stats.norm.ppf(0.5 + level / 2)) * (agreed * (1 - agreed) / n) ** 0.5 / (1 - expected)
+    half = normal_quantile(level) * (agreed * (1 - agreed) / n) ** 0.5 / (1 - expected)
     return Estimate(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))

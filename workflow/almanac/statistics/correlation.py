@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
 
@@ -24,6 +23,8 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = LEVE
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if len(one) < 4 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return NOTHING
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
     found = stats.pearsonr(one, other)
     interval = found.confidence_interval(level)
     return Estimate(float(found.statistic), float(interval.low), float(interval.high))

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy import stats
+from scipy import special
 
 LEVEL = 0.95
 
@@ -21,6 +21,12 @@ class Estimate(NamedTuple):
 NOTHING = Estimate(None, None, None)
 
 
+def normal_quantile(level: float) -> float:
+    """Return how many standard deviations about the mean of a normal distribution hold a share ``level`` of it."""
+    # Not scipy.stats, which takes longer to load than most steps to run; it loads where a test of it is needed.
+    return float(special.ndtri(0.5 + level / 2))
+
+
 def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
     """Return a share with its Wilson score interval (Wilson 1927).
 
@@ -31,7 +37,7 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
     """
     if n <= 0:
         return NOTHING
-    z = float(stats.norm.ppf(0.5 + level / 2))
+    z = normal_quantile(level)
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
 
@@ -31,6 +30,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     only_second = sum(other and not one for one, other in pairs)
     if not only_first + only_second:
         return McNemar(0, 0, 1.0)
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
     p = stats.binomtest(only_first, only_first + only_second, 0.5).pvalue
     return McNemar(only_first, only_second, float(p))
 

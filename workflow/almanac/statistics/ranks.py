@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize, stats
 
-from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
 
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -23,9 +22,11 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
     m, n = len(positive), len(negative)
     if m == 0 or n == 0:
         return NOTHING
+    from scipy import optimize, stats  # slow to load, and most steps compute nothing with them
+
     statistic = stats.mannwhitneyu(positive, negative, method="asymptotic").statistic
     value = float(statistic) / (m * n)
-    z = float(stats.norm.ppf(0.5 + level / 2))
+    z = normal_quantile(level)
     half = (m + n) / 2 - 1
 
     def distance(theta: float) -> float:
@@ -46,8 +47,10 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     n = len(first)
     if n < 4 or np.ptp(np.asarray(first, dtype=float)) == 0 or np.ptp(np.asarray(second, dtype=float)) == 0:
         return NOTHING
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
     rho = float(stats.spearmanr(first, second).statistic)
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
-    half = float(stats.norm.ppf(0.5 + level / 2)) * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    half = normal_quantile(level) * math.sqrt((1 + rho * rho / 2) / (n - 3))
     return Estimate(rho, math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
