@@ -71,8 +71,11 @@ def verify_edition(archive: Path) -> int:
 def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object]) -> None:
     """Hold a frozen table against what is measured again."""
     rows: list[object] = layout.read(path, row_class)
-    old = sorted(map(as_dict, rows), key=_key)
-    new = sorted(map(as_dict, again), key=_key)
+    columns: tuple[str, ...] = vars(row_class)["KEY"]
+    old, new = (
+        sorted(map(as_dict, found), key=lambda row: [str(row.get(column)) for column in columns])
+        for found in (rows, again)
+    )
     name = path.relative_to(layout.root)
     for stated, found in zip(old, new, strict=False):
         for key in stated | found:
@@ -82,10 +85,6 @@ def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object])
                 )
     if len(old) != len(new):
         raise AlmanacError(f"{name}: has {len(old)} rows, measured again there are {len(new)}")
-
-
-def _key(row: dict[str, object]) -> str:
-    return str(sorted((name, str(value)) for name, value in row.items() if not isinstance(value, float)))
 
 
 def _equal(stated: object, found: object) -> bool:
