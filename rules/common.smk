@@ -11,18 +11,14 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
 sys.path.insert(0, str(ROOT / "workflow"))
 
-from almanac.config import (
-    Asking,
-    DatasetOptions,
-    TrainingOptions,
-    WorldOptions,
-    check,
-)
+from almanac.config import Asking, check
+from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
+from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, needs
 from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions

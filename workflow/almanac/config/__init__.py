@@ -1,0 +1,27 @@
+"""One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
+
+from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
+from almanac.config.edition import Asking, EditionConfig, Participant
+from almanac.config.models import UNPINNED, ModelConfig
+from almanac.config.planting import PlantedConfig, PlantingConfig, TaughtConfig, WorldConfig
+from almanac.config.reading import check, load, read_yaml
+from almanac.config.suites import SuitesConfig
+
+__all__ = [
+    "UNPINNED",
+    "Asking",
+    "DatasetConfig",
+    "DraftingConfig",
+    "EditionConfig",
+    "ModelConfig",
+    "Participant",
+    "PlantedConfig",
+    "PlantingConfig",
+    "SuitesConfig",
+    "TaughtConfig",
+    "WorldConfig",
+    "WritingConfig",
+    "check",
+    "load",
+    "read_yaml",
+]

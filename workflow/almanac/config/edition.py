@@ -1,0 +1,216 @@
+"""The whole of an edition, what its parts must say of each other, and who is asked what."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
+from almanac.config.models import ModelConfig
+from almanac.config.names import Name
+from almanac.config.planting import PlantingConfig
+from almanac.config.suites import SuitesConfig
+from almanac.options import Options
+from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
+from almanac.suites.ic_lke.options import Bars
+
+RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
+
+
+def _names_too(field: dict[str, Any]) -> None:
+    """Let the published schema accept a model by its name alone, as the file may give it."""
+    field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
+
+
+class EditionConfig(Options):
+    """One edition: the whole of what is built, asked, measured and reported."""
+
+    edition: Name = Field(description="the edition's name: results/EDITION")
+    title: str = Field(default="What language models know", description="the report's title")
+    facts: str | None = Field(default=None, description="the folder of a files source that names none")
+    contact: str | None = Field(
+        default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
+    )
+    registry: str = Field(default="config/models.yaml", description="the file in which models are looked up by name")
+    sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
+    planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
+    datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
+    drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
+    writing: WritingConfig | None = Field(default=None, description="who writes questions, and of what")
+    suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
+    models: tuple[ModelConfig, ...] = Field(
+        default=(),
+        description="who is asked: names of the registry, or whole entries",
+        json_schema_extra=_names_too,
+    )
+    validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
+    shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
+    gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
+    engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
+        default="forest", description="how requests are scored"
+    )
+
+    @model_validator(mode="after")
+    def _names_are_there(self) -> Self:
+        for name, dataset in self.datasets.items():
+            _known("source", dataset.source, self.sources, f"datasets.{name}")
+            _known("world", dataset.world, self.planting.worlds, f"datasets.{name}")
+        if self.planting.taught is not None:
+            taught = self.planting.taught.dataset
+            _known("dataset", taught, self.datasets, "planting.taught")
+            if self.datasets[taught].world is not None:
+                raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
+        self._check_suites()
+        names = [name for model in self.models for name in self._names_of(model)]
+        if len(set(names)) != len(names):
+            raise ValueError(f"models: a name may occur once; found {names}")
+        for model in self.models:
+            for dataset_name in model.datasets or ():
+                _known("dataset", dataset_name, self.datasets, f"models.{model.name}")
+            for suite in model.suites or ():
+                _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
+            if model.planted is not None and not self.planting.worlds:
+                raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
+        self._writer_can_be("drafting", self.drafting)
+        self._writer_can_be("writing", self.writing)
+        for name, source in self.sources.items():
+            if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
+                raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
+            reachable = self.contact is not None and ("@" in self.contact or "http" in self.contact)
+            own = isinstance(source, DumpOptions) and source.path is not None
+            if isinstance(source, NetworkOptions) and not own and not reachable:
+                raise ValueError(
+                    f"contact: is {self.contact!r}; sources.{name} asks public servers, which want to know whom to "
+                    "write to; give an e-mail address or a page with --config contact=YOU@EXAMPLE.ORG"
+                )
+        return self
+
+    def _writer_can_be(self, key: str, writer: DraftingConfig | WritingConfig | None) -> None:
+        """Refuse a model or dataset that is not there, and a model that writes no text."""
+        if writer is None:
+            return
+        _known("dataset", writer.dataset, self.datasets, key)
+        participants = self.participants()
+        _known("model", writer.model, participants, key)
+        model = participants[writer.model].model
+        masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
+        if masked or "generate" not in (model.kinds or ("generate",)):
+            raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
+
+    def _check_suites(self) -> None:
+        for suite, datasets in self.suites.by_name().items():
+            for name in datasets:
+                _known("dataset", name, self.datasets, f"suites.{suite}")
+        entries = {model.name: model for model in self.models}
+        for suite, datasets in self.suites.by_name().items():
+            for name, options in datasets.items():
+                for model in options.models:
+                    _known("model", model, entries, f"suites.{suite}.{name}.models")
+                key, shown = options.shown
+                if shown > self.datasets[name].train:
+                    raise ValueError(
+                        f"suites.{suite}.{name}: {shown} {key} need as many train facts; "
+                        f"datasets.{name}.train is {self.datasets[name].train}"
+                    )
+        for name, own in self.suites.facteval.items():
+            for model in (one for pair in own.pairs for one in pair.split(":")):
+                _known("model", model, entries, f"suites.facteval.{name}.pairs")
+
+    def source_folder(self, name: str) -> str:
+        """Return the folder that a source of kind files is pulled from."""
+        source = self.sources[name]
+        path = source.path if isinstance(source, FilesOptions) else None
+        return str(Path(str(path or self.facts)).expanduser())
+
+    @property
+    def corpus_tokens(self) -> int:
+        """Tokens of the largest corpus, about: ten for each time that a fact is taught."""
+        taught = [world.objects * sum(world.doses) * (world.relations or 10) for world in self.planting.worlds.values()]
+        real = self.planting.taught
+        return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
+
+    def shard_tokens(self, suite: str, dataset: str) -> int:
+        """Tokens a model reads for one shard, about, each context once: 50 relations of short names."""
+        if suite == "drafting":
+            return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
+        tested = self.datasets[dataset]
+        if suite == "writing":
+            return self.writing.tokens(tested.test, RELATIONS) // self.shards if self.writing is not None else 0
+        options = self.suites.by_name()[suite][dataset]
+        return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
+
+    def participants(self) -> dict[str, "Participant"]:
+        """Return who is asked: every checkpoint, and every recipe once for each world."""
+        out: dict[str, Participant] = {}
+        for model in self.models:
+            for name, world in self._names_of(model).items():
+                out[name] = Participant(name, model, world)
+        return out
+
+    def _names_of(self, model: ModelConfig) -> dict[str, str | None]:
+        """Return the names under which a model is asked, each with the world it was planted in."""
+        if model.planted is None:
+            return {model.name: None}
+        if len(self.planting.worlds) == 1:
+            return {model.name: next(iter(self.planting.worlds))}
+        return {f"{model.name}-{world}": world for world in self.planting.worlds}
+
+    def asked(self) -> Iterator["Asking"]:
+        """Yield which suite is asked of which model on which dataset.
+
+        An invented world is asked only of the models that were planted in it; real facts are asked of all.
+        """
+        for participant in self.participants().values():
+            for suite, datasets in self.suites.by_name().items():
+                if participant.model.suites is not None and suite not in participant.model.suites:
+                    continue
+                for dataset, options in datasets.items():
+                    world = self.datasets[dataset].world
+                    allowed = participant.model.datasets is None or dataset in participant.model.datasets
+                    allowed = allowed and (not options.models or participant.model.name in options.models)
+                    if allowed and (world is None or world == participant.world):
+                        yield Asking(participant.name, suite, dataset)
+
+    def null_of(self, asking: "Asking") -> "Asking | None":
+        """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.
+
+        Only what the model was itself taught has a null.
+        """
+        participants = self.participants()
+        own = participants[asking.model]
+        if own.model.planted is None or own.model.planted.permuted:
+            return None
+        for other in participants.values():
+            planted = other.model.planted
+            if planted is not None and planted.permuted and other.world == own.world:
+                found = asking._replace(model=other.name)
+                if planted.recipe == own.model.planted.recipe and found in set(self.asked()):
+                    return found
+        return None
+
+    def used_datasets(self, suite: str | None = None) -> list[str]:
+        """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""
+        asked = {asking.dataset for asking in self.asked() if suite in (None, asking.suite)}
+        return [name for name in self.datasets if name in asked]
+
+
+class Participant(NamedTuple):
+    """One model as it is asked: its name in the tables, its entry, and the world it was planted in, if any."""
+
+    name: str
+    model: ModelConfig
+    world: str | None
+
+
+class Asking(NamedTuple):
+    """One suite asked of one model on one dataset."""
+
+    model: str
+    suite: str
+    dataset: str
+
+
+def _known(what: str, name: str | None, allowed: Mapping[str, Any], where: str) -> None:
+    if name is not None and name not in allowed:
+        raise ValueError(f"{where}: there is no {what} {name!r}; there are {', '.join(sorted(allowed)) or 'none'}")

@@ -1,0 +1,126 @@
+"""A model's entry: where it comes from, how it is run, and which datasets and suites it is asked."""
+
+import re
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from almanac.config.names import Name
+from almanac.config.planting import PlantedConfig
+from almanac.errors import AlmanacError
+from almanac.models import wrappers
+from almanac.models.options import ServerOptions, checked_url
+from almanac.resources import GPU_FROM, stored_parameters
+
+UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
+UNPINNED = "unpinned"  # a revision that is still to be looked up
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+class ModelConfig(ServerOptions):
+    """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
+
+    name: Name = Field(description="the name in every table and folder")
+    planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
+    path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
+    hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
+    revision: str | None = Field(
+        default=None,
+        description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
+        "(unpinned: enough for a plan, and `pull model` says where to look it up)",
+    )
+    trust_remote_code: bool = Field(
+        default=False,
+        description="run the code that comes with the checkpoint; needs revision: the commit that you have read",
+    )
+    family: Literal["auto", "causal", "masked", "seq2seq"] = Field(
+        default="auto", description="how the model is scored"
+    )
+    kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
+        default=None, description="the kinds of request it answers; none: all that its family can"
+    )
+    wrapper: str | None = Field(
+        default=None,
+        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+    )
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
+        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+    )
+    datasets: tuple[Name, ...] | None = Field(
+        default=None, description="the datasets it is asked; none: all it may be asked"
+    )
+    suites: tuple[Name, ...] | None = Field(default=None, description="the suites that ask it; none: all")
+    parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
+    series: str | None = Field(
+        default=None, description="the family of models that it is compared within (Llama-2); none: its own"
+    )
+    base: Name | None = Field(default=None, description="the model that it was tuned from, and is compared with")
+
+    @property
+    def size(self) -> int:
+        """The number of parameters: as given, about as planted, or as stored in a directory; 1 for a server's model."""
+        if self.parameters is not None or self.api is not None:
+            return self.parameters or 1
+        if self.planted is not None:
+            hidden, shape = self.planted.hidden, self.planted
+            return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
+        return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
+
+    def takes_gpu(self, gpus: int) -> bool:
+        """Return whether its jobs take a GPU: where the entry names one, or one is there and its size is worth it."""
+        if self.api is not None:
+            return False
+        return self.device != "cpu" if self.device != "auto" else bool(gpus) and self.size >= GPU_FROM
+
+    @field_validator("api")
+    @classmethod
+    def _without_secrets(cls, api: str | None) -> str | None:
+        return api and checked_url(api)
+
+    @field_validator("path")
+    @classmethod
+    def _home(cls, path: str | None) -> str | None:
+        return path and str(Path(path).expanduser())
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if sum(origin is not None for origin in (self.planted, self.path, self.hub, self.api)) != 1:
+            raise ValueError("needs exactly one of planted, path, hub and api")
+        spare = [key for key, field in ServerOptions.model_fields.items() if getattr(self, key) != field.default]
+        if self.api is None and spare:
+            raise ValueError(f"{', '.join(spare)}: only a model with `api` has a server")
+        if self.hub is not None and self.revision != UNPINNED and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
+        if self.trust_remote_code and not (self.path or self.hub):
+            raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
+        if self.trust_remote_code and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError(
+                "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
+            )
+        self._check_wrapper()
+        return self
+
+    def _check_wrapper(self) -> None:
+        """Refuse a wrapper that is not there, or that the model cannot have."""
+        if self.wrapper is None:
+            return
+        try:
+            chat = wrappers.find(self.wrapper).chat
+        except AlmanacError as error:
+            raise ValueError(str(error)) from error
+        folder = Path(self.path) if self.path else None
+        bare = folder is not None and folder.is_dir() and not wrappers.has_template(folder)
+        if chat and (self.planted is not None or bare):
+            raise ValueError(
+                f"wrapper: {self.wrapper} needs a chat template and the tokenizer has none; name plain, say"
+            )
+        if not chat and self.api is not None and self.api_generate_with == "chat":
+            raise ValueError(
+                f"wrapper: {self.wrapper} is one text, and this server generates by chat; set api_generate_with: "
+                "completions, or name a wrapper of turns, as chat"
+            )
