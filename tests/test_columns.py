@@ -1,7 +1,9 @@
 """A row class is its schema; the refusals of rows that do not fit are in test_tables.py, where files are written."""
 
 import dataclasses
+import importlib
 import inspect
+import pkgutil
 
 import pyarrow as pa
 
@@ -17,6 +19,13 @@ def test_every_row_class_has_a_key_made_of_its_columns():
     for kind in ROWS:
         assert kind.KEY
         assert set(kind.KEY) <= set(columns(kind))
+
+
+def test_every_row_class_of_a_topic_is_public():
+    modules = [importlib.import_module(f"almanac.rows.{module.name}") for module in pkgutil.iter_modules(rows.__path__)]
+    written = {name for module in modules for name, _ in inspect.getmembers(module, dataclasses.is_dataclass)}
+    assert written == {kind.__name__ for kind in ROWS}
+    assert written <= set(rows.__all__)
 
 
 def test_a_schema_knows_what_may_be_missing():

@@ -1,4 +1,4 @@
-"""Reading and writing the tables of `rows.py`: Parquet between steps, canonical JSON Lines in what is frozen.
+"""Reading and writing the tables of `rows/`: Parquet between steps, canonical JSON Lines in what is frozen.
 
 The schema of a table comes from its dataclass (`columns.py`). Writing checks it (types, missing values, duplicate
 keys), reading checks that a file is what it says; both name the file, the row and the column. A file appears whole or

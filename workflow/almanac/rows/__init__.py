@@ -1,0 +1,54 @@
+"""The rows of every table that passes between steps: one frozen dataclass a table, which is also its schema.
+
+`tables.py` derives the Parquet schema from these annotations and checks it on write. A field that may be absent is
+annotated ``| None``; lists are tuples, so that rows can be hashed and compared. ``KEY`` names the columns that
+identify a row.
+"""
+
+from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
+from almanac.rows.facteval import FactEvalVerdict, Question, QuestionSimilarity, QuestionTexts, WrittenQuestion
+from almanac.rows.karr import Draw, KarrLeaf, KarrValue
+from almanac.rows.measures import Comparison, Measure, Outcome, OutcomeKind, Validation
+from almanac.rows.planting import Exposure, LedgerEntry
+from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Status
+from almanac.rows.sources import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
+
+__all__ = [
+    "KINDS",
+    "BucketSize",
+    "Choices",
+    "Comparison",
+    "Context",
+    "Draft",
+    "Draw",
+    "Entity",
+    "Evidence",
+    "Exposure",
+    "Fact",
+    "FactEvalVerdict",
+    "Item",
+    "KarrLeaf",
+    "KarrValue",
+    "Kind",
+    "LedgerEntry",
+    "Link",
+    "Measure",
+    "NotAsked",
+    "Omission",
+    "Outcome",
+    "OutcomeKind",
+    "Popularity",
+    "Question",
+    "QuestionSimilarity",
+    "QuestionTexts",
+    "Rating",
+    "Refused",
+    "Relation",
+    "RelationCount",
+    "Request",
+    "Response",
+    "Status",
+    "Template",
+    "Validation",
+    "WrittenQuestion",
+]

@@ -1,0 +1,75 @@
+"""What a dataset adds: wrong choices, what it leaves out, and what models draft or readers judge."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The wrong choices of a test fact: object keys and the labels that are shown, in one seeded order."""
+
+    KEY: ClassVar = ("fact_id",)
+    fact_id: str
+    distractors: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A fact, or a whole relation, that a dataset leaves out, and why."""
+
+    KEY: ClassVar = ("relation_id", "fact_id")
+    relation_id: str
+    fact_id: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCount:
+    """What became of a relation's facts: ``facts = refused + train + test + surplus`` where it qualifies.
+
+    ``objects`` counts distinct objects; ``shared_subjects`` the subjects that stand in train and in test.
+    """
+
+    KEY: ClassVar = ("relation_id",)
+    relation_id: str
+    label: str
+    qualifies: bool
+    facts: int
+    objects: int
+    refused: int
+    train: int
+    test: int
+    surplus: int
+    shared_subjects: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A template that a model has drafted, for a person to proofread.
+
+    ``verdict`` is ``keep`` or ``drop``, with the reason; a person may change it and the text. ``count`` is how often
+    the model wrote it, ``agreement`` the share of facts whose filled template led the model back to the relation.
+    """
+
+    KEY: ClassVar = ("template_id",)
+    template_id: str
+    relation_id: str
+    text: str
+    style: str
+    parent_id: str | None
+    count: int
+    agreement: float | None
+    verdict: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A reader's verdict on a fact or a template: ``value`` is ``true``, ``false`` or ``doubtful``, with a note."""
+
+    KEY: ClassVar = ("item", "rater")
+    item: str
+    rater: str
+    value: str
+    note: str | None

@@ -1,0 +1,121 @@
+"""What a source yields, and what a dataset keeps of it: things, relations, facts, templates, texts."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing of the world with its names."""
+
+    KEY: ClassVar = ("entity_id",)
+    entity_id: str
+    label: str
+    aliases: tuple[str, ...]
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Popularity:
+    """How well known an entity is, by one source's measure (votes, citations, sitelinks, mentions)."""
+
+    KEY: ClassVar = ("entity_id", "source", "type")
+    entity_id: str
+    source: str
+    type: str
+    score: int
+    bucket: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BucketSize:
+    """A bucket of one type of entity: how many it holds, their popularity together, the scores it spans.
+
+    ``shape`` says whether popularity could be divided in three (`sources/thirds.py`).
+    """
+
+    KEY: ClassVar = ("source", "type", "bucket")
+    source: str
+    type: str
+    bucket: str
+    entities: int
+    popularity: int
+    lowest: int | None
+    highest: int | None
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation; ``property`` is its Wikidata property path where it has one (``P166/P585``)."""
+
+    KEY: ClassVar = ("relation_id",)
+    relation_id: str
+    label: str
+    property: str | None
+    cardinality: str | None
+    object_type: str | None
+    domain: str | None
+    popularity: int | None = None
+    bucket: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A triple. The object is an entity (``object_id``) or a literal (``value`` with ``datatype``), never both.
+
+    ``fact_id`` is ``relation|subject|object``. ``datatype`` is ``date``, ``quantity`` or ``string``; ``precision`` is
+    ``year``, ``month`` or ``day`` for dates. ``split`` is ``train`` or ``test`` where a source prescribes it or a
+    dataset has drawn it.
+    """
+
+    KEY: ClassVar = ("fact_id",)
+    fact_id: str
+    relation_id: str
+    subject_id: str
+    object_id: str | None
+    value: str | None
+    datatype: str | None
+    precision: str | None
+    qualifiers: tuple[str, ...]
+    split: str | None
+    source: str
+
+    @property
+    def object_key(self) -> str:
+        """The object's identity within the relation: the entity's id or the literal's text."""
+        return self.object_id if self.object_id is not None else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A sentence pattern: ``[X]`` is the subject, ``[Y]`` the object (absent from prefixes and questions)."""
+
+    KEY: ClassVar = ("template_id",)
+    template_id: str
+    relation_id: str
+    text: str
+    style: str
+    origin: str
+    parent_id: str | None
+    entails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text in which a fact is said, where a source has such texts."""
+
+    KEY: ClassVar = ("fact_id", "text")
+    fact_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Rows that a source left out of one of its tables, by reason: how many, and one of them."""
+
+    KEY: ClassVar = ("table", "reason")
+    table: str
+    reason: str
+    count: int
+    example: str | None
