@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -20,8 +21,9 @@ def frozen(tmp_path):
     return Layout(tmp_path, EditionConfig(edition="own")), path
 
 
-def test_rows_that_differ_in_a_level_alone_are_held_against_their_own(frozen):
-    _agree(*frozen, Measure, ROWS[::-1])
+@pytest.mark.parametrize("again", list(permutations(ROWS)), ids=lambda rows: "-".join(str(row.level) for row in rows))
+def test_rows_that_differ_in_a_level_alone_are_held_against_their_own(frozen, again):
+    assert _agree(*frozen, Measure, again) == len(ROWS)
 
 
 @pytest.mark.parametrize("at", range(3))

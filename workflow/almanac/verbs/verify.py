@@ -58,18 +58,17 @@ def verify_edition(archive: Path) -> int:
         for asking in layout.config.asked():
             again = measured(layout, asking)
             _agree(layout, layout.outcomes(asking), Outcome, again.outcomes)
-            _agree(layout, layout.measures(asking), Measure, again.measures)
+            numbers += _agree(layout, layout.measures(asking), Measure, again.measures)
             for table, row in METHODS[asking.suite].measured_beside.items():
                 _agree(layout, layout.beside_outcomes(asking, table), row, again.beside[table])
-            numbers += len(again.measures)
         _agree(layout, layout.comparison(), Comparison, compared(layout))
         _agree(layout, layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
     print(f"{numbers} measures, the comparison and the validation, measured again from the responses, agree")
     return 0
 
 
-def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object]) -> None:
-    """Hold a frozen table against what is measured again."""
+def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object]) -> int:
+    """Hold each row of a frozen table against the one of its key that is measured again; return how many they are."""
     rows: list[object] = layout.read(path, row_class)
     columns: tuple[str, ...] = vars(row_class)["KEY"]
     old, new = (
@@ -85,6 +84,7 @@ def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object])
                 )
     if len(old) != len(new):
         raise AlmanacError(f"{name}: has {len(old)} rows, measured again there are {len(new)}")
+    return len(old)
 
 
 def _equal(stated: object, found: object) -> bool:
