@@ -5,8 +5,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy import special
-
 LEVEL = 0.95
 
 
@@ -23,7 +21,9 @@ NOTHING = Estimate(None, None, None)
 
 def normal_quantile(level: float) -> float:
     """Return how many standard deviations about the mean of a normal distribution hold a share ``level`` of it."""
-    # Not scipy.stats, which takes longer to load than most steps to run; it loads where a test of it is needed.
+    # Slow to load, and many steps compute nothing with it; scipy.stats takes longer to load than most steps to run.
+    from scipy import special
+
     return float(special.ndtri(0.5 + level / 2))
 
 
