@@ -8,6 +8,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import pytest
 import tiny_encoders
 import torch
+from tiny_networks import IDS, LENGTH, SHAPE, llama, sharpen
 from tiny_tokenizers import TOKENIZERS, byte_level, metaspace, unigram, wordpiece
 from transformers import (
     BertConfig,
@@ -16,7 +17,6 @@ from transformers import (
     GPT2LMHeadModel,
     GPTNeoXConfig,
     GPTNeoXForCausalLM,
-    LlamaConfig,
     LlamaForCausalLM,
     ModernBertConfig,
     ModernBertForMaskedLM,
@@ -25,24 +25,11 @@ from transformers import (
 from almanac.models.registry import ModelSource, load
 
 torch.set_num_threads(1)
-LENGTH = 96
 
 
-IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-
-
-def llama(vocabulary: int) -> LlamaForCausalLM:
-    config = LlamaConfig(
-        vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=LENGTH,
-        **IDS,
-    )
-    return LlamaForCausalLM(config)
+def grouped(vocabulary: int) -> LlamaForCausalLM:
+    """A Llama whose heads share keys and values two by two."""
+    return llama(vocabulary, num_key_value_heads=2)
 
 
 def gpt2(vocabulary: int) -> GPT2LMHeadModel:
@@ -50,50 +37,26 @@ def gpt2(vocabulary: int) -> GPT2LMHeadModel:
 
 
 def neox(vocabulary: int) -> GPTNeoXForCausalLM:
-    config = GPTNeoXConfig(
-        vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=LENGTH,
-        **IDS,
-    )
-    return GPTNeoXForCausalLM(config)
+    return GPTNeoXForCausalLM(GPTNeoXConfig(vocab_size=vocabulary, max_position_embeddings=LENGTH, **SHAPE, **IDS))
 
 
 def bert(vocabulary: int) -> BertForMaskedLM:
-    config = BertConfig(
-        vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=LENGTH,
-        pad_token_id=0,
+    return BertForMaskedLM(
+        BertConfig(vocab_size=vocabulary, max_position_embeddings=LENGTH, pad_token_id=IDS["pad_token_id"], **SHAPE)
     )
-    return BertForMaskedLM(config)
 
 
 def modernbert(vocabulary: int) -> ModernBertForMaskedLM:
-    config = ModernBertConfig(
-        vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=LENGTH,
-        cls_token_id=1,
-        sep_token_id=2,
-        **IDS,
+    frame = {"cls_token_id": 1, "sep_token_id": 2}
+    return ModernBertForMaskedLM(
+        ModernBertConfig(vocab_size=vocabulary, max_position_embeddings=LENGTH, **frame, **SHAPE, **IDS)
     )
-    return ModernBertForMaskedLM(config)
 
 
 # name: (architecture, tokenizer)
 CHECKPOINTS = {
-    "llama": (llama, byte_level),
-    "llama2": (llama, metaspace),
+    "llama": (grouped, byte_level),
+    "llama2": (grouped, metaspace),
     "gpt2": (gpt2, lambda: byte_level(bos=False)),
     "neox": (neox, unigram),
     "bert": (bert, wordpiece),
@@ -112,11 +75,7 @@ def checkpoint(tmp_path_factory):
             torch.manual_seed(0)
             words = tokenizer()
             network = architecture(len(words))
-            with torch.no_grad():
-                # Sharper than at initialisation: a wrong position or mask then moves scores by whole nats.
-                for parameter in network.parameters():
-                    if parameter.ndim == 2:
-                        parameter.mul_(12.0)
+            sharpen(network)
             folder = tmp_path_factory.mktemp(name)
             network.save_pretrained(folder)
             words.save_pretrained(folder)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_networks import LENGTH, llama, sharpen
 from tiny_tokenizers import byte_level, metaspace
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
@@ -25,7 +25,6 @@ pytestmark = [
     ),
     pytest.mark.xdist_group("vllm"),
 ]
-LENGTH = 96
 EXACT = 1e-5  # Nats of a summed log-probability, both in float32.
 TOKENIZERS = {"byte_level": byte_level, "no_bos": lambda: byte_level(bos=False), "metaspace": metaspace}
 TEXTS = [
@@ -45,25 +44,9 @@ def served(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("vllm") / request.param
     words = TOKENIZERS[request.param]()
     torch.manual_seed(0)
-    network = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(words),
-            hidden_size=128,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            num_key_value_heads=1,
-            head_dim=64,
-            max_position_embeddings=LENGTH,
-            pad_token_id=0,
-            bos_token_id=1,
-            eos_token_id=2,
-        )
-    )
-    with torch.no_grad():
-        for parameter in network.parameters():
-            if parameter.ndim == 2:
-                parameter.mul_(6.0)
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 64}
+    network = llama(len(words), hidden_size=128, intermediate_size=128, **heads)
+    sharpen(network, by=6.0)
     network.save_pretrained(folder)
     words.save_pretrained(folder)
     with vllm_server(VLLM, folder, folder.parent / "log", LENGTH) as url:

@@ -2,6 +2,7 @@ import copy
 
 import pytest
 import torch
+from tiny_networks import SHAPE, sharpen
 from transformers import MistralConfig, MistralForCausalLM
 
 from almanac.models.causal import CausalModel
@@ -44,20 +45,9 @@ def test_the_order_does_not_matter(model):
 def test_a_sliding_window_shorter_than_the_prefix(model):
     tokens = model("llama").tokens
     torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=len(tokens.tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        sliding_window=4,
-    )
+    config = MistralConfig(vocab_size=len(tokens.tokenizer), num_key_value_heads=2, sliding_window=4, **SHAPE)
     network = MistralForCausalLM(config).eval()
-    with torch.no_grad():
-        for parameter in network.parameters():
-            if parameter.ndim == 2:
-                parameter.mul_(12.0)
+    sharpen(network)
     sliding = CausalModel(network, tokens, "", None)
     sequences = sequences_of(sliding)
     assert prefix_cache.shared_prefix(sequences) > 4

@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+from tests.models.tiny_networks import llama
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from almanac.models.answering import answer
 from almanac.models.registry import Model, ModelSource, load
@@ -55,21 +56,9 @@ def tiny_model(length: int = 512) -> Model:
     )
     learner.train_from_iterator([f" Smith {city}" for city in CITIES], trainer)
     vocabulary = PreTrainedTokenizerFast(tokenizer_object=learner, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
-    config = LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=length,
-        initializer_range=0.3,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-    )
     torch.manual_seed(0)
     with TemporaryDirectory() as name:
-        LlamaForCausalLM(config).save_pretrained(name)
+        llama(len(vocabulary), length, initializer_range=0.3).save_pretrained(name)
         vocabulary.save_pretrained(name)
         return load(ModelSource(str(Path(name)), device="cpu"))
 
