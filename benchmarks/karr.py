@@ -74,7 +74,7 @@ class Line:
 
 def shipped(each: int) -> FactTables:
     """Return the facts that ship, of each relation so many for test."""
-    return tested(workloads.shipped(), each)
+    return choose(workloads.shipped(), each)
 
 
 def invented(each: int) -> FactTables:
@@ -86,10 +86,10 @@ def invented(each: int) -> FactTables:
         facts=list(made.facts),
         templates=list(made.templates),
     )
-    return tested(tables, each)
+    return choose(tables, each)
 
 
-def tested(tables: FactTables, each: int) -> FactTables:
+def choose(tables: FactTables, each: int) -> FactTables:
     """Return tables in which so many facts of each relation, drawn by their ids, are for test and the others not."""
     by_relation: dict[str, list[str]] = defaultdict(list)
     for fact in tables.facts:
@@ -122,12 +122,12 @@ class Packed:
         wanted = {item.item_id for item in items}
         draws = [row for row in self.found.draws if row.item_id in wanted]
         answers = judging.Answers.of("ours", (), draws, asked_now, responses)
-        return {
-            item.item_id: estimate(
-                answers.numbers[item.experiment].leaves(answers.draws[item.item_id]), VARIANTS[item.experiment]
-            ).karr
-            for item in items
-        }
+        out = {}
+        for item in items:
+            variant = VARIANTS[item.experiment]
+            leaves = answers.numbers[item.experiment].leaves(plan(answers.draws[item.item_id], variant))
+            out[item.item_id] = estimate(leaves, variant).karr
+        return out
 
     def apart(self, items: Sequence[Item]) -> dict[str, float | None]:
         """Do the same in passes that hold one fact of each relation, so that no two facts share a denominator."""

@@ -18,7 +18,7 @@ from almanac.suites.karr.judging import Answers, judge
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import FACTS, K_PROMPTS, MINED, PARAREL, SPURIOUS, SUITE, is_spurious
 from almanac.suites.karr.resampling import KINDS, TEMPLATES, Resampling
-from almanac.suites.karr.strings import UnansweredError
+from almanac.suites.karr.strings import UnansweredError, plan
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ class _Again:
             drawn = self.resampling.replaced(fact, drawn, kind, run)
             if item.experiment == K_PROMPTS:
                 return _verdict(judge(self.answers, item, self.options, (), drawn))
-            karr = estimate(self.answers.numbers[self.mode].leaves(drawn), VARIANTS[self.mode]).karr
+            variant = VARIANTS[self.mode]
+            karr = estimate(self.answers.numbers[self.mode].leaves(plan(drawn, variant)), variant).karr
         except UnansweredError:
             return None
         except KeyError as error:

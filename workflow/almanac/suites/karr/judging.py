@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
-from almanac.suites.karr.strings import Numbers, UnansweredError
+from almanac.suites.karr.strings import Numbers, Strings, UnansweredError, plan
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,7 @@ class Answers:
     @cached_property
     def numbers(self) -> Mapping[str, Numbers]:
         """The responses as each mode reads them."""
-        strings = {
-            replace(request, request_id=""): self.answered[request_id]
-            for request_id, request in self.asked.items()
-            if request.kind == "spans"
-        }
+        strings = Strings.of(self.asked, self.answered)
         return {mode: Numbers(self.model, strings, variant) for mode, variant in VARIANTS.items()}
 
     def blanks(self, item: Item) -> dict[int, Link]:
@@ -79,13 +75,13 @@ def values_of(answers: Answers, items: Sequence[Item]) -> tuple[list[KarrValue],
         if item.experiment not in VARIANTS:
             continue
         variant = VARIANTS[item.experiment]
-        numbers, drawn = answers.numbers[item.experiment], answers.draws[item.item_id]
+        numbers, planned = answers.numbers[item.experiment], plan(answers.draws[item.item_id], variant)
         try:
-            found = numbers.leaves(drawn)
+            found = numbers.leaves(planned)
         except UnansweredError as reason:
             values.append(_value(answers.model, item, Karr(reason=str(reason))))
             continue
-        leaves += numbers.rows(item.item_id, drawn)
+        leaves += numbers.rows(item.item_id, planned)
         values.append(_value(answers.model, item, estimate(found, variant)))
     return values, leaves
 

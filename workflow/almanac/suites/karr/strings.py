@@ -175,49 +175,69 @@ class UnansweredError(Exception):
 
 
 @dataclass(frozen=True)
+class Strings:
+    """A model's responses to strings.
+
+    Attributes:
+        sentences: by the text and the character at which its scored part begins.
+        counts: by the text whose tokens are counted.
+    """
+
+    sentences: Mapping[tuple[str, int], Response]
+    counts: Mapping[str, Response]
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Request], answered: Mapping[str, Response]) -> "Strings":
+        """Find the strings among requests and responses by request id; whatever else was asked is left out."""
+        sentences: dict[tuple[str, int], Response] = {}
+        counts: dict[str, Response] = {}
+        for request_id, request in asked.items():
+            if request.pieces:
+                counts[request.pieces[0].removeprefix(" ")] = answered[request_id]
+            elif request.span_starts:
+                sentences[request.text, request.span_starts[-1]] = answered[request_id]
+        return cls(sentences, counts)
+
+
+@dataclass(frozen=True)
 class Numbers:
-    """The responses of one model, by requests without their ids, read as a variant reads them; each string once."""
+    """The responses of one model, read as a variant reads them; each string once."""
 
     model: str
-    answered: Mapping[Request, Response]
+    strings: Strings
     variant: Variant
     _weights: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
     _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
 
-    def _response(self, request: Request) -> Response:
-        response = self.answered[request]
-        if response.status != "ok" or response.logprobs is None or response.token_counts is None:
-            raise UnansweredError(f"{response.status}: {response.reason or 'no log-probability'}")
-        return response
-
-    def _tokens(self, request: Request) -> tuple[float, ...]:
+    def _tokens(self, text: str, start: int = 0) -> tuple[float, ...]:
         """Return the log-probabilities of a sentence's tokens, the first that can be scored first."""
-        found = self._response(request)
-        return (found.token_logprobs or ())[: (found.token_counts or (0,))[0]]
+        _, counts, values = _scored(self.strings.sentences[text, start])
+        return values[: counts[0]]
 
     def _object(self, gamma: Gamma) -> tuple[int, float]:
         """Return the tokens of the object of a gamma, and the sum of their log-probabilities."""
-        found = self._response(_request(gamma.text, gamma.start))
-        return (found.token_counts or (0,))[-1], (found.logprobs or (0.0,))[-1]
+        sums, counts, _ = _scored(self.strings.sentences[gamma.text, gamma.start])
+        return counts[-1], sums[-1]
 
     def weight(self, text: str) -> float | None:
-        """Return the mean log-probability of a sentence's tokens; none where none can be scored."""
+        """Return the mean log-probability of a sentence's tokens, where the variant weighs by it and any is scored."""
+        if self.variant.weights != "sentence":
+            return None
         if text not in self._weights:
-            values = self._tokens(_request(text))
+            values = self._tokens(text)
             self._weights[text] = math.fsum(values) / len(values) if values else None
         return self._weights[text]
 
     def gamma(self, gamma: Gamma) -> tuple[int, float]:
         """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
         if gamma not in self._gammas:
-            self._gammas[gamma] = self._read(gamma)
+            self._gammas[gamma] = self._object(gamma) if self.variant.tokens == "product" else self._last(gamma)
         return self._gammas[gamma]
 
-    def _read(self, gamma: Gamma) -> tuple[int, float]:
-        if self.variant.tokens == "product":
-            return self._object(gamma)
-        wanted = (self._response(_count_request(gamma.rest)).token_counts or (0,))[0]
-        values = self._tokens(_request(gamma.text, gamma.start))[-wanted:] if wanted else ()
+    def _last(self, gamma: Gamma) -> tuple[int, float]:
+        """Return how many tokens what is left of a gamma without its beta has, and the mean of as many last ones."""
+        wanted = _scored(self.strings.counts[gamma.rest])[1][0]
+        values = self._tokens(gamma.text, gamma.start)[-wanted:] if wanted else ()
         if not values:
             raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
         return len(values), math.fsum(values) / len(values)
@@ -228,32 +248,39 @@ class Numbers:
         return [total / max(1, count) for count, total in found]
 
     def _beta(self, planned: Planned) -> Beta:
-        weight = self.weight(planned.text) if self.variant.weights == "sentence" else None
-        return Beta(weight, tuple(self.gamma(gamma)[1] for gamma in planned.gammas))
+        return Beta(self.weight(planned.text), tuple(self.gamma(gamma)[1] for gamma in planned.gammas))
 
-    def leaves(self, drawn: Drawn) -> Leaves:
+    def leaves(self, planned: Plan) -> Leaves:
         """Return what the estimator reads of a draw.
 
         Raises:
             UnansweredError: a string has no numbers.
         """
-        planned = plan(drawn, self.variant)
         return Leaves(
             tuple(map(self._beta, planned.own)),
             tuple(tuple(map(self._beta, betas)) for betas in planned.subjects),
             tuple(tuple(tuple(map(self._beta, betas)) for betas in relations) for relations in planned.relations),
         )
 
-    def rows(self, item_id: str, drawn: Drawn) -> list[KarrLeaf]:
+    def rows(self, item_id: str, planned: Plan) -> list[KarrLeaf]:
         """Return the leaves of a draw as table rows.
 
         Raises:
             UnansweredError: a string has no numbers.
         """
-        found = (
-            (beta, gamma, self._beta(beta).weight) for beta in plan(drawn, self.variant).all() for gamma in beta.gammas
-        )
+        found = ((beta, gamma, self.weight(beta.text)) for beta in planned.all() for gamma in beta.gammas)
         return [
             KarrLeaf(self.model, item_id, beta.part, at, beta.of, beta.text, gamma.text, *self.gamma(gamma), weight)
             for at, (beta, gamma, weight) in enumerate(found)
         ]
+
+
+def _scored(found: Response) -> tuple[tuple[float, ...], tuple[int, ...], tuple[float, ...]]:
+    """Return the sums and numbers of tokens of a response's spans, and the log-probabilities of their tokens.
+
+    Raises:
+        UnansweredError: it has none.
+    """
+    if found.status != "ok" or found.logprobs is None or found.token_counts is None:
+        raise UnansweredError(f"{found.status}: {found.reason or 'no log-probability'}")
+    return found.logprobs, found.token_counts, found.token_logprobs or ()
