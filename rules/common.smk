@@ -1,6 +1,7 @@
 # What all rules share.
 # REQUIRED INPUTS: the configuration. OUTPUTS: EDITION, RESULTS, PARTICIPANTS, VERSIONS and the functions below.
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,8 @@ if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
     )
 PARTICIPANTS = EDITION.participants()
 ASKED = list(EDITION.asked())
+# Of small models, all that each is asked: they answer it in one job.
+TOGETHER = EDITION.answered_together()
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
 TABLES = [str(path) for path in Layout(Path(RESULTS), EDITION).tables()]
 CHECKPOINT = (
@@ -127,7 +130,11 @@ def scoring_needs(resource):
             return int(model.takes_gpu(EDITION.gpus))
         if model.api is not None and resource == "runtime":
             return MOST_MINUTES  # a server goes at its own pace
-        tokens = EDITION.shard_tokens(wildcards.suite, wildcards.dataset)
+        # A job answers one suite's requests, or those of all suites.
+        asked = (
+            [wildcards] if hasattr(wildcards, "suite") else TOGETHER[wildcards.model]
+        )
+        tokens = sum(EDITION.shard_tokens(one.suite, one.dataset) for one in asked)
         return getattr(
             needs(model.size, tokens, model.dtype, attempt=attempt), resource
         )
@@ -352,6 +359,15 @@ def model_flags(wildcards):
     device = model.device if model.takes_gpu(EDITION.gpus) else "cpu"
     where = f"--model {quote(model_folder(wildcards))} --family {model.family}"
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
+
+
+def answering_alone():
+    """The pattern of the models whose requests are answered a suite at a time; who drafts or writes is one there."""
+    names = [
+        re.escape(name) + (r"(?=/(?:drafting|writing)/)" if name in TOGETHER else "")
+        for name in PARTICIPANTS
+    ]
+    return "|".join(names) or "none"
 
 
 def wrapper_contents(wildcards):

@@ -322,3 +322,18 @@ def test_an_experiment_that_cannot_be_asked_is_refused_before_any_job(suite, own
     values["suites"][suite] = {"nobel": own}
     with pytest.raises(AlmanacError, match=re.escape(message)):
         check(values, "mine.yaml", REPOSITORY)
+
+
+def test_small_models_answer_all_that_they_are_asked_in_one_job():
+    suites = {"ic_lke": {"real": {"shots": 4}, "one": {"shots": 4}}, "karr": {"real": {}}}
+    tiny = {"name": "tiny", "path": "/models/tiny", "parameters": 1000, "suites": ["ic_lke"]}
+    card = {"name": "card", "path": "/models/card", "parameters": 1000, "device": "cuda"}
+    far = {"name": "far", "api": "http://localhost:1/v1", "api_model": "x"}
+    values = GOOD | {"suites": suites, "models": [GOOD["models"][0], GOOD["models"][1], tiny, card, far]}
+    together = check(values, "mine.yaml", REPOSITORY).answered_together()
+    assert together == {
+        "small-one": [Asking("small-one", *it) for it in (("ic_lke", "real"), ("ic_lke", "one"), ("karr", "real"))],
+        "small-two": [Asking("small-two", *it) for it in (("ic_lke", "real"), ("karr", "real"))],
+        "tiny": [Asking("tiny", "ic_lke", "real")],
+    }
+    assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answered_together() == {}

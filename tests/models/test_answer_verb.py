@@ -256,3 +256,76 @@ def test_either_a_checkpoint_or_a_server_is_given(job, tmp_path, capsys, more):
 def test_progress_counts_the_requests_of_the_file(job, checkpoint, capsys):
     assert main(job(checkpoint("llama"), "out.parquet", "--engine", "reference")) == 0
     assert "requests: 33 of 33" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_jobs(job, tmp_path, checkpoint):
+    """Return a function that gives the command for two request files at once."""
+    tables.write(tmp_path / "requests-1.parquet", Request, requests_of(7))
+
+    def command(outputs, requests=("requests-0.parquet", "requests-1.parquet")):
+        words = ["answer", "--model", checkpoint("llama"), "--threads", "1", "--device", "cpu", "--requests"]
+        words += [tmp_path / name for name in requests]
+        words += ["--contexts", *[tmp_path / "contexts.parquet"] * 2]
+        words += ["--output", *(tmp_path / name for name in outputs)]
+        return [str(word) for word in words]
+
+    return command
+
+
+def test_files_answered_together_are_as_answered_alone(two_jobs, job, tmp_path, checkpoint, capsys):
+    assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
+    assert "a.parquet: 33 requests" in (printed := capsys.readouterr().err)
+    assert "b.parquet: 10 requests" in printed
+    assert main(job(checkpoint("llama"), "alone.parquet")) == 0
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+    asked = [one.request_id for one in tables.read(tmp_path / "requests-1.parquet", Request)]
+    assert [one.request_id for one in tables.read(tmp_path / "b.parquet", Response)] == asked
+
+
+def test_a_response_file_of_the_same_job_stays_and_is_marked_young(two_jobs, tmp_path, capsys):
+    assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
+    before = {name: (tmp_path / name).read_bytes() for name in ("a.parquet", "b.parquet")}
+    for name in before:
+        os.utime(tmp_path / name, (1, 1))
+    tables.write(tmp_path / "requests-1.parquet", Request, requests_of(8))
+    capsys.readouterr()
+    assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
+    printed = capsys.readouterr().err
+    assert "a.parquet is there already" in printed
+    assert "b.parquet is there already" not in printed
+    assert (tmp_path / "a.parquet").read_bytes() == before["a.parquet"]
+    assert len(tables.read(tmp_path / "b.parquet", Response)) == 11
+    assert all((tmp_path / name).stat().st_mtime > 1 for name in before)
+
+
+def test_a_damaged_response_file_is_made_anew(two_jobs, tmp_path):
+    assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
+    assert (tmp_path / "a.parquet").read_bytes() == whole
+
+
+def test_what_is_answered_of_one_file_is_kept_until_all_are(job, model, tmp_path):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    files = verb.Files(tmp_path / "requests-0.parquet", tmp_path / "contexts.parquet", tmp_path / "out.parquet")
+    survey = windows.survey(files.requests, files.contexts)
+    verb.answer_parts(answerer, files, survey)  # The run ends here: another file's turn came and it was killed.
+    assert not files.output.exists()
+    finish = verb.answer_parts(recording := Recording(answerer), files, survey)
+    assert recording.asked == []
+    finish()
+    assert len(tables.read(files.output, Response)) == survey.requests
+
+
+@pytest.mark.parametrize(
+    ("outputs", "requests", "message"),
+    [
+        (["a"], ["requests-0.parquet", "requests-1.parquet"], "2 of --requests, 2 of --contexts, 1 of --output"),
+        (["a", "a"], ["requests-0.parquet", "requests-1.parquet"], "a is given 2 times"),
+    ],
+)
+def test_lists_that_do_not_fit_together_are_refused(two_jobs, capsys, outputs, requests, message):
+    assert main(two_jobs(outputs, requests)) == 1
+    assert message in capsys.readouterr().err

@@ -33,7 +33,7 @@ def test_a_second_run_schedules_nothing(done):
 
 def test_what_each_rule_has_spent_is_printed(done):
     printed = done.almanac("report", "spent", "--edition", str(done.results)).stdout
-    for rule in ("plant_model", "answer_requests", "measure_ic_lke", "report_edition", "all"):
+    for rule in ("plant_model", "answer_together", "measure_ic_lke", "report_edition", "all"):
         assert rule in printed
 
 
@@ -43,7 +43,7 @@ def test_every_log_ends_with_what_the_job_spent(done):
     assert done.almanac("report", "failed", "--edition", str(done.results)).stdout.strip() == ""
 
 
-@pytest.mark.parametrize("moment", ["logs/plant_model/base.log", "logs/answer_requests/base"])
+@pytest.mark.parametrize("moment", ["logs/plant_model/base.log", "logs/answer_together/base"])
 def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
     project = fresh()
     run = subprocess.Popen(
@@ -88,10 +88,18 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
         tmp_path / "mine"
     )
     tokenizer.save_pretrained(tmp_path / "mine")
-    models = f"models=[{{name: mine, path: {tmp_path / 'mine'}}}]"
-    built = done.snakemake("--config", models, "edition=mine")
+    own = ["--config", f"models=[{{name: mine, path: {tmp_path / 'mine'}}}]", "edition=mine"]
+    built = done.snakemake(*own)
     assert built.returncode == 0, built.stdout + built.stderr
     results = done.root / "results" / "mine"
+    answered = {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
+    # By another suite too: what is there of the first stays.
+    built = done.snakemake(*own, "suites={karr: {shipped: {sample: 2}}}")
+    assert built.returncode == 0, built.stdout + built.stderr
+    logs = [path.read_text() for path in (results / "logs" / "answer_together" / "mine").glob("*.log")]
+    assert sum(log.count("is there already") for log in logs) == len(answered) == len(logs)
+    assert {path: path.read_bytes() for path in answered} == answered
+    assert (results / "measures" / "mine" / "karr" / "shipped.parquet").is_file()
     outcomes = read(results / "outcomes" / "mine" / "ic_lke" / "shipped.parquet", Outcome)
     assert outcomes
     assert {row.outcome for row in outcomes} <= {"correct", "incorrect"}

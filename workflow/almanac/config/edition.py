@@ -46,6 +46,12 @@ class EditionConfig(Options):
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
+    answer_together: int = Field(
+        default=20_000_000,
+        ge=0,
+        description="models of fewer parameters answer all that they are asked in one job a shard, since loading takes "
+        "longer than answering; 0: none",
+    )
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
         default="forest", description="how requests are scored"
@@ -171,6 +177,21 @@ class EditionConfig(Options):
                     allowed = allowed and (not options.models or participant.model.name in options.models)
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
+
+    def answered_together(self) -> dict[str, list["Asking"]]:
+        """Return all that is asked of each model that answers it in one job: small ones that take no GPU."""
+        small = {
+            name
+            for name, participant in self.participants().items()
+            if participant.model.api is None
+            and participant.model.size < self.answer_together
+            and not participant.model.takes_gpu(self.gpus)
+        }
+        out: dict[str, list[Asking]] = {}
+        for asking in self.asked():
+            if asking.model in small:
+                out.setdefault(asking.model, []).append(asking)
+        return out
 
     def null_of(self, asking: "Asking") -> "Asking | None":
         """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.

@@ -16,7 +16,7 @@ from almanac.rows import Response
 KEY = "made_by"  # of a file's entry in the manifest
 PREFIX = "almanac."  # of what `answer` writes into a response file's metadata
 SHORT = 12  # digits of a digest that are printed
-OF_THE_FILE = ("requests", "contexts", "self_test")  # differs from file to file of one model
+OF_THE_FILE = ("requests", "contexts", "self_test", "job")  # differs from file to file of one model
 
 
 def made_by(path: Path) -> dict[str, str]:

@@ -1,14 +1,18 @@
 """Run a model on requests: one response for every request, whatever happened. Offline, but for a server's model.
 
 Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
+Several request files are answered by a model that is loaded once; a response file that is there already, made by this
+model of these requests, stays as it is.
 """
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -31,6 +35,8 @@ EXAMPLES = """\
   python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
       --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
   python -m almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
+  python -m almanac answer --model … --requests A/requests-0.parquet B/requests-0.parquet \\
+      --contexts A/contexts.parquet B/contexts.parquet --output a.parquet b.parquet    # two files, loaded once
   python -m almanac answer --model results/demo/models/pythia-70m …       # after `almanac pull model`"""
 
 
@@ -46,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
     parser.add_argument("--wrapper", metavar="NAME", help="how instructed requests are arranged [its chat template]")
     parser.add_argument("--engine", choices=ENGINES, default="forest", help="the best way that may be used [forest]")
-    parser.add_argument("--requests", type=Path, required=True, metavar="FILE", help="a shard made by `ask`")
-    parser.add_argument("--contexts", type=Path, required=True, metavar="FILE", help="its contexts")
+    several: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
+    parser.add_argument("--requests", **several, help="shards made by `ask`")
+    parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
     parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where the responses go")
+    parser.add_argument("--output", **several, help="where the responses go, one file for each of --requests")
     add_api_flags(parser)
 
 
@@ -65,17 +72,42 @@ class Files:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, answer what no reused response answers, write one row for every request."""
-    files = Files(arguments.requests, arguments.contexts, arguments.output, arguments.reuse)
-    tables.check_writable(files.output)
-    survey = windows.survey(files.requests, files.contexts)
-    if files.reuse is not None:
-        tables.count(files.reuse, Response)  # a file that cannot be read is named before a model is loaded
-    answer_file(_answerer(arguments), files, survey, arguments.kinds or KINDS)
-    count = Counter(
-        status for batch in tables.stream(files.output, Response, ["status"]) for status in batch.column(0).to_pylist()
-    )
-    print(f"{survey.requests} requests: {dict(count)}", file=sys.stderr)
+    jobs = _jobs(arguments)
+    surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
+    if arguments.reuse is not None:
+        tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
+    answerer = _answerer(arguments)
+    # The parts of all stay until the last is answered: what a killed run has done is there for the next.
+    answered = [
+        answer_parts(answerer, files, survey, arguments.kinds or KINDS)
+        for files, survey in zip(jobs, surveys, strict=True)
+    ]
+    for files, survey, finish in zip(jobs, surveys, answered, strict=True):
+        finish()
+        print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}", file=sys.stderr)
     return 0
+
+
+def _jobs(arguments: argparse.Namespace) -> list[Files]:
+    """Return the files of every job, after a look at whether they can be."""
+    given = {name: getattr(arguments, name) for name in ("requests", "contexts", "output")}
+    if len({len(paths) for paths in given.values()}) > 1:
+        counts = ", ".join(f"{len(paths)} of --{name}" for name, paths in given.items())
+        raise AlmanacError(f"command line: there are {counts}; give as many of each, in the same order")
+    jobs = [
+        Files(requests, contexts, output, arguments.reuse)
+        for requests, contexts, output in zip(*given.values(), strict=True)
+    ]
+    for path, times in Counter(files.output for files in jobs).items():
+        if times > 1:
+            raise AlmanacError(f"command line: --output {path} is given {times} times; give each request file its own")
+        tables.check_writable(path)
+    return jobs
+
+
+def _statuses(responses: Path) -> dict[str, int]:
+    batches = tables.stream(responses, Response, ["status"])
+    return dict(Counter(status for batch in batches for status in batch.column(0).to_pylist()))
 
 
 def _answerer(arguments: argparse.Namespace) -> Answerer:
@@ -101,6 +133,13 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
 
 
 def answer_file(answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS) -> None:
+    """Answer a request file, as `answer_parts`, and write the response file."""
+    answer_parts(answerer, files, survey, kinds)()
+
+
+def answer_parts(
+    answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS
+) -> Callable[[], None]:
     """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
     Args:
@@ -108,13 +147,21 @@ def answer_file(answerer: Answerer, files: Files, survey: windows.Survey, kinds:
         files: the files.
         survey: of the requests.
         kinds: the kinds of request that the model is declared to answer.
+
+    Returns:
+        What makes the response file of its parts. One that is there already it only marks as younger than its requests.
     """
     record = answerer.record() | {
         "requests": tables.sha256(files.requests),
         "contexts": tables.sha256(files.contexts),
         "version": str(VERSIONS["answer"]),
     }
-    parts = Parts(files.output, _identity(record, files, kinds))
+    record["job"] = _identity(record, kinds)
+    if _is_made(files.output, record["job"]):
+        print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
+        return lambda: os.utime(files.output)
+    reused = tables.sha256(files.reuse) if files.reuse is not None else None
+    parts = Parts(files.output, tables.identity([record["job"], reused, windows.REQUESTS, windows.CHARACTERS]))
     reusable = Reusable(files.reuse, answerer.digest, record["engine"]) if files.reuse is not None else None
     copied = 0
     with progress(survey.requests, "requests") as done:
@@ -125,16 +172,23 @@ def answer_file(answerer: Answerer, files: Files, survey: windows.Survey, kinds:
             known = reusable.find(window) if reusable is not None else {}
             copied += len(known)
             parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done))
-    parts.join({f"almanac.{name}": value for name, value in record.items()})
     if reusable is not None:
         print(f"{copied} responses were copied from {files.reuse}", file=sys.stderr)
+    return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
 
 
-def _identity(record: dict[str, str], files: Files, kinds: Sequence[str]) -> str:
-    """Return what the parts of a job depend on; what a self-test measured may differ a little from run to run."""
+def _identity(record: dict[str, str], kinds: Sequence[str]) -> str:
+    """Return what responses depend on; what a self-test measured may differ a little from run to run."""
     stable = {name: value for name, value in record.items() if name != "self_test"}
-    reuse = tables.sha256(files.reuse) if files.reuse is not None else None
-    return tables.identity([stable, sorted(kinds), reuse, windows.REQUESTS, windows.CHARACTERS])
+    return tables.identity([stable, sorted(kinds)])
+
+
+def _is_made(output: Path, job: str) -> bool:
+    """Return whether a response file is there, whole, of this very job."""
+    try:
+        return output.is_file() and tables.read_metadata(output).get("almanac.job") == job
+    except AlmanacError:
+        return False  # damaged; it is made anew
 
 
 def _answer_window(
