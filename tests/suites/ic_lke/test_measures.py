@@ -14,6 +14,7 @@ from almanac.statistics.intervals import wilson
 from almanac.statistics.ranks import auc, spearman
 from almanac.suites.ic_lke.measures import judge, measure
 from almanac.suites.judging import times_taught
+from almanac.suites.method import Answered, Data
 
 # Each fact: relation, subject, the shares of its four choices (the true one last), and the status of the response.
 ASKED = {
@@ -44,8 +45,8 @@ def edition(asked=ASKED, experiment="in_context", setting="shots=2,draw=0"):
 
 def measures_of(exposures=None, parts=None):
     items, links, requests, responses, facts = parts or edition()
-    outcomes = judge("m", items, links, requests, responses)
-    return measure("d", items, outcomes, facts, 4, exposures)
+    answered = Answered("m", "d", Data(facts=facts), items, links, requests, responses, exposures=exposures)
+    return measure(answered, judge("m", items, links, requests, responses))
 
 
 def by_slice(rows):

@@ -5,14 +5,14 @@ import math
 import pytest
 
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Item, Outcome, Template
+from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Item, Outcome, Request, Template
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.prompts import published
 from almanac.suites.ic_lke.prompts.measures import measure
 from almanac.suites.ic_lke.prompts.method import METHOD
 from almanac.suites.ic_lke.prompts.options import PromptsOptions
 from almanac.suites.ic_lke.requests import ask as ask_ic_lke
-from almanac.suites.method import Data
+from almanac.suites.method import Answered, Data
 
 CAPITALS = {
     "France": "Paris",
@@ -166,10 +166,9 @@ def measured(exposures=None):
             items.append(Item(item_id, "lke_prompts", "written_clean", name, relation, None, setting, ()))
             kind = {"+": "correct", "-": "incorrect", "e": "error"}[mark]
             outcomes.append(Outcome("m", item_id, None, kind, None if mark == "e" else math.log(0.5), None))
-    return {
-        (row.metric, row.setting, row.relation_id, row.exposure): row
-        for row in measure("d", items, outcomes, facts, 4, exposures)
-    }
+    requests = [Request("q", "choices", None, "s", choices=(" x", " y", " z", " true"))]
+    answered = Answered("m", "d", Data(facts=facts), items, [], requests, [], exposures=exposures)
+    return {(row.metric, row.setting, row.relation_id, row.exposure): row for row in measure(answered, outcomes)}
 
 
 def test_mean_and_deviation_over_the_prompts_by_hand():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from almanac.rows import Exposure, Fact, Item, Link, Measure, Outcome, Request, Response
+from almanac.rows import Item, Link, Measure, Outcome, Request, Response
 from almanac.statistics.intervals import NOTHING, Estimate, macro_share
 from almanac.suites.ic_lke.requests import SUITE
 from almanac.suites.judging import Judged, Sheet, gather, recovery_rows, responses_of, share, times_taught
@@ -115,42 +115,30 @@ def most_choices(requests: Iterable[Request]) -> int:
     return max((len(request.choices or ()) for request in requests), default=1)
 
 
-def measure_choices(answered: Answered, rows_of: Callable[..., list[Measure]]) -> Measured:
+def measure_choices(answered: Answered, rows_of: Callable[[Answered, Sequence[Outcome]], list[Measure]]) -> Measured:
     """Judge a model's choices and measure them by ``rows_of``, which is `measure` or takes the same."""
     outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
-    facts, choices = answered.data.facts, most_choices(answered.requests)
-    return Measured(outcomes, rows_of(answered.dataset, answered.items, outcomes, facts, choices, answered.exposures))
+    return Measured(outcomes, rows_of(answered, outcomes))
 
 
-def measure(
-    dataset: str,
-    items: Sequence[Item],
-    outcomes: Sequence[Outcome],
-    facts: Sequence[Fact],
-    choices: int,
-    exposures: Sequence[Exposure] | None = None,
-    suite: str = SUITE,
-) -> list[Measure]:
+def measure(answered: Answered, outcomes: Sequence[Outcome], suite: str = SUITE) -> list[Measure]:
     """Compute every measure of one model on one dataset.
 
     Args:
-        dataset: the dataset's name, written on every row.
-        items: what was asked.
-        outcomes: one an item, of one model.
-        facts: the dataset's facts.
-        choices: choices an item; chance is one in as many.
-        exposures: the planned doses where the model was taught these facts; the recovery speaks of facts that have one
-            (dose 0 included: names that the model met, and a fact it did not).
+        answered: what was asked and answered.
+        outcomes: one an item.
         suite: the suite's name, written on every row.
 
     Returns:
         Rows by experiment and setting: accuracy and probability mass a relation and overall (mean over relations),
-        accuracy@K, and with exposures the recovery.
+        accuracy@K, and with exposures the recovery. The recovery speaks of facts that have a dose (0 included: names
+        that the model met, and a fact it did not).
     """
     rows: list[Measure] = []
+    facts, exposures, choices = answered.data.facts, answered.exposures, most_choices(answered.requests)
     taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
-    for (experiment, setting), group in gather(items, outcomes, facts, exposures).items():
-        sheet = Sheet(suite, dataset, experiment, group[0].outcome.model, setting)
+    for (experiment, setting), group in gather(answered.items, outcomes, facts, exposures).items():
+        sheet = Sheet(suite, answered.dataset, experiment, answered.model, setting)
         rows += _plain_rows(sheet, group, choices)
         if exposures is not None:
             rows += recovery_rows(sheet, group, taught)

@@ -32,10 +32,9 @@ def measure(answered: Answered, options: EicOptions) -> Measured:
         facts; and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
     """
     outcomes = judge(answered)
-    labels = measures.most_choices(answered.requests)
-    facts, exposures = answered.data.facts, answered.exposures
-    rows = measures.measure(answered.dataset, answered.items, outcomes, facts, labels, exposures, SUITE)
-    groups = {key[0]: group for key, group in gather(answered.items, outcomes, facts, exposures).items()}
+    rows = measures.measure(answered, outcomes, SUITE)
+    gathered = gather(answered.items, outcomes, answered.data.facts, answered.exposures)
+    groups = {experiment: group for (experiment, _), group in gathered.items()}
     for experiment, group in groups.items():
         sheet = Sheet(SUITE, answered.dataset, experiment, answered.model, group[0].item.setting)
         if experiment != IN_CONTEXT:
