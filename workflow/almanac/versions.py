@@ -8,7 +8,7 @@ VERSIONS = {
     "build": 3,
     "plant": 3,
     "ask": 5,
-    "answer": 3,
+    "answer": 4,
     "measure": 4,
     "report": 5,
     "freeze": 2,

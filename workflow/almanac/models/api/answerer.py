@@ -24,6 +24,7 @@ from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, tur
 from almanac.models.options import ApiOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
+from almanac.models.stopping import said
 from almanac.models.tokens import Tokens
 from almanac.rows import KINDS, Request, Response
 
@@ -182,7 +183,7 @@ class ApiAnswerer:
             wanted, came = body.get("n", 1), len(answer.choices)
             if came != wanted:
                 raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
-            texts += [_cut(_said(choice), request.stop or ()) for choice in answer.choices]
+            texts += [said(_said(choice), request.stop or ())[0] for choice in answer.choices]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
 
     def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
@@ -193,8 +194,9 @@ class ApiAnswerer:
         if temperature > 0 and request.seed is None:
             raise CallError("sampling at a temperature above 0 needs a seed")
         body: dict[str, Any] = {self._options.api_limit_key: new, "temperature": temperature}
-        if request.stop:
-            body["stop"] = list(request.stop)[:STOPS]
+        # A server would take a line break before the first word for the end of an answer of one line.
+        if stops := [stop for stop in request.stop or () if stop.strip()]:
+            body["stop"] = stops[:STOPS]
         step = self._options.api_samples if temperature > 0 else samples
         for first in range(0, samples, step):
             drawn: dict[str, Any] = {}
@@ -283,7 +285,3 @@ def _said(choice: Choice) -> str:
     if choice.message.refusal:
         raise CallError(f"the model refused: {choice.message.refusal[:200]}", "refused")
     return choice.message.content or ""
-
-
-def _cut(text: str, stops: Sequence[str]) -> str:
-    return text[: min((text.find(stop) for stop in stops if stop and stop in text), default=len(text))]

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from almanac import tables
 from almanac.models.local import LocalModel
+from almanac.models.stopping import said
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Prompt:
     Attributes:
         ids: the prompt, special tokens included.
         new: the most tokens to add.
-        stop: texts before which an answer is cut.
+        stop: texts before which an answer is cut; see `stopping.said`.
         temperature: 0 for greedy decoding.
         seeds: one a sample.
     """
@@ -84,10 +85,9 @@ def extend(model: LocalModel, sample: Sample, logits: Tensor) -> None:
         return
     ended = ended or len(sample.ids) >= sample.prompt.new
     if ended or sample.prompt.stop:
-        text = model.tokens.decode(sample.ids)
-        cuts = [text.find(stop) for stop in sample.prompt.stop if stop and stop in text]
-        if ended or cuts:
-            sample.text = text[: min(cuts)] if cuts else text
+        text, met = said(model.tokens.decode(sample.ids), sample.prompt.stop)
+        if ended or met:
+            sample.text = text
 
 
 def draw(logits: Tensor, temperature: float, draws: torch.Generator) -> int:
