@@ -192,6 +192,18 @@ def test_lama_asks_the_first_template_and_pararel_all_of_them_without_other_true
     assert "Warsaw" in request.exclude
 
 
+def test_only_lamas_blank_asks_for_ranks_unless_a_run_may_make_any_of_them_lamas():
+    """Ranks among all tokens cost more than a blank's choices, and ParaRel reads the choices alone."""
+    item_id = f"karr/{PARAREL}/facts/born|Obama|Honolulu"
+    for resamples, ranked in ((0, [True, False]), (2, [True, True])):
+        found = asked(resamples=resamples)
+        links = sorted((link.role, link.request_id) for link in found.asked.links if link.item_id == item_id)
+        blanks = [found.asked.requests[request_id] for _, request_id in links]
+        assert [request.top_k is not None for request in blanks] == ranked
+        assert [bool(request.exclude) for request in blanks] == ranked
+        assert len({request.choices for request in blanks}) == 1
+
+
 def test_given_draws_are_asked_and_nothing_else():
     rows = [row for row in asked(baselines=False).draws if row.item_id.endswith("Obama|Honolulu")]
     again = ask_drawn(check(rows, "draws.jsonl"))

@@ -143,33 +143,24 @@ def _link_expected(out: KarrAsked, pools: Pools, item: Item) -> None:
     """Link a false object's item to the question which object a model expects where the subject is left open."""
     if is_spurious(item):
         labels = [pools.names.label(key) for key in pools.common_objects[item.relation_id][:EXPECTED]]
-        [request] = _blanks(pools.drawn_templates(item.relation_id)[:1], "[X]", dict.fromkeys(labels))
+        request = _blank(pools.drawn_templates(item.relation_id)[0], "[X]", dict.fromkeys(labels))
         out.link(item, [request], MINED, (request.choices or ()).index(item.accepted[0]))
 
 
-def _blanks(
-    templates: Iterable[str], subject: str, choices: Iterable[str], exclude: Iterable[str] = ()
-) -> list[Request]:
-    """Return the questions for the object as the blank behind each template; function words do not count."""
-    return [
-        Request(
-            "",
-            "fill",
-            None,
-            f"{strings.beta_of(template, subject)} [MASK]",
-            choices=tuple(choices),
-            top_k=TOP,
-            exclude=(*STOPWORDS.split(), *exclude),
-        )
-        for template in templates
-    ]
+def _blank(
+    template: str, subject: str, choices: Iterable[str], top_k: int | None = None, exclude: tuple[str, ...] = ()
+) -> Request:
+    """Return the question for the object as the blank behind a template."""
+    text = f"{strings.beta_of(template, subject)} [MASK]"
+    return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)
 
 
 def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str]) -> None:
     """Ask the object as the blank behind each drawn template, among its wrong choices.
 
     The first template is LAMA's question, all of them are ParaRel's. The true object stands behind the wrong ones, and
-    behind it what else is asked in its place.
+    behind it what else is asked in its place. Only LAMA's asks for ranks among all tokens: those cost more than the
+    choices do.
     """
     label = pools.names.label(fact.object_key)
     others = [key for key in pools.true[fact.relation_id, fact.subject_id] if key != fact.object_key]
@@ -180,13 +171,13 @@ def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str
         if setting.startswith(SPURIOUS)
     }
     choices = tuple(dict.fromkeys((*(one for one in wrong if one != label), label, *expected.values())))
-    templates = pools.template_pool(fact.relation_id) if pools.options.resamples else ()
-    requests = _blanks(
-        templates or pools.drawn_templates(fact.relation_id),
-        pools.names.label(fact.subject_id),
-        choices,
-        sorted({pools.names.label(key) for key in others} - {label}),
-    )
+    pool = pools.template_pool(fact.relation_id) if pools.options.resamples else ()
+    own = pools.names.label(fact.subject_id)
+    exclude = (*STOPWORDS.split(), *sorted({pools.names.label(key) for key in others} - {label}))
+    requests = [
+        _blank(template, own, choices, TOP, exclude) if at == 0 or pool else _blank(template, own, choices)
+        for at, template in enumerate(pool or pools.drawn_templates(fact.relation_id))
+    ]
     drawn = pools.options.templates
     for experiment in (*LAMA, PARAREL):
         for setting, found in {FACTS: label, **expected}.items():
