@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 2,
     "build": 3,
     "plant": 3,
-    "ask": 5,
+    "ask": 6,
     "answer": 4,
     "measure": 4,
     "report": 5,
