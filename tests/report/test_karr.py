@@ -134,7 +134,7 @@ def test_the_share_known_leads_to_its_items(layout):
     number = {
         (row.model, row.experiment, row.setting, row.metric, row.relation_id or ""): row
         for row in section.measures
-        if row.metric in ("known", "recovery_auc", "kendall")
+        if row.metric in ("known", "recovery_auc", "recall", "kendall")
     }
     body = text[text.index('id="karr-invented"') :]
     buttons = [dict(re.findall(r'data-(\w+)="([^"]*)"', one)) for one in re.findall(r"<button ([^>]*)>", body)]
@@ -143,7 +143,7 @@ def test_the_share_known_leads_to_its_items(layout):
     for one in buttons:
         relation = one.get("relation", "")
         row = number[one["model"], one["experiment"], one["setting"], one["metric"], relation]
-        taught = {"": None, "any": {0, 4, 64}, "0, 64": {0, 64}}[one.get("doses", "")]
+        taught = {"": None, "any": {0, 4, 64}, "0, 64": {0, 64}, "64": {64}}[one.get("doses", "")]
         [own] = [found for found in data["outcomes"] if (found["suite"], found["model"]) == ("karr", one["model"])]
         chosen = [
             own["outcome"][at]
@@ -153,9 +153,21 @@ def test_the_share_known_leads_to_its_items(layout):
             and (taught is None or own["dose"][at] in taught)
         ]
         assert (len(chosen), chosen.count("correct")) == (row.n, row.n_correct)
-    assert {one["metric"] for one in buttons} == {"known", "recovery_auc", "kendall"}
+    assert {one["metric"] for one in buttons} == {"known", "recovery_auc", "recall", "kendall"}
     assert {one["setting"] for one in buttons} == {"facts", "null"}
     assert any("relation" in one for one in buttons)
+
+
+def test_recall_is_on_the_page_with_what_it_is(layout):
+    """Of what was taught 64 times, the share called known: the same number as the end of the curve by exposure."""
+    text = (layout.root / "report.html").read_text("utf-8")
+    assert "<b>Recall</b>: of the facts that were taught most often (64 times), the share called known" in text
+    rows = {(row.model, row.experiment, row.metric, row.exposure): row for row in karr.sections(layout)[0].measures}
+    for model in ("base", "large"):
+        for method in karr.NAMES:
+            recall, curve = rows[model, method, "recall", None], rows[model, method, "accuracy_by_exposure", 64]
+            assert (recall.value, recall.n) == (curve.value, curve.n)
+            assert f'data-experiment="{method}" data-setting="facts" data-metric="recall" data-doses="64"' in text
 
 
 def test_the_validation_has_a_row_a_method_and_none_is_judged(layout):

@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from almanac.cli import main
 from almanac.rows import Draw
-from almanac.tables import write_jsonl
+from almanac.tables import write, write_jsonl
 
 torch.set_num_threads(1)
 FACT = "born|Obama|Honolulu"
@@ -190,4 +190,12 @@ def test_draws_with_a_wrong_template_are_refused_and_nothing_is_written(tmp_path
     )
     assert main(["ask", "karr", "--draws", str(tmp_path / "d.jsonl"), "--output", str(tmp_path / "out")]) != 0
     assert "'In [Y], [X] was born.' does not end in [Y]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["draws.jsonl", "draws.parquet"])
+def test_a_file_without_a_draw_is_refused_and_nothing_is_written(tmp_path, capsys, name):
+    write_jsonl(tmp_path / name, []) if name.endswith("jsonl") else write(tmp_path / name, Draw, [])
+    assert main(["ask", "karr", "--draws", str(tmp_path / name), "--output", str(tmp_path / "out")]) != 0
+    assert f"{name}: holds no draw; write a row for each drawn text" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

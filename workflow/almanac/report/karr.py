@@ -67,10 +67,14 @@ class KarrSection:
         return any(board.value(metric) is not None for board in self.boards)
 
     @property
+    def top(self) -> int | None:
+        """How often the facts were taught that were taught most."""
+        return max((row.exposure for row in self.measures if row.exposure is not None), default=None)
+
+    @property
     def ends(self) -> str:
         """The doses that the AUC tells apart: never taught and taught most."""
-        doses = {row.exposure for row in self.measures if row.exposure is not None}
-        return f"0, {max(doses)}" if doses else ""
+        return "" if self.top is None else f"0, {self.top}"
 
     def by_relation(self) -> list[Measure]:
         """Return the shares known by relation, of the methods that have them."""

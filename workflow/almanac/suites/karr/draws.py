@@ -237,9 +237,11 @@ def check(rows: Sequence[Draw], where: str) -> dict[str, Drawn]:
     """Check draws that were given and return them by item: ``karr/MODE/SETTING/FACT``.
 
     Raises:
-        AlmanacError: a role or mode is unknown, a template does not end in its object, a relation's row names none of
-            the subject's names, or a fact lacks a role; naming the item.
+        AlmanacError: there is no draw, a role or mode is unknown, a template does not end in its object, a relation's
+            row names none of the subject's names, or a fact lacks a role; naming the item.
     """
+    if not rows:
+        raise AlmanacError(f"{where}: holds no draw; write a row for each drawn text: item_id, role, position, text")
     by_item: dict[str, list[Draw]] = defaultdict(list)
     for row in rows:
         here = f"{where}: {row.item_id}: {row.role}"

@@ -245,7 +245,7 @@ def _agreement_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
         return []
     found = agreement([one.score for one in own], [one.hit > 0 for one in own], doses, max(doses))
     return [
-        sheet.row("recall", found.recall, own),
+        sheet.row("recall", found.recall, [one for one in own if one.dose == max(doses)]),
         sheet.row("kendall", Estimate(found.tau, None, None), own),
         sheet.row("kendall_p", Estimate(found.p, None, None), own),
     ]
