@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 6,
     "answer": 4,
-    "measure": 5,
+    "measure": 6,
     "report": 6,
     "freeze": 2,
 }

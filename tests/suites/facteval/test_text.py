@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from almanac.suites.facteval.scoring import things
 from almanac.suites.facteval.text import fold, mentions, read
-from almanac.suites.facteval.values import Date, dates, numbers
+from almanac.suites.facteval.values import UNIT_NAMES, Date, dates, numbers
 
 MENTIONED = [
     ("Paris", "The capital of France is Paris."),
@@ -37,6 +37,17 @@ MENTIONED = [
     ("1982-05", "22 May 1982"),
     ("8848", "8,848 metres"),
     ("8848", "8848.0"),
+    ("8848", "8848m"),
+    ("8848", "It is 8,848m high."),
+    ("8848m", "8,848 metres"),
+    ("8848 m", "8848m"),
+    ("8,848 metres", "8848"),  # a whole answer needs no unit
+    ("1.5 km", "1.5km"),
+    ("2166086 km²", "2,166,086 square kilometres"),
+    ("384000 km", "384 thousand km"),
+    ("60 mph", "60 miles per hour"),
+    ("12", "twelve miles"),
+    ("3M", "3M"),
     ("12", "Twelve."),
     ("8000000", "about 8 million"),
     ("1250000", "1.25 million"),
@@ -65,6 +76,13 @@ NOT_MENTIONED = [
     ("8848", "8849"),
     ("19", "19.5"),
     ("5", "105"),
+    ("8848 m", "8848 km"),
+    ("8848 m", "8848 people"),
+    ("100 metres", "He won 100 medals."),  # a race
+    ("60 mi", "60 miles per hour"),
+    ("3M", "3 metres"),
+    ("3", "3D"),
+    ("747", "747s"),
     ("123", "one two three"),
     ("1", "No one knows"),
     ("!!!", "What!!!"),
@@ -151,6 +169,14 @@ def test_a_date_is_equal_however_it_is_written(day, form):
 def test_a_whole_number_is_equal_with_and_without_commas(number):
     assert mentions(str(number), read(f"about {number:,} of them"))
     assert not mentions(str(number), read(f"about {number + 1:,} of them"))
+
+
+@given(st.integers(2, 10**6), st.sampled_from(sorted(UNIT_NAMES)), st.sampled_from(sorted(UNIT_NAMES)), st.data())
+def test_a_quantity_is_equal_in_every_name_of_its_unit_and_in_no_other_unit(number, unit, other, data):
+    written = data.draw(st.sampled_from([f"{number}{unit}", *(f"{number:,} {name}" for name in UNIT_NAMES[unit])]))
+    assert mentions(f"{number * 10} {unit}", read(f"about {written}")) == []
+    assert mentions(f"{number} {unit}", read(f"It is {written}."))
+    assert bool(mentions(f"{number} {other}", read(f"It is {written}."))) == (unit == other)
 
 
 def texts_of(answer, names=()):

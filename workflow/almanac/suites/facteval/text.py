@@ -62,6 +62,11 @@ class Reading:
     numbers: tuple[Number, ...]
     capitals: frozenset[str]
 
+    @property
+    def whole(self) -> Span:
+        """All of its words."""
+        return 0, len(self.words)
+
     def span(self, start: int, end: int) -> Span:
         """Return the words that stand between two places of ``flat``."""
         return bisect.bisect_right(self.ends, start), bisect.bisect_left(self.starts, end)
@@ -104,9 +109,9 @@ def mentions(name: str, answer: Reading, alias: bool = False) -> list[Span]:
     """Return where an answer mentions a name, without the places where it is denied (`not in Paris`).
 
     A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
-    equal number, or, where it may be a year, by the year of a date. Any other by its words, with or without a leading
-    article. An alias of up to three letters must be written in capitals or be the whole answer: IS is Iceland, "is" is
-    not.
+    equal number (in its unit, if it has one) or, where it may be a year, by the year of a date. Any other by its words,
+    with or without a leading article. An alias of up to three letters must be written in capitals or be the whole
+    answer: IS is Iceland, "is" is not.
 
     Args:
         name: what is looked for.
@@ -118,8 +123,11 @@ def mentions(name: str, answer: Reading, alias: bool = False) -> list[Span]:
     if date is not None:
         found = [answer.span(one.start, one.end) for one in answer.dates if one.agrees(date)]
     elif number is not None:
-        found = [answer.span(one.start, one.end) for one in answer.numbers if one.value == number]
-        found += [answer.span(one.start, one.end) for one in answer.dates if one.of_year(number)]
+        alone = len(answer.numbers) == 1 and answer.span(answer.numbers[0].start, answer.numbers[0].end) == answer.whole
+        found = [answer.span(one.start, one.end) for one in answer.numbers if one.agrees(number, alone)]
+        found += [
+            answer.span(one.start, one.end) for one in answer.dates if number.unit is None and one.of_year(number.value)
+        ]
     elif own.words:
         found = _runs(own.words, answer.words)
         if alias and _is_code(own) and own.words != answer.words:

@@ -1,5 +1,7 @@
 """Numbers and dates in answers, equal however they are written: `8,848.0` and 8848, `22 May 1982` and 1982-05-22.
 
+A unit may follow a number, in one word with it or not: `8848m`, `8,848 m` and `8848 metres` are one. None is converted.
+
 All texts are folded (`text.fold`): lower case, single spaces.
 """
 
@@ -25,11 +27,29 @@ DATES = tuple(
         rf"{_YEAR}[./](?P<month>\d{{1,2}})[./](?P<day>\d{{1,2}})",
     )
 )
+# Units by their symbols, as folding leaves them: `km²` is `km2`. None is another word too, as `in` is.
+UNIT_NAMES = {
+    "m": ("metre", "metres", "meter", "meters"),
+    "km": ("kilometre", "kilometres", "kilometer", "kilometers"),
+    "cm": ("centimetre", "centimetres", "centimeter", "centimeters"),
+    "mm": ("millimetre", "millimetres", "millimeter", "millimeters"),
+    "ft": ("foot", "feet"),
+    "mi": ("mile", "miles"),
+    "m2": ("sq m", "square metre", "square metres", "square meter", "square meters"),
+    "km2": ("sq km", "square kilometre", "square kilometres", "square kilometer", "square kilometers"),
+    "ha": ("hectare", "hectares"),
+    "kg": ("kilogram", "kilograms", "kilogramme", "kilogrammes"),
+    "km/h": ("kph", "kmh"),
+    "mph": ("miles per hour",),
+}
+SYMBOL = {name: symbol for symbol, names in UNIT_NAMES.items() for name in (symbol, *names)}
+_UNIT = f"(?:{'|'.join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))})(?![\\w/])"
+UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
 NUMBER = re.compile(
     r"(?<![\w.])[+−-]?(?P<digits>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
-    r"(?!\w|\.\d|,\d{3}(?!\d))"
+    rf"(?:(?={_UNIT})|(?!\w|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
          "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")  # fmt: skip
@@ -73,11 +93,22 @@ class Dated:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a text from ``start`` to ``end``."""
+    """A number in a text from ``start`` to ``end``, with the symbol of its unit if one follows it."""
 
     start: int
     end: int
     value: Decimal
+    unit: str | None = None
+
+    def agrees(self, wanted: "Number", alone: bool) -> bool:
+        """Whether it is the wanted number, in its unit if that has one.
+
+        Args:
+            wanted: the number that is looked for.
+            alone: whether this one is the whole answer, which may leave the unit out.
+        """
+        same = wanted.unit is None or self.unit == wanted.unit or (alone and self.unit is None)
+        return self.value == wanted.value and same
 
 
 def dates(flat: str) -> tuple[Dated, ...]:
@@ -114,15 +145,21 @@ def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
         scale = SCALED.match(flat, match.end())
         if len(digits) <= MOST_DIGITS:
             sign = -1 if match.group()[0] in "−-" else 1
-            end = scale.end() if scale else match.end()
-            found.append(Number(match.start(), end, sign * value * (SCALES[scale["scale"]] if scale else 1)))
+            value *= sign * (SCALES[scale["scale"]] if scale else 1)
+            found.append(_measured(flat, match.start(), scale.end() if scale else match.end(), value))
     for match in SPELLED.finditer(flat):
         spelled = _spelled(re.split(r"[ -]+", match.group()))
         bare = match.group() == "one" and flat.strip(" .!") != "one"
         if spelled is not None and not bare and not _inside(match.start(), match.end(), found):
-            found.append(Number(match.start(), match.end(), Decimal(spelled)))
+            found.append(_measured(flat, match.start(), match.end(), Decimal(spelled)))
     kept = [one for one in found if not _inside(one.start, one.end, within)]
     return tuple(sorted(kept, key=lambda one: one.start))
+
+
+def _measured(flat: str, start: int, end: int, value: Decimal) -> Number:
+    """Return a number with the unit that follows it, if one does."""
+    unit = UNIT.match(flat, end)
+    return Number(start, unit.end(), value, SYMBOL[unit["unit"]]) if unit else Number(start, end, value)
 
 
 def _inside(start: int, end: int, others: Sequence[Dated | Number]) -> bool:
@@ -154,8 +191,11 @@ def read_date(flat: str) -> Date | None:
     return found[0].readings[0] if whole and len(found[0].readings) == 1 else None
 
 
-def read_number(flat: str) -> Decimal | None:
-    """Return the number that a folded name is, if it is one in figures."""
-    match = NUMBER.fullmatch(flat)
-    found = numbers(flat) if match else ()
-    return found[0].value if len(found) == 1 else None
+def read_number(flat: str) -> Number | None:
+    """Return the number that a folded name is, if it is one in figures, with its unit.
+
+    A digit and a letter are a name (the company 3M).
+    """
+    match = NUMBER.match(flat)
+    found = numbers(flat) if match and not re.fullmatch(r"\dm", flat) else ()
+    return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(flat)) else None
