@@ -130,12 +130,19 @@ def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_p
         drafting = {"dataset": "two", "model": "writer", "samples": 2, "tokens": 16, "round_trip": False}
         configure(project, models=[writer | {"api_generate_with": "completions"}], drafting=drafting)
         made = run(project, "--", "drafts")
+        assert not (project.results / "drafting" / "two" / "round2.jsonl").exists()
+        assert not (project.results / "requests" / "drafting" / "two" / "round2").exists()
+        # The second round, of a model that weighs no choices: the agreement stays open, and the draft to the reader.
+        models = [writer | {"api_generate_with": "completions"}]
+        configure(project, models=models, drafting=drafting | {"round_trip": True})
+        tried = run(project, "--", "drafts")
     assert made.returncode == 0, made.stdout + made.stderr
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+    assert drafts_of(project, 2) == drafts_of(project, 1)
+    assert not any("agreement" in row for row in drafts_of(project, 2))
     assert sorted((row["text"], row["style"], row["verdict"]) for row in drafts_of(project, 1)) == [
         ("Whom[X]?", style, verdict) for style, verdict in (("question", "keep"), ("statement", "drop")) for _ in "ab"
     ]
-    assert not (project.results / "drafting" / "two" / "round2.jsonl").exists()
-    assert not (project.results / "requests" / "drafting" / "two" / "round2").exists()
     answered = project.results / "responses" / "writer" / "drafting" / "two" / "round1"
     assert {row.status for path in answered.glob("*.parquet") for row in read(path, Response)} == {"ok"}
 
