@@ -1,5 +1,6 @@
 """IC-LKE's experiments on the page: a tiny edition from requests to the page."""
 
+import json
 import math
 import random
 import re
@@ -10,9 +11,12 @@ import pytest
 
 from almanac import tables
 from almanac.report import lke
-from almanac.rows import Entity, Measure, Relation, Response, Template
+from almanac.report.page import share
+from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
 from almanac.suites.ic_lke.experiment_figures import by_place, by_shots
+from almanac.suites.ic_lke.positions.measures import IN_BIN
 
+DOSES = (0, 64)
 SUITES = {
     "eic_lke": {"examples": 8, "first": 4, "step": 2, "between": "space"},
     "lke_sweep": {"examples": [0, 2, 8], "draws": 2, "sample": 6, "models": ["able"]},
@@ -40,16 +44,19 @@ def answer(model, request):
 def layout(tmp_path_factory):
     relations = [Relation(p, label, *[None] * 4) for p, label in (("P1", "maker"), ("P2", "a $dear$ <name>"))]
     entities = [Entity(f"{kind}{at}", f"{kind} {at}", (), None) for kind in "QO" for at in range(60)]
-    templates = [Template("P1/0", "P1", "[X] comes from [Y].", "statement", "written", None, ())]
+    texts = ("[X] comes from [Y].", "[X] was made by [Y].")
+    templates = [Template(f"P1/{at}", "P1", text, "statement", "written", None, ()) for at, text in enumerate(texts)]
     known = editions.Known(relations, editions.facts_of(("P1", "P2"), "real"), entities, templates)
-    models = [{"name": name, "path": f"models/{name}", "parameters": 1} for name in ("able", "silent")]
+    models = [{"name": "able", "planted": {}}, {"name": "silent", "path": "models/silent", "parameters": 1}]
     config = {
+        "planting": {"worlds": {"beside": {"seed": 1}}, "taught": {"dataset": "real", "facts": 60, "doses": DOSES}},
         "sources": {"real": {"path": "facts"}},
         "datasets": {"real": {"source": "real", **editions.SIZES}},
         "suites": {"ic_lke": {"real": {"shots": 4}}, **{name: {"real": own} for name, own in SUITES.items()}},
         "models": models,
     }
-    return editions.finish(editions.asked(tmp_path_factory.mktemp("tiny"), config, known), answer)
+    exposures = [Exposure(fact.fact_id, DOSES[at % 2]) for at, fact in enumerate(known.facts)]
+    return editions.finish(editions.asked(tmp_path_factory.mktemp("tiny"), config, known), answer, exposures)
 
 
 def measures(layout, suite, model="able"):
@@ -58,6 +65,46 @@ def measures(layout, suite, model="able"):
 
 def page(layout):
     return (layout.root / "report.html").read_text()
+
+
+class Buttons(HTMLParser):
+    """The numbers that can be clicked: what each asks for, and its words."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "button":
+            self.found.append([{key.removeprefix("data-"): value for key, value in attrs}, ""])
+
+    def handle_data(self, data):
+        if self.found and not self.found[-1][1]:
+            self.found[-1][1] = data
+
+
+def buttons(layout):
+    body = page(layout).partition('id="experiments-real"')[2].partition("</section>")[0]
+    return [(wanted, words) for wanted, words in Buttons(body).found if "suite" in wanted]
+
+
+def behind(layout, wanted):
+    """Return (experiment, setting, outcome) of the items that the page's own script shows for a button."""
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page(layout), re.DOTALL)[1])
+    keys = ("suite", "model", "dataset")
+    [found] = [one for one in data["outcomes"] if all(one[key] == wanted[key] for key in keys)]
+    items = data["asked"][f"{wanted['suite']}/{wanted['dataset']}"]
+    return [
+        (items["experiment"][at], items["setting"][at], found["outcome"][at])
+        for at in range(len(items["item"]))
+        if all(
+            items[key][at] in wanted[key].split(" | ") for key in ("experiment", "setting", "role") if wanted.get(key)
+        )
+        and wanted.get("relation") in (None, items["relation"][at])
+        and ("first" not in wanted or int(wanted["first"]) <= items["index"][at] < int(wanted["end"]))
+        and ("doses" not in wanted or str(found["dose"][at]) == wanted["doses"])
+    ]
 
 
 def test_each_experiment_has_its_part_and_every_overall_accuracy_stands_there(layout):
@@ -116,6 +163,7 @@ def test_a_relation_without_words_between_is_named(layout):
 def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout):
     rows = measures(layout, "lke_sweep")
     [axes] = by_shots(rows).axes
+    rows = [row for row in rows if row.exposure is None]
     overall = [row for row in rows if row.metric == "accuracy_at_shots" and row.relation_id is None]
     line = next(line for line in axes.lines if line.get_label() == "able")
     assert list(map(tuple, line.get_xydata())) == [(row.level, pytest.approx(row.value)) for row in overall]
@@ -131,3 +179,41 @@ def test_the_positions_figure_draws_every_place_once(layout):
     # Both relations are drawn as their mean; distributed places differ between them, so both kinds may share a place.
     assert places[0] == 16
     assert all(math.isfinite(share) for axes in figure.axes for line in axes.lines for share in line.get_ydata())
+
+
+COMPARED = ("same_prediction", "accuracy_difference", "kappa", "pearson", "difference")
+SHOWN = {
+    "eic_lke": ("accuracy", *COMPARED[:4]),
+    "lke_sweep": ("accuracy_at_shots", "deviation_at_shots"),
+    "lke_separators": ("accuracy", "difference", "deviation"),
+    "lke_positions": (*(f"probability_{name}" for name in ("correct", "following", "rest", "replaced")), IN_BIN),
+    "lke_generated": ("present",),
+}
+
+
+def test_each_number_that_stands_for_items_opens_them_and_they_count_up(layout):
+    """A button is known by what its number counts: as many items, as many of them correct."""
+    rows = {}
+    for suite, metrics in SHOWN.items():
+        for row in measures(layout, suite):
+            whole = row.relation_id is None or (suite, row.metric) == ("lke_separators", "accuracy")
+            taught = (row.exposure is not None) == (row.metric == IN_BIN)
+            if row.metric in metrics and whole and taught and row.value is not None:
+                key = (suite, row.experiment, row.metric, row.relation_id, row.exposure, share(row.value))
+                rows.setdefault(key, []).append((row.n, row.n_correct))
+    found = {}
+    for wanted, words in buttons(layout):
+        items = behind(layout, wanted)
+        if wanted["metric"] in COMPARED:  # beside a number's own items stand those that they are compared with
+            own = [one for one in items if one[0] != "in_context" and one[1] != "space"]
+            assert len(own) < len(items)
+            items = own
+        [experiment] = {one[0] for one in items}
+        dose = int(wanted["doses"]) if "doses" in wanted else None
+        key = (wanted["suite"], experiment, wanted["metric"], wanted.get("relation"), dose, words)
+        correct = sum(outcome == "correct" for *_, outcome in items)
+        found.setdefault(key, []).append((len(items), correct))
+    assert {key: sorted(own) for key, own in found.items()} == {key: sorted(own) for key, own in rows.items()}
+    opened = {(suite, metric) for suite, _, metric, *_ in found}
+    # Of two relations there is no correlation.
+    assert opened == {(suite, one) for suite in SHOWN for one in SHOWN[suite]} - {("eic_lke", "pearson")}

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 6,
     "answer": 4,
-    "measure": 6,
-    "report": 6,
+    "measure": 7,
+    "report": 7,
     "freeze": 2,
 }

@@ -7,7 +7,7 @@ from small_world import answered, responses_of, text_of, world
 
 from almanac.errors import AlmanacError
 from almanac.rows import Response
-from almanac.suites.ic_lke.eic.measures import judge, measure
+from almanac.suites.ic_lke.eic.measures import AGREEMENT, judge, measure
 from almanac.suites.ic_lke.eic.options import EicOptions
 from almanac.suites.ic_lke.eic.requests import ISOLATED, SEQUENCE, ask
 from almanac.suites.ic_lke.requests import IN_CONTEXT
@@ -135,6 +135,10 @@ def test_one_sequence_without_an_answer_leaves_all_its_facts_without_one():
     outcomes = {row.item_id: row.outcome for row in judge(answered(asked, data, responses))}
     assert len(served) == 3
     assert {item_id for item_id, outcome in outcomes.items() if outcome == "missing"} == served
+    found = measure(answered(asked, data, responses), SMALL).measures
+    counts = {(row.experiment, row.metric): row.n for row in found if row.relation_id is None}
+    for metric in AGREEMENT:  # of six facts
+        assert (counts[SEQUENCE, metric], counts[ISOLATED, metric]) == (3, 6)
 
 
 def test_what_predicts_the_same_agrees_wholly():

@@ -1,14 +1,16 @@
 """The items behind the page's numbers, which the page carries for its own look-up (`explorer.js`)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from almanac.config import Asking
 from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import exposures_of
-from almanac.rows import Context, Entity, Fact, Item, Link, Outcome, Request
+from almanac.rows import Context, Entity, Fact, Item, Link, Measure, Outcome, Request
+from almanac.suites.method import Behind
+from almanac.suites.methods import METHODS
 
 MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickly, and names the files instead
 
@@ -24,6 +26,7 @@ def explorer(layout: Layout) -> dict[str, Any]:
         askings.setdefault((asking.suite, asking.dataset), []).append(asking)
     left = MOST_EMBEDDED
     contexts, asked, outcomes = {"": ""}, {}, []
+    texts: dict[str, int] = {}  # several items may be served by one text, two hundred by a long one
     for (suite, dataset), own in askings.items():
         folder = layout.request_folder(suite, dataset)
         items = layout.read(folder / "items.parquet", Item)
@@ -31,29 +34,52 @@ def explorer(layout: Layout) -> dict[str, Any]:
             continue
         left -= len(items) * len(own)
         contexts |= {row.context_id: row.text for row in layout.read(folder / "contexts.parquet", Context)}
-        asked[f"{suite}/{dataset}"] = _item_columns(layout, suite, dataset, items)
+        asked[f"{suite}/{dataset}"] = _item_columns(layout, suite, dataset, items, texts)
         outcomes += [_outcome_columns(layout, asking, items) for asking in own]
-    return {"contexts": contexts, "root": f"results/{layout.config.edition}", "asked": asked, "outcomes": outcomes}
+    root = f"results/{layout.config.edition}"
+    return {"contexts": contexts, "texts": list(texts), "root": root, "asked": asked, "outcomes": outcomes}
 
 
-def _item_columns(layout: Layout, suite: str, dataset: str, items: Sequence[Item]) -> dict[str, list[Any]]:
-    """Return the items of a suite on a dataset; of several requests that serve an item the first is shown."""
+def follower(layout: Layout, suites: Sequence[str], dataset: str) -> Callable[[Measure], Behind]:
+    """Return what finds the items behind a number of these suites on a dataset."""
+    settings = {}
+    for suite in suites:
+        items = layout.read(layout.request_folder(suite, dataset) / "items.parquet", Item)
+        settings[suite] = sorted({item.setting for item in items})
+    options = layout.config.suites.by_name()
+
+    def behind(row: Measure) -> Behind:
+        return METHODS[row.suite].behind(row, options[row.suite][dataset], settings[row.suite])
+
+    return behind
+
+
+def _item_columns(
+    layout: Layout, suite: str, dataset: str, items: Sequence[Item], texts: dict[str, int]
+) -> dict[str, list[Any]]:
+    """Return the items of a suite on a dataset; of several requests that serve an item the first is shown.
+
+    What is asked stands in ``texts``, to which new ones are added, and the items have its number.
+    """
     names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
     facts = {row.fact_id: row for row in layout.read(layout.dataset(dataset, "facts"), Fact)}
     links = layout.read(layout.request_folder(suite, dataset) / "links.parquet", Link)
     first = {row.item_id: row for row in reversed(links)}
     requests = {row.request_id: row for path in layout.requests(suite, dataset) for row in layout.read(path, Request)}
-    asked = [requests[first[item.item_id].request_id] for item in items]
+    served = [first[item.item_id] for item in items]
+    asked = [requests[link.request_id] for link in served]
     return {
         "experiment": [item.experiment for item in items],
         "setting": [item.setting for item in items],
         "relation": [item.relation_id for item in items],
         "subject": [names.label(facts[item.fact_id].subject_id) for item in items],
         "object": [names.label(facts[item.fact_id].object_key) for item in items],
+        "role": [link.role for link in served],
+        "index": [link.index for link in served],
         "item": [item.item_id for item in items],
         "request": [request.request_id[:12] for request in asked],
         "context": [request.context_id or "" for request in asked],
-        "text": [_shown(request) for request in asked],
+        "text": [texts.setdefault(_shown(request), len(texts)) for request in asked],
     }
 
 

@@ -6,10 +6,12 @@ from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
+from almanac.report.explorer import follower
 from almanac.rows import Measure, NotAsked, Relation
 from almanac.suites.ic_lke import experiment_figures
 from almanac.suites.ic_lke.eic.requests import SUITE as EIC
 from almanac.suites.ic_lke.generated.requests import SUITE as GENERATED
+from almanac.suites.ic_lke.positions.measures import IN_BIN
 from almanac.suites.ic_lke.positions.requests import SUITE as POSITIONS
 from almanac.suites.ic_lke.separators.requests import SUITE as SEPARATORS
 from almanac.suites.ic_lke.separators.requests import Infix
@@ -42,6 +44,10 @@ def _chapter(layout: Layout, dataset: str) -> Chapter:
             "tables": {suite: overall(rows) for suite, rows in measures.items()},
             "relations": {row.relation_id: row.label for row in relations},
             "by_relation": [row for row in measures[SEPARATORS] if row.metric == "accuracy" and row.relation_id],
+            "by_shots": by_shots(measures[SWEEP]),
+            "by_dose": by_dose(measures[POSITIONS]),
+            "starts": layout.config.suites.lke_positions[dataset].starts if POSITIONS in asked else (),
+            "behind": follower(layout, asked, dataset),
             "infixes": layout.read(infixes, Infix) if SEPARATORS in asked else [],
             "refused": refused,
         },
@@ -61,6 +67,22 @@ def overall(measures: Sequence[Measure]) -> dict[tuple[str, str, str], dict[str,
     for row in measures:
         if row.relation_id is None and row.exposure is None and row.level is None:
             found.setdefault((row.model, row.experiment, row.setting), {})[row.metric] = row
+    return found
+
+
+def by_shots(measures: Sequence[Measure]) -> list[tuple[Measure, Measure]]:
+    """Return of each model and number of examples the accuracy over all relations and its deviation over draws."""
+    own = [row for row in measures if row.relation_id is None and row.exposure is None and row.level is not None]
+    spread = {(row.model, row.level): row for row in own if row.metric == "deviation_at_shots"}
+    return [(row, spread[row.model, row.level]) for row in own if row.metric == "accuracy_at_shots"]
+
+
+def by_dose(measures: Sequence[Measure]) -> dict[tuple[str, int], dict[int, Measure]]:
+    """Return the mean probabilities by part of the text (its first place), by model and dose, doses rising."""
+    found: dict[tuple[str, int], dict[int, Measure]] = {}
+    for row in sorted((row for row in measures if row.metric == IN_BIN), key=lambda row: row.exposure or 0):
+        if row.exposure is not None and row.level is not None and row.value is not None:
+            found.setdefault((row.model, row.exposure), {})[int(row.level)] = row
     return found
 
 

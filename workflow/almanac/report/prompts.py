@@ -1,16 +1,18 @@
 """What the page shows of the prompt baselines: each beside IC-LKE and EIC-LKE, overall and by relation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
+from almanac.report.explorer import follower
 from almanac.rows import Item, Measure, NotAsked, Relation
 from almanac.suites.ic_lke import requests as ic_lke
 from almanac.suites.ic_lke.eic import requests as eic
 from almanac.suites.ic_lke.prompts.figures import Point, by_model
 from almanac.suites.ic_lke.prompts.measures import MEAN
 from almanac.suites.ic_lke.prompts.requests import SUITE
+from almanac.suites.method import Behind
 
 NAMES = {
     ic_lke.IN_CONTEXT: "IC-LKE",
@@ -47,6 +49,7 @@ class PromptsSection:
     facts: Mapping[str, int]
     silent: Sequence[str]
     refused: Sequence[NotAsked]
+    behind: Callable[[Measure], Behind]
 
 
 def chapters(layout: Layout) -> list[Chapter]:
@@ -70,6 +73,7 @@ def _chapter(layout: Layout, dataset: str) -> Chapter:
         facts=_facts(layout, dataset),
         silent=sorted({row.model for row in own} - set(models)),
         refused=layout.read(layout.request_folder(SUITE, dataset) / "refused.parquet", NotAsked),
+        behind=follower(layout, _asked(layout, dataset), dataset),
     )
     points = {
         model: {
@@ -91,15 +95,19 @@ def _chapter(layout: Layout, dataset: str) -> Chapter:
     )
 
 
+def _asked(layout: Layout, dataset: str) -> list[str]:
+    """Return the suites that are compared, of those that were asked of a dataset."""
+    return [suite for suite in (ic_lke.SUITE, eic.SUITE, SUITE) if dataset in layout.config.used_datasets(suite)]
+
+
 def _facts(layout: Layout, dataset: str) -> dict[str, int]:
     """Return how many facts each method asked, since samples may differ."""
     asked: dict[str, set[str]] = {}
-    for suite in (ic_lke.SUITE, eic.SUITE, SUITE):
-        if dataset in layout.config.used_datasets(suite):
-            for item in layout.read(layout.request_folder(suite, dataset) / "items.parquet", Item):
-                # EIC-LKE asks IC-LKE's questions beside its own; those of IC-LKE itself are meant.
-                if suite != eic.SUITE or item.experiment == eic.SEQUENCE:
-                    asked.setdefault(item.experiment, set()).add(item.fact_id)
+    for suite in _asked(layout, dataset):
+        for item in layout.read(layout.request_folder(suite, dataset) / "items.parquet", Item):
+            # EIC-LKE asks IC-LKE's questions beside its own; those of IC-LKE itself are meant.
+            if suite != eic.SUITE or item.experiment == eic.SEQUENCE:
+                asked.setdefault(item.experiment, set()).add(item.fact_id)
     return {experiment: len(found) for experiment, found in asked.items()}
 
 

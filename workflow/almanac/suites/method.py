@@ -4,7 +4,7 @@
 through this form, so that a new suite is a folder and a line of that list.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -97,6 +97,28 @@ class Measured:
     beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Behind:
+    """Which items a number counts, of those of its relation and dose.
+
+    Attributes:
+        experiments: of which experiments.
+        settings: of which settings; none: of all.
+        roles: in which roles their request serves them; none: in any.
+        places: the first ``index`` of their links, and the one behind the last; none: all.
+    """
+
+    experiments: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    places: tuple[int, int] | None = None
+
+
+def own_items(row: Measure, options: Options, settings: Collection[str]) -> Behind:
+    """Return the items of a number's own experiment and setting."""
+    return Behind((row.experiment,), (row.setting,))
+
+
 def _every(item: Item) -> bool:
     """Count every item."""
     return True
@@ -128,6 +150,7 @@ class Method(Generic[Settings]):
         recovers: which items count when its recovery of planted knowledge is validated.
         chances: the rate of an experiment at which nothing is known, where that is not one in as many as the dataset
             has choices.
+        behind: which items a number counts; the last argument are the settings of all items of the suite.
         given: measures answers from elsewhere: of a file, its columns and its rows with their numbers, a dataset's name
             and the settings.
     """
@@ -142,6 +165,7 @@ class Method(Generic[Settings]):
     workings: Mapping[str, type] = field(default_factory=dict)
     recovers: Callable[[Item], bool] = _every
     chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
+    behind: Callable[[Measure, Settings, Collection[str]], Behind] = own_items
     given: Callable[[Path, Sequence[str], Rows, str, Settings], Measured] | None = None
 
     @property

@@ -13,10 +13,12 @@ function row(cells, tag = "td") {
   return line;
 }
 
+const among = (list, value) => !list || list.split(" | ").includes(value);
+
 function show(wanted) {
-  const { suite, model, dataset, experiment, setting, relation, metric, doses } = wanted;
+  const { suite, model, dataset, experiment, setting, relation, metric, doses, role, first, end } = wanted;
   const file = `${data.root}/outcomes/${model}/${suite}/${dataset}.parquet`;
-  const title = [model, dataset, experiment.replace("_", " "), setting, relation, doses && `taught ${doses}`].filter(Boolean).join(" · ");
+  const title = [model, dataset, experiment.replaceAll("_", " "), setting, role, first && `places ${first} to ${end - 1}`, relation, doses && `taught ${doses}`].filter(Boolean).join(" · ");
   dialog.querySelector("h3").textContent = title;
   const head = dialog.querySelector("thead"), body = dialog.querySelector("tbody");
   head.replaceChildren(); body.replaceChildren();
@@ -28,23 +30,28 @@ function show(wanted) {
   }
   const items = data.asked[`${suite}/${dataset}`];
   const chosen = [...items.item.keys()].filter((at) =>
-    items.experiment[at] === experiment && (!setting || items.setting[at] === setting) &&
-    (!relation || items.relation[at] === relation) &&
+    among(experiment, items.experiment[at]) && among(setting, items.setting[at]) &&
+    (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
+    (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
     (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
   const correct = chosen.filter((at) => found.outcome[at] === "correct").length;
   dialog.querySelector("p").textContent =
     `${chosen.length} items, ${correct} correct` + (chosen.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : "") +
     `. Rest on a row for the text that was asked. All: ${file}`;
+  // What is asked in several ways is shown fact by fact, with the way.
+  const ways = new Set(chosen.map((at) => `${items.experiment[at]} ${items.setting[at]}`)).size > 1;
+  const fact = (at) => [items.relation[at], items.subject[at], items.object[at]].join("\n");
+  if (ways) chosen.sort((one, other) => (fact(one) < fact(other) ? -1 : fact(one) > fact(other) ? 1 : one - other));
   const taught = found.dose.some((dose) => dose !== null);
-  head.append(row([["relation"], ["subject"], ["true object"], ["chosen"], [""], ["confidence", "n"], [suite === "ic_lke" ? "log share, nats" : "score", "n"],
+  head.append(row([...(ways ? [["asked"]] : []), ["relation"], ["subject"], ["true object"], ["chosen"], [""], ["confidence", "n"], [suite === "ic_lke" ? "log share, nats" : "score", "n"],
     ...(taught ? [["taught", "n"]] : []), ["request"]], "th"));
   for (const at of chosen.slice(0, MOST_SHOWN)) {
-    const line = row([[items.relation[at]], [items.subject[at]], [items.object[at]], [found.prediction[at]],
+    const line = row([...(ways ? [[`${items.experiment[at].replaceAll("_", " ")} ${items.setting[at]}`]] : []), [items.relation[at]], [items.subject[at]], [items.object[at]], [found.prediction[at]],
       [found.outcome[at], found.outcome[at]], [found.confidence[at], "n"], [found.score[at], "n"],
       ...(taught ? [[found.dose[at], "n"]] : []), [items.request[at]]]);
     const context = data.contexts[items.context[at]];
-    line.title = `${items.item[at]}\n\nrequest ${items.request[at]}:\n${context}${items.text[at]}`;
+    line.title = `${items.item[at]}\n\nrequest ${items.request[at]}:\n${context}${data.texts[items.text[at]]}`;
     body.append(line);
   }
   dialog.showModal();

@@ -21,6 +21,7 @@ from almanac.suites.method import Answered, Measured
 from almanac.tables import seed_of
 
 DRAWS = 1000  # of the bootstrap of the paired difference
+AGREEMENT = ("same_prediction", "accuracy_difference", "kappa", "pearson")
 
 
 def measure(answered: Answered, options: EicOptions) -> Measured:
@@ -76,7 +77,7 @@ def _judge_sequences(
 
 
 def agreement_rows(sheet: Sheet, group: Sequence[Judged], reference: Sequence[Judged]) -> list[Measure]:
-    """Return how far an experiment agrees with a reference on the facts that both answered."""
+    """Return how far an experiment agrees with a reference on the facts that both answered; ``n`` counts these."""
     other = {one.item.fact_id: one for one in reference if one.answered}
     pairs = [(one, other[one.item.fact_id]) for one in group if one.answered and one.item.fact_id in other]
     by_relation: dict[str, list[tuple[Judged, Judged]]] = defaultdict(list)
@@ -93,12 +94,14 @@ def agreement_rows(sheet: Sheet, group: Sequence[Judged], reference: Sequence[Ju
         seed_of(sheet.suite, sheet.dataset, sheet.experiment, sheet.model),
     )
     ours, theirs = ([sum(side[at].hit for side in own) / len(own) for own in strata] for at in (0, 1))
-    return [
-        sheet.row("same_prediction", macro_share(same, subjects), group),
-        sheet.row("accuracy_difference", difference, group),
-        sheet.row("kappa", cohens_kappa([bool(a.hit) for a, _ in pairs], [bool(b.hit) for _, b in pairs]), group),
-        sheet.row("pearson", pearson(ours, theirs), group),
-    ]
+    estimates = (
+        macro_share(same, subjects),
+        difference,
+        cohens_kappa([bool(one.hit) for one, _ in pairs], [bool(other.hit) for _, other in pairs]),
+        pearson(ours, theirs),
+    )
+    compared = [one for one, _ in pairs]
+    return [sheet.row(metric, estimate, compared) for metric, estimate in zip(AGREEMENT, estimates, strict=True)]
 
 
 def _cost_rows(sheet: Sheet, group: Sequence[Judged], answered: Answered) -> list[Measure]:

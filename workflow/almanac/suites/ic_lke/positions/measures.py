@@ -19,6 +19,9 @@ from almanac.suites.judging import Judged, Sheet, gather
 from almanac.suites.method import Answered, Measured
 
 CORRECT = "correct"  # the pairs that are not replaced
+CLASSES = {CORRECT: (FOLLOWING, REST), REPLACED: (REPLACED,), FOLLOWING: (FOLLOWING,), REST: (REST,)}
+PROBABILITY = "probability_"  # begins the metric of a class; the class follows
+IN_BIN = "probability_in_bin"
 HALF = 0.5
 
 
@@ -76,19 +79,20 @@ def probability(group: Sequence[Judged]) -> Estimate:
     return macro_share(values, [[one.subject for one in own] for own in relations])
 
 
+def roles(metric: str) -> tuple[str, ...]:
+    """Return the roles of the pairs that a mean probability is of."""
+    return CLASSES[CORRECT if metric == IN_BIN else metric.removeprefix(PROBABILITY)]
+
+
 def _class_rows(sheet: Sheet, group: Sequence[tuple[Judged, str]]) -> list[Measure]:
-    classes: dict[str, list[Judged]] = {CORRECT: [], REPLACED: [], FOLLOWING: [], REST: []}
-    for one, role in group:
-        classes[role].append(one)
-        if role != REPLACED:
-            classes[CORRECT].append(one)
+    classes = {name: [one for one, role in group if role in own] for name, own in CLASSES.items()}
     if not classes[REPLACED]:
         classes = {CORRECT: classes[CORRECT]}
     rows = []
     for name, own in classes.items():
-        rows.append(sheet.row(f"probability_{name}", probability(own), own))
+        rows.append(sheet.row(f"{PROBABILITY}{name}", probability(own), own))
         for relation, members in by_relation(own).items():
-            rows.append(sheet.row(f"probability_{name}", probability(members), members, relation))
+            rows.append(sheet.row(f"{PROBABILITY}{name}", probability(members), members, relation))
     return rows
 
 
@@ -107,13 +111,9 @@ def _bin_rows(sheet: Sheet, group: Sequence[tuple[Judged, int]], options: Positi
     """Return the means over parts of the sequence, of all and by dose."""
     bins: dict[tuple[int, int | None], list[Judged]] = defaultdict(list)
     for one, place in group:
-        number = place * options.bins // options.pairs
-        start = -(-number * options.pairs // options.bins)
+        start = options.starts[place * options.bins // options.pairs]
         bins[start, None].append(one)
         if one.dose is not None and one.item.experiment == AS_IS:
             bins[start, one.dose].append(one)
     order = sorted(bins.items(), key=lambda row: (row[0][0], -1 if row[0][1] is None else row[0][1]))
-    return [
-        sheet.row("probability_in_bin", probability(own), own, exposure=dose, level=float(start))
-        for (start, dose), own in order
-    ]
+    return [sheet.row(IN_BIN, probability(own), own, exposure=dose, level=float(start)) for (start, dose), own in order]

@@ -41,6 +41,11 @@ class PositionOptions(SuiteOptions):
             return self.start
         return max(0, min(round(STAR * self.pairs) - self.replaced, self.pairs - self.replaced - 1))
 
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first place of each of the parts that means are taken over."""
+        return tuple(-(-number * self.pairs // self.bins) for number in range(self.bins))
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if 2 * self.replaced > self.pairs:

@@ -4,7 +4,7 @@ Every metric leaves out items without an answer (too long, unsupported, failed: 
 differences are over facts answered with both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate
@@ -32,9 +32,8 @@ def measure(answered: Answered, options: SeparatorOptions) -> Measured:
     outcomes = judge(answered.model, answered.items, answered.links, answered.requests, answered.responses)
     gathered = gather(answered.items, outcomes, answered.data.facts, answered.exposures)
     groups = {setting: group for (_, setting), group in gathered.items()}
-    infixes = [one for setting, group in groups.items() if setting not in (SPACE, CODE) for one in group]
-    if infixes:
-        groups[INFIXES] = infixes
+    if found := infixes(groups):
+        groups[INFIXES] = [one for setting in found for one in groups[setting]]
     rows: list[Measure] = []
     for setting, group in groups.items():
         sheet = Sheet(SUITE, answered.dataset, SEPARATOR, answered.model, setting)
@@ -46,6 +45,11 @@ def measure(answered: Answered, options: SeparatorOptions) -> Measured:
         if setting == INFIXES:
             rows += deviation_rows(sheet, group, "deviation")
     return Measured(outcomes, rows)
+
+
+def infixes(settings: Iterable[str]) -> tuple[str, ...]:
+    """Return the settings whose separator is an infix."""
+    return tuple(setting for setting in settings if setting not in (SPACE, CODE))
 
 
 def difference_rows(sheet: Sheet, group: Sequence[Judged], space: Sequence[Judged]) -> list[Measure]:
