@@ -110,6 +110,9 @@ def test_the_page_has_a_chapter_between_models(layout, text):
     ]
     assert 'id="comparison-real"' in text
     assert "Answered nothing: silent." in text
+    shared = {row.n for row in compared(layout) if row.metric == "series_pearson" and row.value is not None}
+    [counted] = [f"over the relations that all models answered ({n} of {len(RELATIONS)})" for n in shared]
+    assert counted in text
     for name in ("relations", "likeness"):
         assert (layout.root / f"figures/real-comparison-{name}.png").stat().st_size > 10_000
     assert "a $dear$ &lt;name&gt;" in text
