@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almanac.suites.facteval.abstention import load
+from almanac.suites.facteval.longer import LongerNames
 from almanac.suites.facteval.scoring import judge
 
 from .judged import question
@@ -159,6 +160,35 @@ def test_the_turns_that_a_model_goes_on_to_write_are_not_read(turn):
     assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "correct"
     assert outcome("tfq", f"CORRECT{turn}\nINCORRECT", truth=True) == "correct"
     assert judge(question("saq", "Rome"), "in question: Rome", OWN).outcome == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("New York Times", "incorrect"),
+        ("the New York Times", "incorrect"),
+        ("It is the New York Times.", "incorrect"),
+        ("The New York Times was founded in New York.", "correct"),
+        ("New York City", "correct"),  # another of its names
+        ("The New York", "correct"),
+        ("New York Timeshare", "correct"),
+    ],
+)
+def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
+    longer = LongerNames.of(["New York"], ["New York", "New York City", "The New York Times", "Boston Times"])
+    asked = question("saq", ("New York", "New York City"), objects=("Q1", "Q1"))
+    found = judge(asked, answer, OWN, longer)
+    assert found.outcome == expected
+    assert (found.credit > 0) == (expected == "correct")
+    assert judge(asked, answer, OWN).outcome == "correct"  # without a dataset nobody can know
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=4))
+def test_only_names_of_more_words_that_hold_an_accepted_one_are_kept(name, accepted):
+    kept = LongerNames.of([" ".join(accepted)], [" ".join(name)]).runs
+    texts = [f" {' '.join(words)} " for words in (name, accepted)]
+    inside = bool(accepted) and texts[1] in texts[0] and texts[0] != texts[1]
+    assert (tuple(name) in kept) == inside
 
 
 TEXT = st.text(max_size=40) | st.sampled_from(["CORRECT", "not correct", "A, B and C", "unknown"])

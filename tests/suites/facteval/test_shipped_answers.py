@@ -9,7 +9,9 @@ import pytest
 from almanac.sources.files import read_folder
 from almanac.suites.facteval import official
 from almanac.suites.facteval.abstention import load
+from almanac.suites.facteval.measuring import longer_names
 from almanac.suites.facteval.scoring import judge
+from almanac.suites.facteval.text import read_name
 from almanac.suites.method import Data
 
 from .tables import questions
@@ -18,12 +20,21 @@ OWN = load()
 
 
 @pytest.fixture(scope="module")
-def asked():
-    shipped = read_folder(Path(__file__).parents[3] / "resources" / "facts", "shipped")
-    facts = [replace(row, split="test") for row in shipped.facts]
-    data = Data(shipped.entities, shipped.relations, facts, (), shipped.templates)
-    found, _ = questions(data, sample=25)
+def shipped():
+    read = read_folder(Path(__file__).parents[3] / "resources" / "facts", "shipped")
+    facts = [replace(row, split="test") for row in read.facts]
+    return Data(read.entities, read.relations, facts, (), read.templates)
+
+
+@pytest.fixture(scope="module")
+def asked(shipped):
+    found, _ = questions(shipped, sample=25)
     return list(found.values())
+
+
+@pytest.fixture(scope="module")
+def longer(shipped, asked):
+    return longer_names(shipped, asked)
 
 
 def right(question):
@@ -33,11 +44,11 @@ def right(question):
     return [text for name in question.gold if len(name) > 3 for text in (name, f"The answer is {name}.")]
 
 
-def test_every_name_of_a_true_object_is_right(asked):
+def test_every_name_of_a_true_object_is_right(asked, longer):
     assert len(asked) > 2000
     for question in asked:
         for answer in right(question):
-            found = judge(question, answer, OWN)
+            found = judge(question, answer, OWN, longer)
             assert found.outcome == "correct", (question.text, answer, found)
 
 
@@ -48,12 +59,24 @@ def test_every_wrong_choice_is_wrong(asked):
                 assert judge(question, choice, OWN).outcome == "incorrect", (question.text, choice)
 
 
-def test_a_list_of_all_true_objects_is_whole(asked):
+def test_the_name_of_another_object_that_holds_the_true_one_is_wrong_and_right_to_the_released_scorer(asked, longer):
+    found = []
+    for question in (one for one in asked if one.type == "saq"):
+        name, *others = (f" {' '.join(read_name(name).words)} " for name in question.gold)
+        holding = [f" {' '.join(run)} " for run in longer.runs if name in f" {' '.join(run)} "]
+        found += [(question, text) for text in holding if not any(text in f" the {own}" for own in (name, *others))]
+    assert len(found) > 200  # London and Jack London, Guinea and Papua New Guinea
+    assert {judge(question, answer, OWN).outcome for question, answer in found} == {"correct"}
+    assert {judge(question, answer, OWN, longer).outcome for question, answer in found} == {"incorrect"}
+    assert {official.judge(question, answer, OWN.released()).outcome for question, answer in found} == {"correct"}
+
+
+def test_a_list_of_all_true_objects_is_whole(asked, longer):
     several = [one for one in asked if one.type == "saq" and len(set(one.gold_object)) > 1]
     assert several
     for question in several:
         labels = {key: name for name, key in reversed(list(zip(question.gold, question.gold_object, strict=True)))}
-        found = judge(question, ", ".join(labels.values()), OWN)
+        found = judge(question, ", ".join(labels.values()), OWN, longer)
         assert (found.precision, found.recall) == (1, 1), labels
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from almanac.rows import FactEvalVerdict, Item, Link, Outcome, OutcomeKind, Question, Response
 from almanac.suites.facteval import official, scoring
 from almanac.suites.facteval.abstention import Abstentions, load
+from almanac.suites.facteval.longer import NO_LONGER, LongerNames
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.scoring import Verdict
 from almanac.suites.facteval.text import mentions, read
@@ -33,23 +34,25 @@ class Scorer:
         own: the phrases of mode ``paper``.
         published: those of mode ``official``.
         separator: at what the released scorer reads choices back out of the prompt.
+        longer: names of the dataset's objects in which a true one's name does not count, in mode ``paper``.
     """
 
     own: Abstentions
     published: Abstentions
     separator: official.Separator = "dash"
+    longer: LongerNames = NO_LONGER
 
     @classmethod
-    def of(cls, options: FactEvalOptions) -> "Scorer":
+    def of(cls, options: FactEvalOptions, longer: LongerNames = NO_LONGER) -> "Scorer":
         """Return the scorer that the settings describe; without a published list the own one serves, less `beyond`."""
         own = load(Path(options.abstentions) if options.abstentions else None)
         published = load(Path(options.official_abstentions)) if options.official_abstentions else own.released()
-        return cls(own, published, options.official_choices)
+        return cls(own, published, options.official_choices, longer)
 
     def judge(self, mode: str, question: Question, answer: str) -> Verdict:
         """Judge an answer in a mode."""
         if mode == PAPER:
-            return scoring.judge(question, answer, self.own)
+            return scoring.judge(question, answer, self.own, self.longer)
         return official.judge(question, answer, self.published, self.separator)
 
 

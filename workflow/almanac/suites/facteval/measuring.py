@@ -1,11 +1,15 @@
 """FactEval of one model on one dataset: verdicts in both modes, outcomes, measures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from almanac.dataset.names import ObjectNames
+from almanac.rows import Question
 from almanac.suites.facteval.judging import Answer, Scorer, answers_of, outcomes, verdicts
+from almanac.suites.facteval.longer import LongerNames
 from almanac.suites.facteval.measures import measure
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.method import Answered, Measured
+from almanac.suites.facteval.questions import SAQ
+from almanac.suites.method import Answered, Data, Measured
 
 VERDICTS = "verdicts"
 
@@ -33,6 +37,17 @@ def scored(answered: Answered, answers: Mapping[str, Answer], options: FactEvalO
         options: modes and lists of abstentions. Outcomes are those of the first mode.
     """
     questions = answered.beside["questions"]
-    found = verdicts(answered.model, questions, answers, Scorer.of(options), options.modes)
+    longer = longer_names(answered.data, [one for one in questions if one.type == SAQ])
+    found = verdicts(answered.model, questions, answers, Scorer.of(options, longer), options.modes)
     rows = measure(answered.dataset, answered.items, questions, found, answered.data.facts, answered.exposures)
     return Measured(outcomes(found, answers, options.modes[0]), rows, {VERDICTS: found})
+
+
+def longer_names(data: Data, questions: Sequence[Question]) -> LongerNames:
+    """Return the names of a dataset's objects that hold what short answers are accepted."""
+    names = ObjectNames.of(data.entities)
+    objects = {fact.object_id for fact in data.facts if fact.object_id is not None}
+    return LongerNames.of(
+        (name for question in questions for name in question.gold),
+        (name for key in sorted(objects) for name in names.names(key)),
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from almanac.rows import OutcomeKind, Question
 from almanac.suites.facteval.abstention import Abstentions
+from almanac.suites.facteval.longer import NO_LONGER, LongerNames
 from almanac.suites.facteval.text import Reading, Span, mentions, read
 
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
@@ -53,14 +54,22 @@ class Verdict:
         return 2 * self.precision * self.recall / (self.precision + self.recall)
 
 
-def judge(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+def judge(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames = NO_LONGER) -> Verdict:
     """Judge an answer.
 
     It is read as far as the next question that the model writes itself. With a phrase of abstention it is missing,
     whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is none.
+
+    Args:
+        question: what was asked.
+        answer: what the model said.
+        abstentions: the phrases.
+        longer: names of objects in which a true one's name does not count, of a short answer; none without a dataset.
     """
-    found = {"tfq": _true_false, "mcq": _multiple_choice, "saq": _short_answer}[question.type]
-    return found(question, own_turn(answer), abstentions)
+    said = own_turn(answer)
+    if question.type == "saq":
+        return _short_answer(question, said, abstentions, longer)
+    return {"tfq": _true_false, "mcq": _multiple_choice}[question.type](question, said, abstentions)
 
 
 def own_turn(answer: str) -> str:
@@ -125,7 +134,7 @@ def within_longer(span: Span, others: Sequence[Span]) -> bool:
     return any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in others)
 
 
-def _short_answer(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+def _short_answer(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
     """Correct where any true object is named; precision and recall are over the things that are listed."""
     said = read(LINES.sub(" ; ", answer))
     found: dict[str, list[Span]] = defaultdict(list)
@@ -136,6 +145,8 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions) -> 
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
+    for key, own in found.items():
+        found[key] = [span for span in own if not longer.hold(span, said, question.gold)]
     named = [names[key] for key, own in found.items() if own]
     if not named:
         reason = None if said.words else "no words"

@@ -8,7 +8,7 @@ import bisect
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from almanac.dataset.text import normalise
@@ -75,11 +75,7 @@ class Reading:
 def read(text: str) -> Reading:
     """Read an answer."""
     flat = fold(text)
-    places = []
-    for match in WORD.finditer(flat.translate(_BLANKS)):
-        word = match.group().lstrip("+#")  # "C++" is a word, "#Paris" is Paris
-        if word:
-            places.append((word, match.end() - len(word), match.end()))
+    places = list(_places(flat))
     found = dates(flat)
     return Reading(
         flat,
@@ -90,6 +86,19 @@ def read(text: str) -> Reading:
         numbers(flat, found),
         frozenset() if text.isupper() else frozenset(map(fold, filter(str.isupper, SHORT_WORD.findall(text)))),
     )
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text as `read` finds them, and nothing else of it."""
+    return tuple(word for word, _, _ in _places(fold(text)))
+
+
+def _places(flat: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the words of a folded text, each with its beginning and its end."""
+    for match in WORD.finditer(flat.translate(_BLANKS)):
+        word = match.group().lstrip("+#")  # "C++" is a word, "#Paris" is Paris
+        if word:
+            yield word, match.end() - len(word), match.end()
 
 
 def fold(text: str) -> str:
