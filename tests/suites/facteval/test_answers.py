@@ -191,3 +191,23 @@ def test_contexts_of_a_fact_are_compared(tmp_path):
     assert score(tmp_path, rows) == 0
     measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
     assert [row.value for row in measures if row.metric == "kept" and row.setting.endswith("paper")] == [0.0]
+
+
+def test_questions_that_cannot_be_told_apart_are_refused_where_contexts_are_compared(tmp_path, capsys):
+    base = GOOD | {"fact_id": "f", "template_id": "t"}
+    rows = [base, base | {"answer": "Rome"}, base | {"context": "relevant"}]
+    assert score(tmp_path, rows) == 1
+    said = capsys.readouterr().err
+    assert "row 2, column 'text': asks the same as row 1" in said and "row 3" not in said
+    assert score(tmp_path, [*rows[:2], *(row | {"model": "other"} for row in rows[1:])]) == 0
+    assert score(tmp_path, [row | {"text": f"Where, {at}?"} for at, row in enumerate(rows)]) == 0
+
+
+def test_a_true_and_a_false_statement_without_their_texts_are_two_questions(tmp_path):
+    base = {"type": "tfq", "answer": "correct", "fact_id": "f", "template_id": "t"}
+    rows = [base | {"truth": truth, "context": context} for context in ("none", "relevant") for truth in (True, False)]
+    assert score(tmp_path, rows) == 0
+    measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
+    own = {row.metric: row for row in measures if row.setting.endswith("context=relevant,mode=paper")}
+    assert (own["f1_with"].n, own["kept"].value, own["kept"].n) == (2, 1.0, 1)
+    assert (own["gained"].value, own["gained"].n) == (0.0, 1)

@@ -14,6 +14,7 @@ from almanac.suites.facteval.measuring import VERDICTS, scored
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, SUITE, TFQ, WH
 from almanac.suites.facteval.requests import QUESTIONS, setting_of
+from almanac.suites.facteval.robustness import asks
 from almanac.suites.method import Answered, Data, Measured, Rows
 
 REQUIRED = ("type", "answer")
@@ -48,8 +49,8 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
         rows: each with its number; none where its cells do not fit the header.
 
     Raises:
-        AlmanacError: a column is unknown, lacks or stands twice, there is no row, a cell is impossible, or a question
-            of a model stands twice; naming file, row and column.
+        AlmanacError: a column is unknown, lacks or stands twice, there is no row, a cell is impossible, a question of a
+            model stands twice, or two of a context cannot be told apart; naming file, row and column.
     """
     lacking = [name for name in REQUIRED if name not in names]
     unknown = [name for name in names if name not in KNOWN]
@@ -65,7 +66,7 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise AlmanacError(f"{where}: has the column {', '.join(twice)} twice; keep one of them")
-    found, mistakes, seen = [], [], dict[tuple[str, str], int]()
+    found, mistakes, seen = dict[int, Given](), [], dict[tuple[str, str], int]()
     for number, row in rows:
         try:
             one = _given(number, row)
@@ -78,13 +79,13 @@ def given(where: Path, names: Sequence[str], rows: Rows) -> list[Given]:
                 f"{where}: row {number}, column 'item_id': {one.question.item_id!r} of model {one.model!r} stands in "
                 f"row {before} too; give each question of a model one row"
             )
-        found.append(one)
-    if mistakes:
+        found[number] = one
+    if mistakes := mistakes or _alike(where, found):
         more = len(mistakes) - MOST_SHOWN
         raise AlmanacError("\n".join([*mistakes[:MOST_SHOWN], *([f"… and {more} more mistakes"] if more > 0 else [])]))
     if not found:
         raise AlmanacError(f"{where}: holds no row; give a row for each question and answer")
-    return found
+    return list(found.values())
 
 
 def measure(where: Path, names: Sequence[str], rows: Rows, dataset: str, options: FactEvalOptions) -> Measured:
@@ -98,6 +99,31 @@ def measure(where: Path, names: Sequence[str], rows: Rows, dataset: str, options
         [row for part in parts for row in part.measures],
         {VERDICTS: [row for part in parts for row in part.beside[VERDICTS]]},
     )
+
+
+def _alike(where: Path, rows: Mapping[int, Given]) -> list[str]:
+    """Return the mistakes of questions that robustness cannot pair: two of one context seem to ask the same.
+
+    Args:
+        where: the file, for messages.
+        rows: by their numbers.
+    """
+    contexts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    first: dict[tuple[Any, ...], int] = {}
+    alike = []
+    for number, one in rows.items():
+        ways = one.model, one.item.experiment, one.item.setting.partition("context=")[0]
+        contexts[ways].add(one.question.context)
+        before = first.setdefault((*ways, one.question.context, asks(one.item, one.question)), number)
+        if before != number:
+            alike.append((ways, before, number))
+    return [
+        f"{where}: row {number}, column 'text': asks the same as row {before} (model, type, style, context, fact_id, "
+        "template_id, truth and text are equal), so no passage could be compared with none; give each question its text "
+        "or a template_id of its own"
+        for ways, before, number in alike
+        if len(contexts[ways]) > 1
+    ]
 
 
 def _measured(model: str, own: Sequence[Given], dataset: str, options: FactEvalOptions) -> Measured:

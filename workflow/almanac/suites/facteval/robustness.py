@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from almanac.rows import Measure
+from almanac.rows import Item, Measure, Question
 from almanac.statistics.intervals import Estimate
 from almanac.suites.facteval.questions import NONE, SUITE
 from almanac.suites.facteval.scored import Scored, scores, share
@@ -26,7 +26,7 @@ def robustness(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequenc
         becomes right), ``followed`` (the share that names the wrong object that the passage states) and ``no_ops`` (the
         share of questions left out).
     """
-    plain: dict[tuple[str, str], dict[tuple[str, str | None, str], Scored]] = {}
+    plain: dict[tuple[str, str], dict[tuple[str, str | None, bool | None, str], Scored]] = {}
     for (experiment, setting), group in groups.items():
         if group[0].question.context == NONE:
             plain[experiment, setting] = {_asked(one): one for one in group}
@@ -46,9 +46,13 @@ def robustness(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequenc
     return rows
 
 
-def _asked(one: Scored) -> tuple[str, str | None, str]:
-    """Return what a question asks, whatever is read before it."""
-    return one.judged.item.fact_id, one.judged.item.template_id, one.question.text
+def asks(item: Item, question: Question) -> tuple[str, str | None, bool | None, str]:
+    """Return what a question asks, whatever is read before it: its fact, template, truth and text."""
+    return item.fact_id, item.template_id, question.truth, question.text
+
+
+def _asked(one: Scored) -> tuple[str, str | None, bool | None, str]:
+    return asks(one.judged.item, one.question)
 
 
 def _compared(pairs: Sequence[tuple[Scored, Scored]]) -> dict[str, tuple[Estimate, list[Scored]]]:
