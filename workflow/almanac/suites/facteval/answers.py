@@ -119,8 +119,8 @@ def _alike(where: Path, rows: Mapping[int, Given]) -> list[str]:
             alike.append((ways, before, number))
     return [
         f"{where}: row {number}, column 'text': asks the same as row {before} (model, type, style, context, fact_id, "
-        "template_id, truth and text are equal), so no passage could be compared with none; give each question its text "
-        "or a template_id of its own"
+        "template_id, truth and text are equal), so no passage could be compared with none; give each question its "
+        "text or a template_id of its own"
         for ways, before, number in alike
         if len(contexts[ways]) > 1
     ]
