@@ -1,5 +1,8 @@
 """FactEval on the page, and in a frozen edition's second measuring: a tiny edition that asks FactEval alone."""
 
+import collections
+import html
+import json
 import re
 
 import editions
@@ -10,6 +13,7 @@ from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import measured
 from almanac.report import facteval
+from almanac.report.page import share
 from almanac.rows import Entity, Exposure, FactEvalVerdict, Measure, Relation, Response, Template, Validation
 from almanac.suites.facteval.measures import measure
 
@@ -138,10 +142,57 @@ def test_models_are_compared_before_and_after_tuning(section, page):
     assert "plain → tuned" in page
 
 
-def test_a_number_leads_to_its_items(page):
-    buttons = re.findall(r'<button data-suite="facteval" [^>]*data-setting="([^"]*)"', page)
-    settings = set(re.findall(r'"(origin=template[^"]*)"', page[page.index('id="data"') :]))
-    assert buttons and set(buttons) <= settings
+def opened(data, wanted):
+    """Return (setting, outcome) of the items that the page's own script shows for a button."""
+    [found] = [one for one in data["outcomes"] if one["model"] == wanted["model"]]
+    judged = found["readings"][wanted["reading"]] if "reading" in wanted else found
+    items = data["asked"]["facteval/invented"]
+    marks = [data["texts"][number].split(" | ") for number in items["marks"]]
+    return [
+        (items["setting"][at], judged["outcome"][at])
+        for at in range(len(items["item"]))
+        if all(items[key][at] in wanted[key].split(" | ") for key in ("experiment", "setting") if wanted[key])
+        and wanted.get("relation") in (None, items["relation"][at])
+        and set(wanted["marks"].split(" | ") if "marks" in wanted else ()) <= set(marks[at])
+    ]
+
+
+@pytest.fixture(scope="module")
+def buttons(page):
+    body = page[page.index('id="facteval-invented"') :].partition("</section>")[0]
+    found = re.findall(r"<button ([^>]*)>([^<]*)</button>", body)
+    return [(dict(re.findall(r'data-(\w+)="([^"]*)"', html.unescape(named))), words) for named, words in found]
+
+
+def test_each_number_of_both_modes_opens_its_items_and_they_count_up(layout, page, buttons):
+    """A button is known by what its number counts: as many items, as many of them correct."""
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    rows = collections.defaultdict(set)
+    for asking in layout.config.asked():
+        for row in layout.read(layout.measures(asking), Measure):
+            mode = re.search("mode=([a-z]+)", row.setting)[1]
+            if row.value is not None:
+                key = (row.model, row.experiment, row.metric, row.relation_id, mode, share(row.value))
+                rows[key].add((row.n, row.n_correct))
+    shown = set()
+    for wanted, words in buttons:
+        items = opened(data, wanted)
+        mode, metric = wanted.get("reading", "paper"), wanted["metric"]
+        experiment = "all" if metric == "average_f1" else wanted["experiment"]
+        counted = len(items), sum(outcome == "correct" for _, outcome in items)
+        key = (wanted["model"], experiment, metric, wanted.get("relation"), mode, words)
+        shown.add((metric, mode, "=" in wanted.get("marks", "")))
+        if metric in ("kept", "gained"):  # of these both ways are shown, whatever was right without
+            assert {setting.rpartition("=")[2] for setting, _ in items} > {"none"}
+            assert counted[0] / 2 >= max(n for n, _ in rows[key])
+        else:
+            assert counted in rows[key], (wanted, words)
+    assert {(metric, mode) for metric, mode, _ in shown} >= {
+        *((metric, "paper") for metric in ("precision", "recall", "f1", "valid", "abstained", "average_f1")),
+        *((metric, "paper") for metric in ("f1_with", "f1_without", "kept", "gained", "followed", "no_ops")),
+        *((metric, "official") for metric in ("f1", "average_f1")),
+    }
+    assert ("f1", "paper", True) in shown  # of a domain, say
 
 
 def test_there_are_three_figures(layout):

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 6,
     "answer": 4,
     "measure": 7,
-    "report": 7,
+    "report": 8,
     "freeze": 2,
 }

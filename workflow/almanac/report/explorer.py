@@ -1,7 +1,7 @@
 """The items behind the page's numbers, which the page carries for its own look-up (`explorer.js`)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from almanac.config import Asking
@@ -9,7 +9,7 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.remeasure import exposures_of
 from almanac.rows import Context, Entity, Fact, Item, Link, Measure, Outcome, Request
-from almanac.suites.method import Behind
+from almanac.suites.method import Behind, Reading
 from almanac.suites.methods import METHODS
 
 MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickly, and names the files instead
@@ -80,7 +80,23 @@ def _item_columns(
         "request": [request.request_id[:12] for request in asked],
         "context": [request.context_id or "" for request in asked],
         "text": [texts.setdefault(_shown(request), len(texts)) for request in asked],
+        **_marks(layout, suite, dataset, items, texts),
     }
+
+
+def _marks(
+    layout: Layout, suite: str, dataset: str, items: Sequence[Item], texts: dict[str, int]
+) -> dict[str, list[int]]:
+    """Return the column of what numbers count items by, as the numbers of ``texts``, of a suite that has some."""
+    method = METHODS[suite]
+    if method.marks is None:
+        return {}
+    folder = layout.request_folder(suite, dataset)
+    beside: dict[str, Sequence[Any]] = {
+        name: layout.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()
+    }
+    found = method.marks(items, beside)
+    return {"marks": [texts.setdefault(" | ".join(found[item.item_id]), len(texts)) for item in items]}
 
 
 def _shown(request: Request) -> str:
@@ -93,6 +109,13 @@ def _outcome_columns(layout: Layout, asking: Asking, items: Sequence[Item]) -> d
     by_item = {row.item_id: row for row in layout.read(layout.outcomes(asking), Outcome)}
     doses = {row.fact_id: row.dose for row in exposures_of(layout, asking) or ()}
     found = [by_item[item.item_id] for item in items]
+    readings = {
+        name: {
+            "outcome": [own[item.item_id][0] for item in items],
+            "score": [_rounded(own[item.item_id][1]) for item in items],
+        }
+        for name, own in _readings(layout, asking).items()
+    }
     return {
         "suite": asking.suite,
         "model": asking.model,
@@ -101,6 +124,22 @@ def _outcome_columns(layout: Layout, asking: Asking, items: Sequence[Item]) -> d
         "outcome": [row.outcome for row in found],
         # Rounded down, so that what the page counts at .5 and above is what accuracy@K counted.
         "confidence": [None if row.confidence is None else math.floor(row.confidence * 1000) / 1000 for row in found],
-        "score": [None if row.score is None else round(row.score, 2) for row in found],
+        "score": [_rounded(row.score) for row in found],
         "dose": [doses.get(item.fact_id) for item in items],
+        "readings": readings,
     }
+
+
+def _readings(layout: Layout, asking: Asking) -> Mapping[str, Reading]:
+    """Return other judgements of a model's answers than the outcomes, of a suite that has some."""
+    method = METHODS[asking.suite]
+    if method.readings is None:
+        return {}
+    beside: dict[str, Sequence[Any]] = {
+        name: layout.read(layout.beside_outcomes(asking, name), row) for name, row in method.measured_beside.items()
+    }
+    return method.readings(beside, layout.config.suites.by_name()[asking.suite][asking.dataset])
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 2)

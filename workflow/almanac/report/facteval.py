@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
+from almanac.report.explorer import follower
 from almanac.rows import Measure, NotAsked, QuestionSimilarity, QuestionTexts
 from almanac.suites.facteval import figures
-from almanac.suites.facteval.figures import parts
 from almanac.suites.facteval.measures import ALL
 from almanac.suites.facteval.method import TEXTS
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import NONE, SUITE, TEMPLATE
+from almanac.suites.facteval.questions import NONE, SUITE, TEMPLATE, parts
 
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ROBUSTNESS = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
@@ -119,6 +119,7 @@ def chapters(layout: Layout) -> list[Chapter]:
             "section": found,
             "mode": found.options.modes[0],
             "metrics": (ROBUSTNESS, LISTS),
+            "behind": follower(layout, [SUITE], dataset),
             "alike": None if alike is None else [row for row in alike if row.relation_id is None],
         }
         title, anchor = f"FactEval: {dataset}", f"facteval-{dataset}"

@@ -28,6 +28,7 @@ from almanac.rows import (
 from almanac.suites.asking import Asked
 
 Settings = TypeVar("Settings", bound=Options)
+Reading = Mapping[str, tuple[str, float | None]]  # by item an outcome and a score
 Rows = Iterable[tuple[int, Mapping[str, Any] | None]]  # of a table from elsewhere; none where cells do not fit
 
 
@@ -106,12 +107,16 @@ class Behind:
         settings: of which settings; none: of all.
         roles: in which roles their request serves them; none: in any.
         places: the first ``index`` of their links, and the one behind the last; none: all.
+        marks: what they all bear (`Method.marks`); none: all.
+        reading: which other judgement the number is of (`Method.readings`); none: that of the outcomes.
     """
 
     experiments: tuple[str, ...]
     settings: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     places: tuple[int, int] | None = None
+    marks: tuple[str, ...] = ()
+    reading: str | None = None
 
 
 def own_items(row: Measure, options: Options, settings: Collection[str]) -> Behind:
@@ -151,6 +156,10 @@ class Method(Generic[Settings]):
         chances: the rate of an experiment at which nothing is known, where that is not one in as many as the dataset
             has choices.
         behind: which items a number counts; the last argument are the settings of all items of the suite.
+        marks: by item what its numbers count it by beside experiment, setting and relation, from the items and its own
+            tables beside the requests.
+        readings: other judgements than the outcomes, by name and item, each an outcome and a score, from its own tables
+            beside the outcomes.
         given: measures answers from elsewhere: of a file, its columns and its rows with their numbers, a dataset's name
             and the settings.
     """
@@ -166,6 +175,8 @@ class Method(Generic[Settings]):
     recovers: Callable[[Item], bool] = _every
     chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
     behind: Callable[[Measure, Settings, Collection[str]], Behind] = own_items
+    marks: Callable[[Sequence[Item], Mapping[str, Sequence[Any]]], Mapping[str, Sequence[str]]] | None = None
+    readings: Callable[[Mapping[str, Sequence[Any]], Settings], Mapping[str, Reading]] | None = None
     given: Callable[[Path, Sequence[str], Rows, str, Settings], Measured] | None = None
 
     @property

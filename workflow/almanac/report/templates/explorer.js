@@ -13,12 +13,13 @@ function row(cells, tag = "td") {
   return line;
 }
 
+const marked = (marks, own) => marks.split(" | ").every((mark) => own.split(" | ").includes(mark));
 const among = (list, value) => !list || list.split(" | ").includes(value);
 
 function show(wanted) {
-  const { suite, model, dataset, experiment, setting, relation, metric, doses, role, first, end } = wanted;
+  const { suite, model, dataset, experiment, setting, relation, metric, doses, role, first, end, marks, reading } = wanted;
   const file = `${data.root}/outcomes/${model}/${suite}/${dataset}.parquet`;
-  const title = [model, dataset, experiment.replaceAll("_", " "), setting, role, first && `places ${first} to ${end - 1}`, relation, doses && `taught ${doses}`].filter(Boolean).join(" · ");
+  const title = [model, dataset, experiment.replaceAll("_", " "), setting, role, first && `places ${first} to ${end - 1}`, relation, doses && `taught ${doses}`, marks && marks.split(" | ").filter((mark) => mark.includes("=")).join(" · "), reading].filter(Boolean).join(" · ");
   dialog.querySelector("h3").textContent = title;
   const head = dialog.querySelector("thead"), body = dialog.querySelector("tbody");
   head.replaceChildren(); body.replaceChildren();
@@ -34,8 +35,10 @@ function show(wanted) {
     (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
     (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
     (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
+    (!marks || marked(marks, data.texts[items.marks[at]])) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
-  const correct = chosen.filter((at) => found.outcome[at] === "correct").length;
+  const judged = reading ? found.readings[reading] : found;
+  const correct = chosen.filter((at) => judged.outcome[at] === "correct").length;
   dialog.querySelector("p").textContent =
     `${chosen.length} items, ${correct} correct` + (chosen.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : "") +
     `. Rest on a row for the text that was asked. All: ${file}`;
@@ -48,7 +51,7 @@ function show(wanted) {
     ...(taught ? [["taught", "n"]] : []), ["request"]], "th"));
   for (const at of chosen.slice(0, MOST_SHOWN)) {
     const line = row([...(ways ? [[`${items.experiment[at].replaceAll("_", " ")} ${items.setting[at]}`]] : []), [items.relation[at]], [items.subject[at]], [items.object[at]], [found.prediction[at]],
-      [found.outcome[at], found.outcome[at]], [found.confidence[at], "n"], [found.score[at], "n"],
+      [judged.outcome[at], judged.outcome[at]], [found.confidence[at], "n"], [judged.score[at], "n"],
       ...(taught ? [[found.dose[at], "n"]] : []), [items.request[at]]]);
     const context = data.contexts[items.context[at]];
     line.title = `${items.item[at]}\n\nrequest ${items.request[at]}:\n${context}${data.texts[items.text[at]]}`;

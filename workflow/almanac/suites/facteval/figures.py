@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, PAPER
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, parts
 
 # Okabe and Ito's palette, with markers that tell models apart in grey.
 LOOKS: tuple[dict[str, Any], ...] = tuple(
@@ -21,11 +21,6 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 METRICS = ("precision", "recall", "f1")
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
-
-
-def parts(setting: str) -> dict[str, str]:
-    """Return the parts of a setting by name: ``origin=template,mode=paper`` is two."""
-    return dict(part.partition("=")[::2] for part in setting.split(","))
 
 
 def by_type(measures: Sequence[Measure]) -> Figure:

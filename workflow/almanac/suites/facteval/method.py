@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from almanac.rows import FactEvalVerdict, Question, QuestionTexts
 from almanac.suites.asking import Asked
-from almanac.suites.facteval import answers, measures, requests
+from almanac.suites.facteval import answers, behind, measures, requests
 from almanac.suites.facteval.analyses import texts
 from almanac.suites.facteval.measuring import VERDICTS, measured
 from almanac.suites.facteval.options import FactEvalOptions
@@ -32,5 +32,8 @@ METHOD = Method(
     measured_beside={VERDICTS: FactEvalVerdict},
     recovers=measures.recovers,
     chances=measures.chances,
+    behind=behind.behind,
+    marks=behind.marks,
+    readings=behind.readings,
     given=answers.measure,
 )

@@ -94,3 +94,8 @@ def _distinct(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     for template_id, text in texts.items():
         first.setdefault(text, template_id)
     return tuple((template_id, text) for text, template_id in first.items())
+
+
+def parts(setting: str) -> dict[str, str]:
+    """Return the parts of a setting by name: ``origin=template,mode=paper`` is two."""
+    return dict(part.partition("=")[::2] for part in setting.split(",") if part)

@@ -9,6 +9,8 @@ from almanac.suites.facteval.questions import NONE, SUITE
 from almanac.suites.facteval.scored import Scored, scores, share
 from almanac.suites.judging import Sheet
 
+BOTH = ("f1_without", "f1_with", "kept", "gained", "followed")  # numbers of questions that were asked both ways
+
 
 def robustness(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequence[Scored]]) -> list[Measure]:
     """Compare each kind of passage with none, over the questions that were asked both ways and answered.
