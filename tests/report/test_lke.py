@@ -10,6 +10,7 @@ import editions
 import pytest
 
 from almanac import tables
+from almanac.cli import main
 from almanac.report import lke
 from almanac.report.page import share
 from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
@@ -21,7 +22,7 @@ SUITES = {
     "eic_lke": {"examples": 8, "first": 4, "step": 2, "between": "space"},
     "lke_sweep": {"examples": [0, 2, 8], "draws": 2, "sample": 6, "models": ["able"]},
     "lke_separators": {"shots": 4, "sample": 6},
-    "lke_positions": {"pairs": 16, "replaced": 4, "bins": 4},
+    "lke_positions": {"pairs": 16, "replaced": 4, "bins": 4, "judged": True},
     "lke_generated": {"shots": 4, "sample": 6},
 }
 
@@ -217,3 +218,13 @@ def test_each_number_that_stands_for_items_opens_them_and_they_count_up(layout):
     opened = {(suite, metric) for suite, _, metric, *_ in found}
     # Of two relations there is no correlation.
     assert opened == {(suite, one) for suite in SHOWN for one in SHOWN[suite]} - {("eic_lke", "pearson")}
+
+
+def test_a_strict_validation_fails_where_a_suites_own_bar_is_missed(layout, capsys):
+    validation = ["measure", "validation", "--edition", str(layout.root)]
+    assert main(validation) == 0
+    assert main([*validation, "--strict"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    # The answers are chance's: of each part, said twice, that it misses.
+    [missed] = {line.partition(" from ")[0] for line in lines if line.endswith(": misses the bar")}
+    assert (missed, len(lines)) == ("lke_positions of real, able,", 2 * 4)

@@ -9,7 +9,7 @@ from small_world import CITIES, answered, responses_of, world
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Exposure, Fact, Response
-from almanac.suites.ic_lke.positions.measures import measure
+from almanac.suites.ic_lke.positions.measures import bars, measure
 from almanac.suites.ic_lke.positions.options import PositionOptions
 from almanac.suites.ic_lke.positions.requests import ask, class_of, joined, replaced_places
 
@@ -150,6 +150,38 @@ def test_means_are_taken_by_class_by_place_and_by_part_and_dose():
     assert near["as_is", "whole", "probability_in_bin", 0.0, 64] == 0.015
     assert near["unknown", "contiguous", "probability_in_bin", 4.0, None] == 0.16
     assert ("unknown", "contiguous", "probability_in_bin", 4.0, 64) not in rows
+
+
+@pytest.mark.parametrize(
+    ("probability", "met"),
+    [
+        ({0: 0.01, 8: 0.4, 64: 0.9}, (True, True)),
+        ({0: 0.9, 8: 0.4, 64: 0.01}, (False, False)),
+        ({0: 0.5, 8: 0.4, 64: 0.6}, (False, False)),  # above, but not clearly
+    ],
+)
+def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(probability, met):
+    data = world(300, 6)
+    options = PositionOptions(pairs=240, replaced=1, kinds=(), bins=2, start=1, judged=True)
+    asked = ask(data, options)
+    order = [pair[3].fact_id for pair in shown(asked, "as_is", "whole")]
+    doses = [(0, 8, 64)[at % 3] for at in range(240)]
+
+    def found(values, taught=None):
+        [key] = asked.requests
+        responses = [Response(key, "ok", None, tuple(map(math.log, values)), (1,) * 240)]
+        rows = measure(answered(asked, data, responses, taught), options).measures
+        assert bars(rows, options.model_copy(update={"judged": False})) == []
+        return tuple(one.met for one in bars(rows, options))
+
+    exposures = [Exposure(*pair) for pair in zip(order, doses, strict=True)]
+    values = [probability[dose] for dose in doses]
+    assert found(values, exposures) == met
+    # Half of it forgotten is found out, and so is what was taught to nobody or to all alike.
+    assert found([*values[:120], *[0.01] * 120], exposures) == (met[0], False)
+    assert found(values, [Exposure(fact_id, 0) for fact_id in order]) == (False, False)
+    assert found(values, [Exposure(fact_id, 64) for fact_id in order]) == (False, False)
+    assert found(values) == (False, False)
 
 
 def test_a_sequence_that_is_too_long_has_no_number_at_all():

@@ -1,13 +1,14 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.rows import Comparison, Exposure, Fact, Item, Link, Outcome, Request, Response
+from almanac.rows import Comparison, Exposure, Fact, Item, Link, Measure, Outcome, Request, Response
 from almanac.suites.comparison import Entrant, board, compare
 from almanac.suites.ic_lke.requests import IN_CONTEXT, SUITE
-from almanac.suites.method import Answered, Data, Measured
+from almanac.suites.method import Answered, Data, Measured, Verdict
 from almanac.suites.methods import METHODS
 from almanac.suites.validation import Run
 
@@ -71,6 +72,16 @@ def planted_runs(layout: Layout) -> list[Run]:
         )
         runs.append(run)
     return runs
+
+
+def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
+    """Yield how the numbers of planted models stand to the bars that suites set themselves."""
+    options = layout.config.suites.by_name()
+    for asking in layout.config.asked():
+        if layout.exposures(asking) is not None:
+            own = layout.read(layout.measures(asking), Measure)
+            found = METHODS[asking.suite].bars(own, options[asking.suite][asking.dataset])
+            yield from ((asking, one) for one in found)
 
 
 def compared(layout: Layout) -> list[Comparison]:

@@ -119,6 +119,14 @@ class Behind:
     reading: str | None = None
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model's numbers meet a bar that a suite sets: what was found, in words, and whether that is enough."""
+
+    found: str
+    met: bool
+
+
 def own_items(row: Measure, options: Options, settings: Collection[str]) -> Behind:
     """Return the items of a number's own experiment and setting."""
     return Behind((row.experiment,), (row.setting,))
@@ -132,6 +140,11 @@ def _every(item: Item) -> bool:
 def nothing(item: Item) -> bool:
     """Validate nothing, as befits a study: each of its settings would be a method of its own."""
     return False
+
+
+def _no_bars(measures: Sequence[Measure], options: Options) -> list[Verdict]:
+    """Set no bar: what is recovered of planted knowledge is held against those of the edition."""
+    return []
 
 
 def _one_in_choices(items: Sequence[Item], outcomes: Sequence[Outcome]) -> dict[str, float]:
@@ -155,6 +168,7 @@ class Method(Generic[Settings]):
         recovers: which items count when its recovery of planted knowledge is validated.
         chances: the rate of an experiment at which nothing is known, where that is not one in as many as the dataset
             has choices.
+        bars: of one model's numbers, which of the suite's own bars they meet; for models that were taught the facts.
         behind: which items a number counts; the last argument are the settings of all items of the suite.
         marks: by item what its numbers count it by beside experiment, setting and relation, from the items and its own
             tables beside the requests.
@@ -174,6 +188,7 @@ class Method(Generic[Settings]):
     workings: Mapping[str, type] = field(default_factory=dict)
     recovers: Callable[[Item], bool] = _every
     chances: Callable[[Sequence[Item], Sequence[Outcome]], Mapping[str, float]] = _one_in_choices
+    bars: Callable[[Sequence[Measure], Settings], list[Verdict]] = _no_bars
     behind: Callable[[Measure, Settings, Collection[str]], Behind] = own_items
     marks: Callable[[Sequence[Item], Mapping[str, Sequence[Any]]], Mapping[str, Sequence[str]]] | None = None
     readings: Callable[[Mapping[str, Sequence[Any]], Settings], Mapping[str, Reading]] | None = None

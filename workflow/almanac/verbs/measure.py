@@ -12,7 +12,7 @@ from typing import Any
 from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, measured, planted_runs
+from almanac.edition.remeasure import compared, held, measured, planted_runs
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
@@ -179,9 +179,13 @@ def _similarity(arguments: argparse.Namespace) -> int:
 def _validation(layout: Layout, strict: bool) -> int:
     rows = validate(planted_runs(layout), layout.config.validation)
     tables.write(layout.validation(), Validation, rows)
-    print(validation_lines(rows))
-    failed = [row for row in rows if row.failed]
-    if strict and not any(row.judged for row in rows):
+    verdicts = list(held(layout))
+    if rows or not verdicts:
+        print(validation_lines(rows))
+    for asking, one in verdicts:
+        verdict = "meets the bar" if one.met else "misses the bar"
+        print(f"{asking.suite} of {asking.dataset}, {asking.model}, {one.found}: {verdict}")
+    if strict and not verdicts and not any(row.judged for row in rows):
         print("no planted decoder was asked of its world: nothing is validated")
         return 1
-    return int(strict and bool(failed))
+    return int(strict and (any(row.failed for row in rows) or not all(one.met for _, one in verdicts)))

@@ -16,7 +16,7 @@ from almanac.suites.ic_lke.positions.options import PositionOptions
 from almanac.suites.ic_lke.positions.requests import AS_IS, FOLLOWING, REPLACED, REST, SUITE
 from almanac.suites.ic_lke.requests import DRAW
 from almanac.suites.judging import Judged, Sheet, gather
-from almanac.suites.method import Answered, Measured
+from almanac.suites.method import Answered, Measured, Verdict
 
 CORRECT = "correct"  # the pairs that are not replaced
 CLASSES = {CORRECT: (FOLLOWING, REST), REPLACED: (REPLACED,), FOLLOWING: (FOLLOWING,), REST: (REST,)}
@@ -117,3 +117,27 @@ def _bin_rows(sheet: Sheet, group: Sequence[tuple[Judged, int]], options: Positi
             bins[start, one.dose].append(one)
     order = sorted(bins.items(), key=lambda row: (row[0][0], -1 if row[0][1] is None else row[0][1]))
     return [sheet.row(IN_BIN, probability(own), own, exposure=dose, level=float(start)) for (start, dose), own in order]
+
+
+def bars(measures: Sequence[Measure], options: PositionOptions) -> list[Verdict]:
+    """Hold each part of the sequence as it is against the bar, where the study is judged.
+
+    It is met where the interval of the facts taught most lies above that of the facts never taught, and both are there.
+    """
+    if not options.judged:
+        return []
+    by_dose = {
+        (row.exposure, int(row.level or 0)): row
+        for row in measures
+        if row.metric == IN_BIN and row.exposure is not None and row.value is not None
+    }
+    most = max((dose for dose, _ in by_dose), default=0)
+    return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
+
+
+def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> Verdict:
+    if not dose or most is None or never is None:
+        return Verdict(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
+    said = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
+    apart = most.low is not None and never.high is not None and most.low > never.high
+    return Verdict(f"from place {start}: taught {dose} times {said[0]}, never {said[1]}", apart)

@@ -26,5 +26,6 @@ METHOD = Method(
     ask=requests.ask,
     measure=measures.measure,
     recovers=nothing,
+    bars=measures.bars,
     behind=_behind,
 )

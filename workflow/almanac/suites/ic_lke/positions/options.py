@@ -31,6 +31,13 @@ class PositionOptions(SuiteOptions):
     ] = None
     draws: Annotated[int, Field(ge=1, description="sequences a relation, each of its own draw and order")] = 1
     bins: Annotated[int, Field(ge=1, description="parts of the sequence that means are taken over")] = 10
+    judged: Annotated[
+        bool,
+        Field(
+            description="validation: in every part of the sequence, objects of what was taught most must be likelier "
+            "than those of what was never taught, their intervals apart"
+        ),
+    ] = False
     relations: Relations = ()
     seed: Annotated[int, Field(ge=0, description="seed of facts, order and what is replaced")] = 0
 
