@@ -9,6 +9,7 @@ import pytest
 
 from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
 from almanac.errors import AlmanacError
+from almanac.suites.methods import METHODS
 
 REPOSITORY = Path(__file__).parents[1]
 REGISTRIES = sorted((REPOSITORY / "config").glob("*models.yaml"))
@@ -288,6 +289,11 @@ def test_every_file_that_ships_is_good(path):
     assert not edition.models or list(edition.asked())
     again = EditionConfig.model_validate(edition.model_dump(mode="json"))
     assert again == edition, "what is recorded of an edition is the whole of it"
+
+
+def test_the_demo_asks_every_suite():
+    demo = check(read_yaml(REPOSITORY / "config" / "config.yaml"), "config.yaml", REPOSITORY)
+    assert {asking.suite for asking in demo.asked()} == set(METHODS)
 
 
 @pytest.mark.parametrize("path", REGISTRIES, ids=lambda path: path.name)
