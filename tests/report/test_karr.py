@@ -51,7 +51,7 @@ def answer(model, request):
     if request.pieces is not None:
         return Response(request.request_id, "ok", None, (-1.0,), (1,))
     last = rng.gauss(-5, 1)
-    spans = [(-3.0, last), (last,)][: len(request.span_starts)]
+    spans = [(last,) if start else (-3.0, last) for start in request.span_starts]
     values = tuple(value for span in spans for value in span)
     return Response(request.request_id, "ok", None, tuple(map(sum, spans)), tuple(map(len, spans)), values)
 

@@ -97,6 +97,23 @@ def test_equal_strings_are_asked_once_and_serve_every_fact():
     assert {link.request_id for link in found.asked.links} == set(found.asked.requests)
 
 
+def test_the_formulas_ask_for_the_object_alone_where_the_released_code_reads_nothing():
+    def spans_of(**options):
+        return [one for one in asked(**options).asked.requests.values() if one.kind == "spans" and not one.pieces]
+
+    for request in spans_of(modes=("paper",)):
+        [start] = request.span_starts
+        assert request.text[start:].strip() in {*BORN.values(), *ALIASES["Honolulu"]}
+        assert not request.per_token
+    for request in spans_of(modes=("official",)):
+        assert request.span_starts[0] == 0 and request.per_token
+    found = asked()
+    assert {link.request_id for link in found.asked.links} == set(found.asked.requests)
+    both = spans_of()
+    assert len({(one.text, one.span_starts[-1]) for one in both}) == len(both)  # what both read is asked once
+    assert any(one.span_starts[0] > 0 for one in both)
+
+
 def test_a_draw_depends_on_its_fact_alone():
     whole, part = draws_of(asked()), draws_of(asked(sample=1))
     assert len(part) < len(whole)

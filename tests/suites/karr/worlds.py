@@ -73,7 +73,7 @@ def respond(request, logprob, status="ok"):
     else:
         last = logprob(request.text, request.text.replace(".", "").split()[-1])
         tokens = [*[-3.0] * (len(request.text.split()) - 1), last]
-        spans = [tokens, [last]][: len(request.span_starts)]
+        spans = [[last] if start else tokens for start in request.span_starts]
         own = {
             "logprobs": tuple(map(sum, spans)),
             "token_counts": tuple(map(len, spans)),

@@ -1,7 +1,7 @@
 """What KaRR and its baselines ask: every distinct string of the draws once, and blanks at the end of templates."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Choices, Draw, Entity, Fact, Item, Link, NotAsked, Relation, Request, Template
@@ -50,6 +50,22 @@ class KarrAsked:
         self.draws += drawn.rows(item.item_id)
         self.add(item, strings.requests(drawn, VARIANTS[mode]))
 
+    def share(self) -> None:
+        """Ask a sentence once of which one mode reads every token and another the object: the first serves both."""
+        requests = self.asked.requests
+        whole = {strings.place_of(request): request_id for request_id, request in requests.items() if request.per_token}
+        instead = {
+            request_id: whole[place]
+            for request_id, request in requests.items()
+            if not request.per_token and (place := strings.place_of(request)) in whole
+        }
+        for request_id in instead:
+            del requests[request_id]
+        self.asked.links = [
+            replace(link, request_id=instead[link.request_id]) if link.request_id in instead else link
+            for link in self.asked.links
+        ]
+
 
 def item_of(experiment: str, setting: str, fact_id: str, relation_id: str, accepted: tuple[str, ...]) -> Item:
     """Return an item of this suite."""
@@ -91,6 +107,7 @@ def ask(
             if options.baselines:
                 _ask_baselines(out, pools, fact, wrong.get(fact.fact_id, ()))
         on_fact()
+    out.share()
     return out
 
 
@@ -203,4 +220,5 @@ def ask_drawn(draws: Mapping[str, Drawn]) -> KarrAsked:
         _, mode, setting, fact_id = item_id.split("/", 3)
         item = item_of(mode, setting, fact_id, fact_id.partition("|")[0], drawn.objects[:1])
         out.add_draw(item, mode, drawn)
+    out.share()
     return out

@@ -136,13 +136,16 @@ def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
     return Planned(beta.part, beta.of, beta.text, gammas)
 
 
-def _request(text: str, start: int = 0) -> Request:
-    """Return the request for every token of a sentence, and for what begins at a character of it.
+def _request(text: str, start: int = 0, whole: bool = True) -> Request:
+    """Return the request for what begins at a character of a sentence, and for every token of the whole of it."""
+    starts = (0, start) if whole and start else (start,)
+    ends = (len(text),) * len(starts)
+    return Request("", "spans", None, text, span_starts=starts, span_ends=ends, per_token=whole or None)
 
-    Both modes read the same response, so a string that both need is asked once.
-    """
-    starts = (0, start) if start else (0,)
-    return Request("", "spans", None, text, span_starts=starts, span_ends=(len(text),) * len(starts), per_token=True)
+
+def place_of(request: Request) -> tuple[str, int] | None:
+    """Return the sentence that a request asks for and the character at which its scored part begins, if it is one."""
+    return (request.text, request.span_starts[-1]) if request.span_starts else None
 
 
 def _count_request(rest: str) -> Request:
@@ -151,12 +154,15 @@ def _count_request(rest: str) -> Request:
 
 
 def requests(drawn: Drawn, variant: Variant) -> Iterator[Request]:
-    """Yield what is asked of a model for a draw; equal requests may come again."""
+    """Yield what is asked of a model for a draw; equal requests may come again.
+
+    Of a sentence the released code reads every token, the formulas the object alone, which spares the head elsewhere.
+    """
     for beta in plan(drawn, variant).all():
         if variant.weights == "sentence":
             yield _request(beta.text)
         for gamma in beta.gammas:
-            yield _request(gamma.text, gamma.start)
+            yield _request(gamma.text, gamma.start, variant.tokens == "mean")
             if variant.tokens == "mean":
                 yield _count_request(gamma.rest)
 
@@ -167,7 +173,7 @@ def _own(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
 
 def own_requests(drawn: Drawn) -> list[Request]:
     """Return what K-Prompts reads: the object behind each of the fact's own betas."""
-    return [_request(gamma.text, gamma.start) for gamma in itertools.starmap(gamma_of, _own(drawn))]
+    return [_request(gamma.text, gamma.start, whole=False) for gamma in itertools.starmap(gamma_of, _own(drawn))]
 
 
 class UnansweredError(Exception):
@@ -179,7 +185,7 @@ class Strings:
     """A model's responses to strings.
 
     Attributes:
-        sentences: by the text and the character at which its scored part begins.
+        sentences: by the text and the character at which its scored part begins (`place_of`).
         counts: by the text whose tokens are counted.
     """
 
@@ -194,8 +200,8 @@ class Strings:
         for request_id, request in asked.items():
             if request.pieces:
                 counts[request.pieces[0].removeprefix(" ")] = answered[request_id]
-            elif request.span_starts:
-                sentences[request.text, request.span_starts[-1]] = answered[request_id]
+            elif (place := place_of(request)) is not None:
+                sentences[place] = answered[request_id]
         return cls(sentences, counts)
 
 
