@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 2,
     "build": 3,
     "plant": 3,
-    "ask": 6,
+    "ask": 7,
     "answer": 4,
     "measure": 7,
     "report": 8,

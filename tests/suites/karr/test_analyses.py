@@ -129,7 +129,7 @@ def test_the_runs_ask_one_template_and_one_name_more_and_nothing_else_changes():
     plain = METHOD.ask(data, options, lambda: None)
     more = METHOD.ask(data, options.model_copy(update={"resamples": 9}), lambda: None)
     assert more.items == plain.items and more.beside["draws"] == plain.beside["draws"]
-    # What is read of a text may be asked in another form: the further blanks are LAMA's in a run, so they ask for ranks.
+    # What is read of a text may be asked in another form: further blanks are LAMA's in a run, so they ask for ranks.
     read = [
         {(place_of(one), one.text, one.choices, one.pieces) for one in of.requests.values()} for of in (plain, more)
     ]
