@@ -115,7 +115,9 @@ def test_a_model_that_only_abstains_is_said_to(section, page):
     assert board.number("paper", "f1").value == 0
     chapter = page[page.index('id="facteval-invented"') :]
     [row] = re.findall(r"<tr><th>shy</th><td>saq-fib .*?</tr>", chapter[: chapter.index("</table>")], re.DOTALL)
-    assert "it abstains always" in row
+    assert "not applicable: it abstains always" in row
+    assert section.untaught == ["shy"]
+    assert "shy: planted models that abstain always where a blank is to be filled" in chapter
 
 
 def test_without_a_model_for_it_the_page_says_that_no_wordings_are_compared(page):

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 7,
     "answer": 4,
     "measure": 7,
-    "report": 8,
+    "report": 9,
     "freeze": 2,
 }

@@ -1,7 +1,7 @@
 """What the page shows of FactEval: both modes side by side, lists, parts, robustness, pairs of models, the texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
@@ -13,7 +13,7 @@ from almanac.suites.facteval import figures
 from almanac.suites.facteval.measures import ALL
 from almanac.suites.facteval.method import TEXTS
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import NONE, SUITE, TEMPLATE, parts
+from almanac.suites.facteval.questions import FIB, NONE, SUITE, TEMPLATE, parts
 
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ROBUSTNESS = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
@@ -42,6 +42,11 @@ class FactEvalBoard:
     def answered(self) -> bool:
         """Whether the model gave an answer at all."""
         return self.any.n > self.any.n_error
+
+    @property
+    def abstains(self) -> bool:
+        """Whether all its answers are abstentions."""
+        return self.answered and self.any.n_missing == self.any.n - self.any.n_error
 
     @property
     def applicable(self) -> bool:
@@ -79,6 +84,7 @@ class FactEvalSection:
         texts: self-BLEU of the questions, the mean over relations.
         refused: what was not asked.
         measures: all rows.
+        untaught: planted models that always abstain where a blank is to be filled, which no corpus teaches.
     """
 
     dataset: str
@@ -92,6 +98,7 @@ class FactEvalSection:
     texts: Sequence[QuestionTexts]
     refused: Sequence[NotAsked]
     measures: Sequence[Measure]
+    untaught: Sequence[str] = ()
 
     @property
     def plain(self) -> list[FactEvalBoard]:
@@ -113,6 +120,9 @@ def chapters(layout: Layout) -> list[Chapter]:
             layout.read(folder / "refused.parquet", NotAsked),
             {name: one.model.name for name, one in layout.config.participants().items()},
         )
+        planted = {name for name, one in layout.config.participants().items() if one.model.planted is not None}
+        blanks = [one for one in found.plain if one.experiment.endswith(f"-{FIB}") and one.abstains]
+        found = replace(found, untaught=sorted(planted & {one.model for one in blanks}))
         path = layout.similarity(dataset)
         alike = None if path is None else layout.read(path, QuestionSimilarity)
         values = {
