@@ -1,5 +1,6 @@
 # make demo: from nothing to results/demo/report.html.   make test: everything that is checked.
-# make validate: does the method recover what was planted, over three worlds.   make edition: an archive to cite.
+# make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
+# laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
 # make test-servers: log-probabilities of a real vLLM, in an environment of its own (3 GB).
 # CONFIG=FILE chooses another edition; ARGS="…" goes to Snakemake, e.g. ARGS="--config facts=my_facts".
@@ -17,7 +18,9 @@ demo: .venv/installed
 
 validate: .venv/installed
 	@$(RUN) --configfile config/validation.yaml $(ARGS) -- validation
+	@$(RUN) --configfile config/nobel.yaml $(ARGS) -- validation
 	@PYTHONPATH=workflow $(BIN)/python -m almanac measure validation --edition results/validation --strict
+	@PYTHONPATH=workflow $(BIN)/python -m almanac measure validation --edition results/nobel --strict
 
 edition: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS) -- edition
@@ -63,4 +66,4 @@ clean:
 	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
 
 help:
-	@sed -n '1,5p' Makefile
+	@sed -n '1,6p' Makefile
