@@ -36,13 +36,14 @@ def readable(path: Path) -> Iterator[None]:
         raise AlmanacError(f"{path}: cannot be read ({said}); is it whole? Bring it again") from error
 
 
-def scan(path: Path, names: Sequence[str], wanted: Sequence[str]) -> pl.LazyFrame:
+def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = False) -> pl.LazyFrame:
     r"""Scan a tab-separated file without quoting, ``\N`` for nothing, as IMDb writes them; every column is text.
 
     Args:
         path: the file, perhaps gzipped.
         names: its columns in their order.
         wanted: the columns that are needed.
+        seen: whether the file has been read whole before: its rows are not looked at once more for missing cells.
 
     Raises:
         AlmanacError: the file is missing, its header has other columns or another order, or, when it is read, a row has
@@ -62,6 +63,8 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str]) -> pl.LazyFram
         empty_string_is_null=False,
         infer_schema=False,
     )
+    if seen:
+        return frame.select(wanted)
     last = names[-1]
 
     def whole(batch: pl.DataFrame) -> pl.DataFrame:

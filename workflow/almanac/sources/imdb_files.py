@@ -55,6 +55,7 @@ class ImdbFiles:
     def __init__(self, folder: Path, last_year: int) -> None:
         self._folder = folder
         self._last_year = last_year
+        self._seen: set[str] = set()  # files that have been read whole, and are what they should be
 
     def collect(self, file: str, wanted: Iterable[str], query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
         """Return what a query finds in one file, which is read as a stream.
@@ -64,7 +65,9 @@ class ImdbFiles:
         """
         path = self._folder / file
         with readable(path):
-            return query(scan(path, COLUMNS[file], tuple(wanted))).collect(engine="streaming")
+            found = query(scan(path, COLUMNS[file], tuple(wanted), file in self._seen)).collect(engine="streaming")
+        self._seen.add(file)
+        return found
 
     def kept(self, start: pl.Expr, end: pl.Expr) -> pl.Expr:
         """Whether a title counts: it has a year, and does not begin after the last (Head-to-Tail's filter)."""
@@ -148,13 +151,13 @@ class ImdbFiles:
 
     def named_people(self, people: pl.DataFrame) -> pl.DataFrame:
         """Return ``id, label, first`` (known-for title, as an identifier) of the people in a frame's ``id``."""
-        wanted = people.lazy().select("id").unique()
+        wanted = people["id"].unique().implode()  # `is_in` holds less than a join, which buffers what it reads
         return self.collect(
             NAMES,
             ("nconst", "primaryName", "knownForTitles"),
             lambda rows: (
                 rows.with_columns(id=number("nconst"))
-                .join(wanted, on="id", how="semi")
+                .filter(pl.col("id").is_in(wanted))
                 .select("id", label="primaryName", first=pl.col("knownForTitles").str.split(",").list.first())
             ),
         )
@@ -164,7 +167,7 @@ class ImdbFiles:
         wanted = labels.unique().to_frame("label").lazy()
         return self.collect(
             NAMES,
-            ("nconst", "primaryName", "knownForTitles"),
+            ("primaryName",),
             lambda rows: rows.select(label="primaryName").join(wanted, on="label", how="semi").group_by("label").len(),
         )
 
@@ -191,7 +194,7 @@ class ImdbFiles:
         start, end = pl.col("startYear").cast(pl.Int16), pl.col("endYear").cast(pl.Int16)
         return self.collect(
             BASICS,
-            ("tconst", "primaryTitle", "startYear", "endYear"),
+            ("primaryTitle", "startYear", "endYear"),
             lambda rows: (
                 rows.filter(self.kept(start, end))
                 .select(folded=pl.col("primaryTitle").str.to_lowercase())
