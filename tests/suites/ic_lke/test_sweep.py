@@ -5,6 +5,7 @@ from small_world import answered, responses_of, text_of, world
 from almanac.errors import AlmanacError
 from almanac.rows import Exposure, Response
 from almanac.suites.ic_lke.sweep.measures import enough, measure
+from almanac.suites.ic_lke.sweep.method import METHOD
 from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.ic_lke.sweep.requests import ask
 
@@ -27,6 +28,17 @@ def test_fewer_examples_are_the_first_of_more():
     for draw in range(3):
         assert texts[f"shots=4,draw={draw}"].startswith(texts[f"shots=1,draw={draw}"] + " Sam")
     assert len({texts[f"shots=4,draw={draw}"] for draw in range(3)}) == 3
+
+
+def test_behind_a_number_stand_all_draws_of_its_examples_and_of_no_other_number():
+    data = world(12, 6)
+    options = SweepOptions(examples=(1, 12), draws=2)  # one number begins as the other does
+    asked = ask(data, options)
+    settings = {item.setting for item in asked.items}
+    found = measure(answered(asked, data, responses_of(asked)), options).measures
+    rows = [row for row in found if row.metric == "accuracy_at_shots" and row.relation_id is None]
+    behind = {row.level: set(METHOD.behind(row, options, settings).settings) for row in rows}
+    assert behind == {1.0: {"shots=1,draw=0", "shots=1,draw=1"}, 12.0: {"shots=12,draw=0", "shots=12,draw=1"}}
 
 
 @pytest.mark.parametrize(
