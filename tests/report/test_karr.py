@@ -117,10 +117,20 @@ def test_the_analyses_are_on_the_page_and_in_its_tables(layout):
     by_name = {(board.model, board.experiment): board for board in section.boards}
     for method in karr.NAMES:
         board = by_name["base", method]
-        for name in ("spurious:known", "spurious:spurious_delta", "templates:score_deviation", "recall_labels"):
+        for name in (
+            "spurious:known",
+            "spurious:spurious_delta",
+            "spurious:spurious_covered",
+            "templates:score_deviation",
+            "recall_labels",
+        ):
             assert board.value(name) is not None, (method, name)
         recall = board.numbers["recall_labels"]
         assert recall.n == 12  # every tested fact is labelled
+    covered = by_name["base", "paper"].value("spurious:spurious_covered")
+    body = text[text.index("<h3>Objects expected of any subject</h3>") :]
+    [row] = re.findall(r"<tr><th>base</th><td>KaRR</td>.*?</tr>", body[: body.index("</table>")])
+    assert row.endswith(f'<td class="n">{covered:.3f}</td></tr>') and "<b>Covered</b>" in body
     rows = pandas.read_csv(layout.root / "tables" / "measures.csv")
     assert {"score_variance", "spurious_covered", "kendall_labels"} <= set(rows.metric)
 
