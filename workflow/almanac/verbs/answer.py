@@ -8,6 +8,7 @@ model of these requests, stays as it is.
 import argparse
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -78,13 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
     answerer = _answerer(arguments)
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
-    answered = [
-        answer_parts(answerer, files, survey, arguments.kinds or KINDS)
-        for files, survey in zip(jobs, surveys, strict=True)
-    ]
-    for files, survey, finish in zip(jobs, surveys, answered, strict=True):
-        finish()
+    finish, spent = [], []
+    for files, survey in zip(jobs, surveys, strict=True):
+        before = time.process_time()
+        finish.append(answer_parts(answerer, files, survey, arguments.kinds or KINDS))
+        spent.append(time.process_time() - before)
+    for files, survey, whole, seconds in zip(jobs, surveys, finish, spent, strict=True):
+        whole()
         print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}", file=sys.stderr)
+        print(f"  {seconds:.1f} s CPU, beside starting and loading", file=sys.stderr)
     return 0
 
 
