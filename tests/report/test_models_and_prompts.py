@@ -1,6 +1,7 @@
 """Prompts and models side by side on the page: a tiny edition from requests to the frozen archive."""
 
 import random
+import re
 import zipfile
 
 import editions
@@ -108,7 +109,13 @@ def test_the_page_has_a_chapter_between_models(layout, text):
     assert [row.relation_id for row in (*section.top, *section.bottom)] == [
         row.relation_id for row in compared(layout) if row.metric == "relation_mean"
     ]
-    assert 'id="comparison-real"' in text
+    body = text.partition('id="comparison-real"')[2].partition("</section>")[0]
+    opened = re.findall(
+        r'data-model="(\w+)" data-dataset="real" data-experiment="in_context" data-setting="(.*?)" ', body
+    )
+    small, large = section.sizes[0][0].model, section.sizes[0][0].other
+    assert [model for model, _ in opened] == [*(one.model for one in section.leaders[:4]), small, large]
+    assert {setting for _, setting in opened} == {"shots=4,draw=0"}
     assert "Answered nothing: silent." in text
     shared = {row.n for row in compared(layout) if row.metric == "series_pearson" and row.value is not None}
     [counted] = [f"over the relations that all models answered ({n} of {len(RELATIONS)})" for n in shared]

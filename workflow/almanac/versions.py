@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 7,
     "answer": 4,
     "measure": 7,
-    "report": 10,
+    "report": 11,
     "freeze": 2,
 }

@@ -89,19 +89,25 @@ def compared(layout: Layout) -> list[Comparison]:
     out: list[Comparison] = []
     for dataset in layout.config.used_datasets(SUITE):
         askings = [one for one in layout.config.asked() if (one.suite, one.dataset) == (SUITE, dataset)]
-        items = layout.read(layout.request_folder(SUITE, dataset) / "items.parquet", Item)
-        in_context = [item for item in items if item.experiment == IN_CONTEXT]
-        first = min((item.setting for item in in_context), default="")
+        items = items_compared(layout, dataset)
         found = board(
             SUITE,
             dataset,
             [entrant(layout, asking.model) for asking in askings],
-            [item for item in in_context if item.setting == first],
+            items,
             layout.read(layout.dataset(dataset, "facts"), Fact),
             {asking.model: layout.read(layout.outcomes(asking), Outcome) for asking in askings},
         )
         out += compare(found)
     return out
+
+
+def items_compared(layout: Layout, dataset: str) -> list[Item]:
+    """Return the questions that models are compared by: IC-LKE's, behind the first draw of the examples."""
+    items = layout.read(layout.request_folder(SUITE, dataset) / "items.parquet", Item)
+    in_context = [item for item in items if item.experiment == IN_CONTEXT]
+    first = min((item.setting for item in in_context), default="")
+    return [item for item in in_context if item.setting == first]
 
 
 def entrant(layout: Layout, name: str) -> Entrant:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import entrant
+from almanac.edition.remeasure import entrant, items_compared
 from almanac.report.chapter import Chapter
 from almanac.rows import Comparison, Relation
 from almanac.suites import comparison_figures as figures
@@ -26,9 +26,10 @@ class Leader:
 
 @dataclass(frozen=True)
 class ComparisonSection:
-    """The models that IC-LKE asked of one dataset."""
+    """The models that IC-LKE asked of one dataset; ``asked`` are the experiment and the setting of its questions."""
 
     dataset: str
+    asked: tuple[str, str]
     leaders: Sequence[Leader]
     labels: Mapping[str, str]
     top: Sequence[Comparison]
@@ -57,14 +58,18 @@ def _chapter(layout: Layout, dataset: str, every: Sequence[Comparison]) -> list[
             anchor=f"comparison-{dataset}",
             title=f"Between models: {dataset}",
             template="comparison.html.j2",
-            values={"section": _section(dataset, rows, labels, series), "shown": ENDS},
+            values={"section": _section(layout, dataset, rows, labels, series), "shown": ENDS},
             figures=_figures(dataset, rows, labels, series),
         )
     ]
 
 
 def _section(
-    dataset: str, rows: Sequence[Comparison], labels: Mapping[str, str], series: Mapping[str, str]
+    layout: Layout,
+    dataset: str,
+    rows: Sequence[Comparison],
+    labels: Mapping[str, str],
+    series: Mapping[str, str],
 ) -> ComparisonSection:
     by_metric: dict[str, list[Comparison]] = {}
     for row in rows:
@@ -77,8 +82,10 @@ def _section(
     leaders.sort(key=lambda one: -(one.accuracy.value if one.accuracy.value is not None else -1.0))
     relations = by_metric.get("relation_mean", [])
     shared = {(row.model, row.other): row for row in by_metric.get("subsumption_tuned", [])}
+    question = items_compared(layout, dataset)[0]  # some model knows something, so there is one
     return ComparisonSection(
         dataset=dataset,
+        asked=(question.experiment, question.setting),
         leaders=leaders,
         labels=labels,
         top=relations[:ENDS],
