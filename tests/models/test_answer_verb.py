@@ -329,3 +329,14 @@ def test_what_is_answered_of_one_file_is_kept_until_all_are(job, model, tmp_path
 def test_lists_that_do_not_fit_together_are_refused(two_jobs, capsys, outputs, requests, message):
     assert main(two_jobs(outputs, requests)) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_response_file_with_failures_is_made_anew(job, model, tmp_path):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    output = answered(tmp_path, answerer)
+    whole = output.read_bytes()
+    rows = tables.read(output, Response)
+    failed = Response(rows[0].request_id, "failed", "the server said 500", model_digest=rows[0].model_digest)
+    tables.write(output, Response, [failed, *rows[1:]], tables.read_metadata(output))
+    assert answered(tmp_path, recording := Recording(answerer)).read_bytes() == whole
+    assert len([one for window in recording.asked for one in window]) == len(rows)

@@ -187,9 +187,10 @@ def _identity(record: dict[str, str], kinds: Sequence[str]) -> str:
 
 
 def _is_made(output: Path, job: str) -> bool:
-    """Return whether a response file is there, whole, of this very job."""
+    """Return whether a response file is there, whole, of this very job, and nothing in it failed."""
     try:
-        return output.is_file() and tables.read_metadata(output).get("almanac.job") == job
+        made = output.is_file() and tables.read_metadata(output).get("almanac.job") == job
+        return made and "failed" not in _statuses(output)
     except AlmanacError:
         return False  # damaged; it is made anew
 
