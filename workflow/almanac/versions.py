@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 7,
     "answer": 4,
-    "measure": 7,
+    "measure": 8,
     "report": 11,
     "freeze": 2,
 }

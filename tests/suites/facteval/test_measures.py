@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from almanac import tables
-from almanac.rows import Exposure, Fact, FactEvalVerdict, Item, Link, Measure, Outcome, Response
+from almanac.rows import Entity, Exposure, Fact, FactEvalVerdict, Item, Link, Measure, Outcome, Response
 from almanac.statistics.intervals import wilson
 from almanac.suites.facteval.judging import Answer
 from almanac.suites.facteval.measures import chances, recovers
@@ -140,6 +140,22 @@ def test_a_wrong_object_within_the_name_of_the_true_one_is_not_followed(answer, 
     one = question("saq", "New York", context="antifactual", stated="York", changed=True)
     found = measured(asked([("f", "a", one, answer)]), FactEvalOptions())
     assert {row.follows for row in found.beside["verdicts"]} == {followed}
+
+
+@pytest.mark.parametrize(
+    ("answer", "followed"),
+    [("The New York Times", False), ("New York", True), ("New York City", True), ("New York\nTimes Square", True)],
+)
+def test_a_wrong_object_within_the_name_of_a_third_is_not_followed_but_to_the_released_scorer(answer, followed):
+    whole = asked(
+        [("a", "a", question("saq", "Paris", context="antifactual", stated="New York", changed=True), answer)]
+    )
+    names = {"Q1": ("New York", ("New York City",)), "Q2": ("New York Times", ()), "Q3": ("New York City Ballet", ())}
+    facts = [Fact(f"f-{key}", "a", key, key, *[None] * 3, (), "train", "test") for key in names]
+    entities = [Entity(key, label, aliases, None) for key, (label, aliases) in names.items()]
+    whole = dataclasses.replace(whole, data=Data(entities=entities, facts=[*whole.data.facts, *facts]))
+    found = {row.mode: row.follows for row in measured(whole, FactEvalOptions()).beside["verdicts"]}
+    assert found == {"paper": followed, "official": True}
 
 
 def test_both_modes_stand_side_by_side():

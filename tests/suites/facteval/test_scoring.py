@@ -162,6 +162,23 @@ def test_the_turns_that_a_model_goes_on_to_write_are_not_read(turn):
     assert judge(question("saq", "Rome"), "in question: Rome", OWN).outcome == "correct"
 
 
+@pytest.mark.parametrize("begin", ["", "\n\n", " \r\n", "## ", "**"])
+@pytest.mark.parametrize("turn", ["Q: Does it flow through Paris?\nA: Yes", "Question: Is it Paris?", "user: Paris?"])
+def test_a_turn_that_begins_an_answer_is_none(begin, turn):
+    assert judge(question("saq", "Paris"), begin + turn, OWN).outcome == "incorrect"
+    assert judge(question("saq", "Paris"), f"Paris\r\n{turn}\r\nRome", OWN).outcome == "correct"
+    assert outcome("tfq", begin + "Question: Is this statement correct?\nAnswer: CORRECT", truth=True) == "invalid"
+
+
+@pytest.mark.parametrize("answer", ["Question: {} Paris", "\n\nQ: {}\nA: Paris", "**Question:** {}\r\nParis\nQ: Rome?"])
+def test_an_answer_that_first_repeats_its_question_goes_on_behind_it(answer):
+    text = "What is the capital of France?"
+    asked = question("saq", ("Paris", "Rome"), text=text)
+    found = judge(asked, answer.format(text), OWN)
+    assert (found.outcome, found.recall) == ("correct", 0.5)
+    assert judge(asked, answer.format("What is the capital of Italy?"), OWN).outcome == "incorrect"
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -181,6 +198,40 @@ def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
     assert found.outcome == expected
     assert (found.credit > 0) == (expected == "correct")
     assert judge(asked, answer, OWN).outcome == "correct"  # without a dataset nobody can know
+
+
+@pytest.mark.parametrize(
+    ("gold", "other", "answer", "expected"),
+    [
+        ("France", "Paris, France", "Paris, France", "correct"),  # the city's name says the country
+        ("France", "Paris, France", "It lies in Paris, France.", "correct"),
+        ("Paris", "Paris, Texas", "Paris, Texas", "incorrect"),
+        ("Washington", "Washington, D.C.", "Washington, D.C.", "incorrect"),
+        ("Rhône", "Lyon, Rhône, France", "Lyon, Rhône, France", "correct"),
+        ("Netherlands", "Amsterdam, the Netherlands", "Amsterdam, the Netherlands", "correct"),
+        ("York", "Frederick, Duke of York", "Frederick, Duke of York", "incorrect"),
+        ("New York", "New York Times", "New York. Times change.", "correct"),
+        ("New York", "New York Times", "New York Times. Change.", "incorrect"),
+        ("St. Louis", "St. Louis Blues", "St. Louis Blues", "incorrect"),
+        ("Louis", "St Louis", "St. Louis", "incorrect"),  # no sentence ends there
+        ("rock", "pop rock", "pop\nrock\njazz", "correct"),
+        ("rock", "pop rock", "pop/rock", "correct"),
+        ("rock", "pop rock", "pop rock", "incorrect"),
+        ("Earth", "Earth, Wind & Fire", "Earth, Wind & Fire", "incorrect"),
+        ("Earth", "Earth, Wind & Fire", "Earth Wind & Fire", "incorrect"),
+        ("band", "The Band", "The band", "correct"),
+        ("band", "The Band Perry", "The Band Perry", "incorrect"),
+    ],
+)
+def test_what_stands_beside_a_name_makes_a_longer_one_only_as_that_is_written(gold, other, answer, expected):
+    assert judge(question("saq", gold), answer, OWN, LongerNames.of([gold], [gold, other])).outcome == expected
+
+
+@pytest.mark.parametrize("answer", ["pop, rock", "rock; pop", "- Pop\n- Rock", "pop\nrock", "pop | rock", "pop/rock"])
+def test_a_list_of_true_objects_is_no_longer_name(answer):
+    longer = LongerNames.of(["rock", "pop"], ["rock", "pop", "pop rock", "rock pop"])
+    found = judge(question("saq", ("rock", "pop")), answer, OWN, longer)
+    assert (found.outcome, found.precision, found.recall) == ("correct", 1, 1)
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=4))

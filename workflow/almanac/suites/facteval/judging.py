@@ -10,7 +10,7 @@ from almanac.suites.facteval.abstention import Abstentions, load
 from almanac.suites.facteval.longer import NO_LONGER, LongerNames
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.scoring import Verdict
-from almanac.suites.facteval.text import mentions, read
+from almanac.suites.facteval.text import mentions
 from almanac.suites.judging import responses_of
 
 PAPER, OFFICIAL = "paper", "official"
@@ -88,7 +88,6 @@ def verdicts(
     rows = []
     for question in questions:
         answer = answers[question.item_id]
-        follows = _follows(question, answer.text)
         for mode in dict.fromkeys(modes):
             names = (model, question.item_id, mode)
             if answer.text is None:
@@ -96,21 +95,26 @@ def verdicts(
                 rows.append(FactEvalVerdict(*names, answer.outcome, None, answer.reason, credit, None, None, None))
             else:
                 found = scorer.judge(mode, question, answer.text)
+                follows = _follows(question, answer.text, scorer.longer if mode == PAPER else NO_LONGER)
                 measured = (found.credit, found.precision, found.recall)
                 rows.append(FactEvalVerdict(*names, found.outcome, found.said, found.reason, *measured, follows))
     return rows
 
 
-def _follows(question: Question, answer: str | None) -> bool | None:
-    """Whether an answer names the wrong object that the passage states, other than within the name of a true one.
+def _follows(question: Question, answer: str, longer: LongerNames) -> bool | None:
+    """Whether an answer names the wrong object that the passage states, other than within the name of another.
 
     None where there is no such object.
     """
-    if question.stated is None or answer is None or question.type == "tfq":
+    stated = question.stated
+    if stated is None or question.type == "tfq":
         return None
-    said = read(scoring.own_turn(answer))
+    said = scoring.of_lines(scoring.own_turn(question, answer))
     right = [span for name in question.gold for span in mentions(name, said)]
-    return any(not scoring.within_longer(span, right) for span in mentions(question.stated, said))
+    others = longer.beside((stated, *longer.called.get(stated, ())))
+    return any(
+        not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)
+    )
 
 
 def outcomes(found: Iterable[FactEvalVerdict], answers: Mapping[str, Answer], mode: str = PAPER) -> list[Outcome]:

@@ -1,67 +1,144 @@
-"""Names of other objects that hold a true one's: who answers `New York Times` has not named `New York`."""
+"""Names of other objects that hold a true one's: who answers `New York Times` has not named `New York`.
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+Two answers side by side are no such name: of `New York. Times change.` and the list `pop, rock` the words run on, but a
+sign divides them that does not stand in the names `New York Times` and `pop rock`.
+"""
 
-from almanac.suites.facteval.text import ARTICLES, Reading, Span, words_of
+import functools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from almanac.suites.facteval.text import ARTICLES, Reading, Span, read_name
 
 Words = tuple[str, ...]
+Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
 MOST = 12  # words of a name; no answer states a longer one in full
+# A full stop behind one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
+DIVIDER = re.compile(r"[,;/|•]|(?:[!?]|(?<=\w{3})[.])[\"'”’)\]]*\s")
+COMMA = re.compile(r",\s")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A way of writing a name: its words, what divides them, and where its parts behind commas begin."""
+
+    words: Words
+    breaks: Breaks
+    parts: Breaks
+
+    def takes(self, first: int, last: int) -> bool:
+        """Whether its words from ``first`` to ``last`` are only a part of it: `France` in `Paris, France` is not.
+
+        `Washington` in `Washington, D.C.` is, and `York` in `Frederick, Duke of York`: no whole part behind a comma.
+        """
+        begins = first in self.parts or (first - 1 in self.parts and self.words[first - 1] in ARTICLES)
+        return not (begins and (last == len(self.words) or last in self.parts))
 
 
 @dataclass(frozen=True)
 class LongerNames:
-    """The names of objects that hold, with more words, a name that some question accepts."""
+    """The names of objects that hold, with more words, a name that some question accepts.
 
-    runs: frozenset[Words] = frozenset()
+    Attributes:
+        runs: each name's words, with the ways in which it is written.
+        called: all names of the objects that some label means, of labels that passages state.
+    """
+
+    runs: Mapping[Words, tuple[Written, ...]] = field(default_factory=dict)
+    called: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, accepted: Iterable[str], names: Iterable[str]) -> "LongerNames":
+    def of(
+        cls, accepted: Iterable[str], names: Iterable[str], called: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "LongerNames":
         """Keep those of some names that hold an accepted one.
 
         Args:
-            accepted: what the questions accept.
+            accepted: what the questions accept, or their passages state.
             names: of all objects, the true ones too.
+            called: all names of the objects that a stated label means.
         """
-        wanted = {words_of(name) for name in accepted}
-        runs = {run for name in names for run in _written(name) if 1 < len(run) <= MOST}
-        return cls(frozenset(run for run in runs if any(part in wanted for part in _parts(run))))
+        wanted = {read_name(name).words for name in accepted}
+        runs: dict[Words, dict[Written, None]] = defaultdict(dict)
+        for name in names:
+            for way in _written(name):
+                if 1 < len(way.words) <= MOST and (way.words in runs or any(part in wanted for part in _parts(way))):
+                    runs[way.words][way] = None
+        return cls({words: tuple(ways) for words, ways in runs.items()}, called or {})
 
-    def hold(self, span: Span, said: Reading, accepted: Iterable[str]) -> bool:
-        """Whether a mention in an answer is a part of the name of an object that the question does not accept.
+    def beside(self, accepted: Iterable[str]) -> "OtherNames":
+        """Return the names of objects that a question does not accept."""
+        return OtherNames(self, tuple(accepted))
+
+    @functools.cached_property
+    def most(self) -> int:
+        """The words of the longest."""
+        return max(map(len, self.runs), default=0)
+
+
+@dataclass(frozen=True)
+class OtherNames:
+    """The longer names of objects that one question does not accept."""
+
+    longer: LongerNames
+    accepted: tuple[str, ...]
+
+    @functools.cached_property
+    def own(self) -> frozenset[Words]:
+        """The words of the accepted names."""
+        return frozenset(way.words for name in self.accepted for way in _written(name))
+
+    def hold(self, span: Span, said: Reading) -> bool:
+        """Whether a mention in an answer is a part of such a name.
 
         Args:
             span: the mention's words.
             said: the answer.
-            accepted: the names that the question accepts.
         """
-        if not self.runs:
-            return False
         first, last = span
-        own = {run for name in accepted for run in _written(name)}
-        windows = (
-            said.words[start:end]
-            for start in range(max(0, last - MOST), first + 1)
-            for end in range(last, min(len(said.words), start + MOST) + 1)
-            if (start, end) != span
-        )
-        return any(window in self.runs and window not in own for window in windows)
+        runs, most = self.longer.runs, self.longer.most
+        for start in range(max(0, last - most), first + 1):
+            for end in range(last, min(len(said.words), start + most) + 1):
+                window = said.words[start:end]
+                ways = () if (start, end) == span else runs.get(window, ())
+                if not ways or window in self.own or (window[1:] == said.words[first:last] and window[0] in ARTICLES):
+                    continue
+                breaks = _breaks(said, start, end)
+                if any(breaks <= way.breaks and way.takes(first - start, last - start) for way in ways):
+                    return True
+        return False
 
 
 NO_LONGER = LongerNames()
 
 
-def _written(name: str) -> Iterator[Words]:
-    """Yield the words of a name, and those without its article."""
-    words = words_of(name)
-    yield words
-    if words and words[0] in ARTICLES:
-        yield words[1:]
+def _breaks(said: Reading, start: int, end: int) -> Breaks:
+    """Return before which of some words, counted from the first, something divides them."""
+    return frozenset(
+        at - start for at in range(start + 1, end) if DIVIDER.search(said.flat, said.ends[at - 1], said.starts[at])
+    )
 
 
-def _parts(run: Words) -> Iterator[Words]:
-    """Yield what is shorter in a run of words."""
-    for start in range(len(run)):
-        for end in range(start + 1, len(run) + 1):
-            if end - start < len(run):
-                yield run[start:end]
+@functools.lru_cache(maxsize=65536)
+def _written(name: str) -> tuple[Written, ...]:
+    """Return a name as it is written, and without its article."""
+    read = read_name(name)
+    size = len(read.words)
+    commas = frozenset(at for at in range(1, size) if COMMA.search(read.flat, read.ends[at - 1], read.starts[at]))
+    breaks = _breaks(read, 0, size)
+    whole = Written(read.words, breaks, commas)
+    if not size or read.words[0] not in ARTICLES:
+        return (whole,)
+    rest = Written(read.words[1:], frozenset(at - 1 for at in breaks if at > 1), frozenset(at - 1 for at in commas))
+    return whole, rest
+
+
+def _parts(way: Written) -> Iterator[Words]:
+    """Yield what is shorter in the words of a name."""
+    size = len(way.words)
+    for start in range(size):
+        for end in range(start + 1, size + 1):
+            if end - start < size:
+                yield way.words[start:end]

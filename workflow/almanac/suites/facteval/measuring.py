@@ -37,17 +37,20 @@ def scored(answered: Answered, answers: Mapping[str, Answer], options: FactEvalO
         options: modes and lists of abstentions. Outcomes are those of the first mode.
     """
     questions = answered.beside["questions"]
-    longer = longer_names(answered.data, [one for one in questions if one.type == SAQ])
+    longer = longer_names(answered.data, questions)
     found = verdicts(answered.model, questions, answers, Scorer.of(options, longer), options.modes)
     rows = measure(answered.dataset, answered.items, questions, found, answered.data.facts, answered.exposures)
     return Measured(outcomes(found, answers, options.modes[0]), rows, {VERDICTS: found})
 
 
 def longer_names(data: Data, questions: Sequence[Question]) -> LongerNames:
-    """Return the names of a dataset's objects that hold what short answers are accepted."""
+    """Return the names of a dataset's objects that hold what short answers are accepted, or what passages state."""
     names = ObjectNames.of(data.entities)
-    objects = {fact.object_id for fact in data.facts if fact.object_id is not None}
-    return LongerNames.of(
-        (name for question in questions for name in question.gold),
-        (name for key in sorted(objects) for name in names.names(key)),
-    )
+    objects = sorted({fact.object_id for fact in data.facts if fact.object_id is not None})
+    accepted = {name for question in questions if question.type == SAQ for name in question.gold}
+    stated = {question.stated for question in questions if question.stated is not None}
+    called: dict[str, tuple[str, ...]] = {}
+    for key in objects:
+        if (label := names.label(key)) in stated:
+            called[label] = (*called.get(label, ()), *names.names(key))
+    return LongerNames.of(accepted | stated, (name for key in objects for name in names.names(key)), called)

@@ -16,7 +16,9 @@ from almanac.suites.facteval.text import Reading, Span, mentions, read
 
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 # A model that was never told to stop writes the next question itself; that is no part of its answer.
-NEXT_TURN = re.compile(r"\n[^\S\n]*(?:#+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE)
+NEXT_TURN = re.compile(
+    r"(?:\A|[\r\n])[^\S\n]*(?:[#*]+[^\S\n]*)?(?:question|q|human|user|instruction|input)[^\S\n]*:", re.IGNORECASE
+)
 TRUTHS = {"correct": True, "true": True, "incorrect": False, "false": False, "untrue": False}
 ALONE = {"yes": True, "no": False}  # verdicts where they begin the answer and no other stands with them
 NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n['’]t\b")
@@ -57,8 +59,9 @@ class Verdict:
 def judge(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames = NO_LONGER) -> Verdict:
     """Judge an answer.
 
-    It is read as far as the next question that the model writes itself. With a phrase of abstention it is missing,
-    whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is none.
+    It is read as far as the next question that the model writes itself (`own_turn`). With a phrase of abstention it is
+    missing, whatever else it says, as the paper counts; a phrase inside a name that the question offers or accepts is
+    none.
 
     Args:
         question: what was asked.
@@ -66,15 +69,29 @@ def judge(question: Question, answer: str, abstentions: Abstentions, longer: Lon
         abstentions: the phrases.
         longer: names of objects in which a true one's name does not count, of a short answer; none without a dataset.
     """
-    said = own_turn(answer)
+    said = own_turn(question, answer)
     if question.type == "saq":
         return _short_answer(question, said, abstentions, longer)
     return {"tfq": _true_false, "mcq": _multiple_choice}[question.type](question, said, abstentions)
 
 
-def own_turn(answer: str) -> str:
-    """Return an answer without the turns that the model writes after it."""
-    return NEXT_TURN.split(answer, maxsplit=1)[0]
+def own_turn(question: Question, answer: str) -> str:
+    """Return an answer without the turns that the model writes after it.
+
+    Where it begins with such a turn nothing was answered, unless that repeats the question: it goes on behind it.
+    """
+    said = answer.strip()
+    turn = NEXT_TURN.match(said)
+    if turn and question.text:
+        rest = said[turn.end() :].lstrip(" *")
+        if rest.lower().startswith(question.text.lower()):
+            said = rest[len(question.text) :].strip()
+    return NEXT_TURN.split(said, maxsplit=1)[0]
+
+
+def of_lines(answer: str) -> Reading:
+    """Read an answer whose line breaks divide it."""
+    return read(LINES.sub(" ; ", answer))
 
 
 def _true_false(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
@@ -136,7 +153,7 @@ def within_longer(span: Span, others: Sequence[Span]) -> bool:
 
 def _short_answer(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
     """Correct where any true object is named; precision and recall are over the things that are listed."""
-    said = read(LINES.sub(" ; ", answer))
+    said = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
     for name, key in zip(question.gold, question.gold_object, strict=True):
@@ -145,8 +162,9 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions, lon
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
+    others = longer.beside(question.gold)
     for key, own in found.items():
-        found[key] = [span for span in own if not longer.hold(span, said, question.gold)]
+        found[key] = [span for span in own if not others.hold(span, said)]
     named = [names[key] for key, own in found.items() if own]
     if not named:
         reason = None if said.words else "no words"
