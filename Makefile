@@ -19,8 +19,8 @@ demo: .venv/installed
 validate: .venv/installed
 	@$(RUN) --configfile config/validation.yaml $(ARGS) -- validation
 	@$(RUN) --configfile config/nobel.yaml $(ARGS) -- validation
-	@PYTHONPATH=workflow $(BIN)/python -m almanac measure validation --edition results/validation --strict
-	@PYTHONPATH=workflow $(BIN)/python -m almanac measure validation --edition results/nobel --strict
+	@export PYTHONPATH=workflow; worlds=0; $(BIN)/python -m almanac measure validation --edition results/validation \
+		--strict || worlds=$$?; $(BIN)/python -m almanac measure validation --edition results/nobel --strict && exit $$worlds
 
 edition: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS) -- edition

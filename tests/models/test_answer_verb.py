@@ -207,7 +207,7 @@ def test_exact_matches_are_copied_and_the_rest_is_asked(job, model, tmp_path, ca
     earlier = answered(tmp_path, answerer, "earlier.parquet")
     everything = answered(tmp_path, recording := Recording(answerer), "copied.parquet", earlier)
     assert [one for window in recording.asked for one in window] == []
-    assert everything.read_bytes() == earlier.read_bytes()
+    assert tables.read(everything, Response) == tables.read(earlier, Response)
     assert f"33 responses were copied from {earlier}" in capsys.readouterr().err
     tables.write(tmp_path / "requests-0.parquet", Request, requests_of(40))
     answered(tmp_path, more := Recording(answerer), "more.parquet", earlier)
@@ -324,6 +324,7 @@ def test_what_is_answered_of_one_file_is_kept_until_all_are(job, model, tmp_path
     [
         (["a"], ["requests-0.parquet", "requests-1.parquet"], "2 of --requests, 2 of --contexts, 1 of --output"),
         (["a", "a"], ["requests-0.parquet", "requests-1.parquet"], "a is given 2 times"),
+        (["a", "x/../a"], ["requests-0.parquet", "requests-1.parquet"], "a is given 2 times"),
     ],
 )
 def test_lists_that_do_not_fit_together_are_refused(two_jobs, capsys, outputs, requests, message):
@@ -331,12 +332,21 @@ def test_lists_that_do_not_fit_together_are_refused(two_jobs, capsys, outputs, r
     assert message in capsys.readouterr().err
 
 
-def test_a_response_file_with_failures_is_made_anew(job, model, tmp_path):
+def test_what_was_copied_is_not_taken_for_answered(job, model, tmp_path):
+    answerer = LocalAnswerer(model("llama"), "reference")
+    earlier = answered(tmp_path, answerer, "earlier.parquet")
+    answered(tmp_path, answerer, "copied.parquet", earlier)
+    answered(tmp_path, recording := Recording(answerer), "copied.parquet")
+    assert len([one for window in recording.asked for one in window]) == 33
+
+
+@pytest.mark.parametrize("status", ["failed", "refused"])
+def test_a_response_file_with_failures_is_made_anew(job, model, tmp_path, status):
     answerer = LocalAnswerer(model("llama"), "reference")
     output = answered(tmp_path, answerer)
     whole = output.read_bytes()
     rows = tables.read(output, Response)
-    failed = Response(rows[0].request_id, "failed", "the server said 500", model_digest=rows[0].model_digest)
+    failed = Response(rows[0].request_id, status, "the server said 500", model_digest=rows[0].model_digest)
     tables.write(output, Response, [failed, *rows[1:]], tables.read_metadata(output))
     assert answered(tmp_path, recording := Recording(answerer)).read_bytes() == whole
     assert len([one for window in recording.asked for one in window]) == len(rows)

@@ -11,6 +11,9 @@ import pytest
 
 from almanac import tables
 from almanac.cli import main
+from almanac.config import EditionConfig
+from almanac.edition.layout import Layout
+from almanac.edition.remeasure import held
 from almanac.report import lke
 from almanac.report.page import share
 from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
@@ -228,3 +231,11 @@ def test_a_strict_validation_fails_where_a_suites_own_bar_is_missed(layout, caps
     # The answers are chance's: of each part, said twice, that it misses.
     [missed] = {line.partition(" from ")[0] for line in lines if line.endswith(": misses the bar")}
     assert (missed, len(lines)) == ("lke_positions of real, able,", 2 * 4)
+
+
+@pytest.mark.parametrize("change", [{"permuted": True}, {"architecture": "modernbert"}])
+def test_nulls_and_masked_models_are_held_to_no_bar(layout, change):
+    assert len(list(held(layout))) == 4
+    values = layout.config.model_dump()
+    values["models"][0]["planted"] |= change
+    assert list(held(Layout(layout.root, EditionConfig.model_validate(values)))) == []

@@ -246,6 +246,7 @@ def test_labels_equal_to_the_doses_agree_as_the_doses_do(tmp_path):
     for method in METHODS:
         for metric in ("recall", "kendall", "kendall_p"):
             assert rows[method, "facts", f"{metric}_labels", None, None, None].value == value(rows, method, metric)
+        assert rows[method, "facts", "recall_labels", None, None, None].n == sum(row.dose >= 16 for row in exposures)
 
 
 def test_asking_waits_for_the_file_of_labels():

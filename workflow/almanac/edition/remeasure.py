@@ -75,10 +75,13 @@ def planted_runs(layout: Layout) -> list[Run]:
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
-    """Yield how the numbers of planted models stand to the bars that suites set themselves."""
+    """Yield how the numbers of planted decoders but the nulls stand to the bars that suites set themselves."""
     options = layout.config.suites.by_name()
+    participants = layout.config.participants()
     for asking in layout.config.asked():
-        if layout.exposures(asking) is not None:
+        planted = participants[asking.model].model.planted
+        judged = planted is not None and planted.architecture == "llama" and not planted.permuted
+        if judged and layout.exposures(asking) is not None:
             own = layout.read(layout.measures(asking), Measure)
             found = METHODS[asking.suite].bars(own, options[asking.suite][asking.dataset])
             yield from ((asking, one) for one in found)

@@ -32,6 +32,8 @@ from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
 from almanac.versions import VERSIONS
 
+ASKED_AGAIN = {"failed", "refused"}  # the next time it may be answered
+
 EXAMPLES = """\
   python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
       --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
@@ -101,7 +103,7 @@ def _jobs(arguments: argparse.Namespace) -> list[Files]:
         Files(requests, contexts, output, arguments.reuse)
         for requests, contexts, output in zip(*given.values(), strict=True)
     ]
-    for path, times in Counter(files.output for files in jobs).items():
+    for path, times in Counter(files.output.resolve() for files in jobs).items():
         if times > 1:
             raise AlmanacError(f"command line: --output {path} is given {times} times; give each request file its own")
         tables.check_writable(path)
@@ -159,12 +161,12 @@ def answer_parts(
         "contexts": tables.sha256(files.contexts),
         "version": str(VERSIONS["answer"]),
     }
-    record["job"] = _identity(record, kinds)
+    reused = tables.sha256(files.reuse) if files.reuse is not None else None
+    record["job"] = _identity(record, kinds, reused)
     if _is_made(files.output, record["job"]):
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
         return lambda: os.utime(files.output)
-    reused = tables.sha256(files.reuse) if files.reuse is not None else None
-    parts = Parts(files.output, tables.identity([record["job"], reused, windows.REQUESTS, windows.CHARACTERS]))
+    parts = Parts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
     reusable = Reusable(files.reuse, answerer.digest, record["engine"]) if files.reuse is not None else None
     copied = 0
     with progress(survey.requests, "requests") as done:
@@ -180,17 +182,17 @@ def answer_parts(
     return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
 
 
-def _identity(record: dict[str, str], kinds: Sequence[str]) -> str:
+def _identity(record: dict[str, str], kinds: Sequence[str], reused: str | None) -> str:
     """Return what responses depend on; what a self-test measured may differ a little from run to run."""
     stable = {name: value for name, value in record.items() if name != "self_test"}
-    return tables.identity([stable, sorted(kinds)])
+    return tables.identity([stable, sorted(kinds), reused])
 
 
 def _is_made(output: Path, job: str) -> bool:
-    """Return whether a response file is there, whole, of this very job, and nothing in it failed."""
+    """Return whether a response file is there, whole, of this very job, and nothing in it would be asked again."""
     try:
         made = output.is_file() and tables.read_metadata(output).get("almanac.job") == job
-        return made and "failed" not in _statuses(output)
+        return made and not _statuses(output).keys() & ASKED_AGAIN
     except AlmanacError:
         return False  # damaged; it is made anew
 

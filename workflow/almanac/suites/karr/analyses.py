@@ -193,9 +193,10 @@ def spurious_rows(
         asked = {one.item.fact_id for one in false if one.answered}
         true = [one for one in groups.get((experiment, FACTS), ()) if one.item.fact_id in asked and one.answered]
         both = {one.item.fact_id for one in true}
-        found, control = share([one for one in false if one.item.fact_id in both]), share(true)
+        paired = [one for one in false if one.item.fact_id in both]
+        found, control = share(paired), share(true)
         delta = None if found.value is None or control.value is None else found.value - control.value
-        yield sheet.row("known", found, false)
+        yield sheet.row("known", found, paired)
         yield sheet.row("spurious_control", control, true)
         yield sheet.row("spurious_delta", Estimate(delta, None, None), true)
         whole = sum(covered[one.item.item_id] for one in false)
@@ -217,7 +218,7 @@ def label_rows(sheet: Sheet, group: Sequence[Judged], labels: Mapping[str, float
     values = [labels[one.item.fact_id] for one in own]
     found = agreement([one.score for one in own], [one.hit > 0 for one in own], values, known)
     return [
-        sheet.row("recall_labels", found.recall, own),
+        sheet.row("recall_labels", found.recall, [one for one in own if labels[one.item.fact_id] >= known]),
         sheet.row("kendall_labels", Estimate(found.tau, None, None), own),
         sheet.row("kendall_p_labels", Estimate(found.p, None, None), own),
     ]
