@@ -126,7 +126,8 @@ def test_the_analyses_are_on_the_page_and_in_its_tables(layout):
         ):
             assert board.value(name) is not None, (method, name)
         recall = board.numbers["recall_labels"]
-        assert recall.n == 12  # every tested fact is labelled
+        assert recall.n == 6  # known to the labels, half of those tested
+        assert board.numbers["kendall_labels"].n == 12  # every tested fact is labelled
     covered = by_name["base", "paper"].value("spurious:spurious_covered")
     body = text[text.index("<h3>Objects expected of any subject</h3>") :]
     [row] = re.findall(r"<tr><th>base</th><td>KaRR</td>.*?</tr>", body[: body.index("</table>")])
