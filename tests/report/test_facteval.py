@@ -4,6 +4,8 @@ import collections
 import html
 import json
 import re
+import shutil
+import subprocess
 
 import editions
 import pytest
@@ -28,14 +30,23 @@ CONFIGURATION = {
 }
 
 
+def number_of(request):
+    """Return the number of the subject that a request asks about."""
+    subject = re.search(r"thing (\d+)", request.text)
+    return int(subject.group(1)) if subject else 0
+
+
 def answer(model, request):
     """Answer by the text alone: one knows no format, one knows some facts and says so, one abstains, one is silent."""
     if model == "silent":
         return Response(request.request_id, "unsupported", "it fills blanks only")
+    if model == "tuned" and request.context_id and number_of(request) % 5 == 0:
+        return Response(request.request_id, "too_long", "its passage leaves no room")
+    if model == "tuned" and request.context_id and number_of(request) % 5 == 1:
+        return Response(request.request_id, "refused", "not said")
     if model == "shy":
         return Response(request.request_id, "ok", None, texts=("I don't know.",))
-    subject = re.search(r"thing (\d+)", request.text)
-    number = int(subject.group(1)) if subject else 0
+    number = number_of(request)
     truth = f"place {number % 12}"
     if request.options is not None or "MASK" in request.text or "?" in request.text:
         text = truth if number % 3 else f"{SCRIPT} somewhere"
@@ -120,6 +131,18 @@ def test_a_model_that_only_abstains_is_said_to(section, page):
     assert "shy: planted models that abstain always where a blank is to be filled" in chapter
 
 
+def test_who_fills_some_blanks_was_not_left_untaught():
+    def board(model, experiment, missing, errors=0):
+        counts = (10, 10 - missing - errors, 0, missing, 0, errors)
+        row = Measure("facteval", "d", experiment, "f1", model, "s", None, None, None, 0.5, 0, 1, *counts)
+        return facteval.FactEvalBoard(model, experiment, "s", {"paper": {"f1": row}})
+
+    never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
+    some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]
+    unasked = [board("short", "saq-fib", 10), board("short", "mcq-fib", 0, 10)]
+    assert facteval.without_blanks([*never, *some, *unasked]) == {"never", "short"}
+
+
 def test_without_a_model_for_it_the_page_says_that_no_wordings_are_compared(page):
     assert "no model is configured for it (<code>suites.facteval.invented.embedder</code>)" in page
 
@@ -144,19 +167,28 @@ def test_models_are_compared_before_and_after_tuning(section, page):
     assert "plain → tuned" in page
 
 
-def opened(data, wanted):
-    """Return (setting, outcome) of the items that the page's own script shows for a button."""
-    [found] = [one for one in data["outcomes"] if one["model"] == wanted["model"]]
-    judged = found["readings"][wanted["reading"]] if "reading" in wanted else found
-    items = data["asked"]["facteval/invented"]
-    marks = [data["texts"][number].split(" | ") for number in items["marks"]]
-    return [
-        (items["setting"][at], judged["outcome"][at])
-        for at in range(len(items["item"]))
-        if all(items[key][at] in wanted[key].split(" | ") for key in ("experiment", "setting") if wanted[key])
-        and wanted.get("relation") in (None, items["relation"][at])
-        and set(wanted["marks"].split(" | ") if "marks" in wanted else ()) <= set(marks[at])
-    ]
+# What the page's script is given: a page of nothing but its data, and the buttons to press.
+PAGE = """
+const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
+"""
+PRESS = """
+console.log(JSON.stringify(given.buttons.map((wanted) => {
+  const found = data.outcomes.find((one) => one.model === wanted.model);
+  const judged = wanted.reading ? found.readings[wanted.reading] : found;
+  const items = data.asked["facteval/invented"];
+  return behind(wanted, items, found).map((at) => [items.setting[at], judged.outcome[at]]);
+})));
+"""
+
+
+def opened(page, buttons):
+    """Return by button (setting, outcome) of the items that the page's own script finds."""
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "buttons": buttons}
+    words = [shutil.which("node"), "-e", PAGE + script + PRESS]
+    ran = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, check=True)
+    return json.loads(ran.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +198,9 @@ def buttons(page):
     return [(dict(re.findall(r'data-(\w+)="([^"]*)"', html.unescape(named))), words) for named, words in found]
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the page's script, with node")
 def test_each_number_of_both_modes_opens_its_items_and_they_count_up(layout, page, buttons):
     """A button is known by what its number counts: as many items, as many of them correct."""
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     rows = collections.defaultdict(set)
     for asking in layout.config.asked():
         for row in layout.read(layout.measures(asking), Measure):
@@ -177,8 +209,8 @@ def test_each_number_of_both_modes_opens_its_items_and_they_count_up(layout, pag
                 key = (row.model, row.experiment, row.metric, row.relation_id, mode, share(row.value))
                 rows[key].add((row.n, row.n_correct))
     shown = set()
-    for wanted, words in buttons:
-        items = opened(data, wanted)
+    found = opened(page, [wanted for wanted, _ in buttons])
+    for (wanted, words), items in zip(buttons, found, strict=True):
         mode, metric = wanted.get("reading", "paper"), wanted["metric"]
         experiment = "all" if metric == "average_f1" else wanted["experiment"]
         counted = len(items), sum(outcome == "correct" for _, outcome in items)

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 7,
     "answer": 4,
     "measure": 8,
-    "report": 11,
+    "report": 12,
     "freeze": 2,
 }

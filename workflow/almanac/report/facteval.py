@@ -121,8 +121,7 @@ def chapters(layout: Layout) -> list[Chapter]:
             {name: one.model.name for name, one in layout.config.participants().items()},
         )
         planted = {name for name, one in layout.config.participants().items() if one.model.planted is not None}
-        blanks = [one for one in found.plain if one.experiment.endswith(f"-{FIB}") and one.abstains]
-        found = replace(found, untaught=sorted(planted & {one.model for one in blanks}))
+        found = replace(found, untaught=sorted(planted & without_blanks(found.plain)))
         path = layout.similarity(dataset)
         alike = None if path is None else layout.read(path, QuestionSimilarity)
         values = {
@@ -135,6 +134,12 @@ def chapters(layout: Layout) -> list[Chapter]:
         title, anchor = f"FactEval: {dataset}", f"facteval-{dataset}"
         out.append(Chapter(anchor, title, "facteval.html.j2", values, draw(found), found.measures))
     return out
+
+
+def without_blanks(boards: Sequence[FactEvalBoard]) -> set[str]:
+    """Return the models that abstain always where a blank is to be filled, with choices and without."""
+    answered = [one for one in boards if one.experiment.endswith(f"-{FIB}") and one.answered]
+    return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
 
 
 def section(

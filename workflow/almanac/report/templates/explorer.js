@@ -16,6 +16,26 @@ function row(cells, tag = "td") {
 const marked = (marks, own) => marks.split(" | ").every((mark) => own.split(" | ").includes(mark));
 const among = (list, value) => !list || list.split(" | ").includes(value);
 
+// Of questions that were asked with a passage and without, a number counts what was answered both ways.
+const BOTH_WAYS = ["f1_without", "f1_with", "kept", "gained", "followed"];
+const whicheverPassage = (item) => item.replace(/context=[^,/]*/, "");
+
+// Returns the places of the items behind a number.
+function behind({ experiment, setting, relation, metric, doses, role, first, end, marks }, items, found) {
+  const all = [...items.item.keys()];
+  const counted = (at) => !marks || marked(marks, data.texts[items.marks[at]]);
+  const bothWays = BOTH_WAYS.includes(metric) && marks && marks.includes("pairs=");
+  const unanswered = new Set(bothWays ? all.filter((at) => counted(at) && found.outcome[at] === "error").map((at) => whicheverPassage(items.item[at])) : []);
+  return all.filter((at) =>
+    among(experiment, items.experiment[at]) && among(setting, items.setting[at]) &&
+    (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
+    (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
+    (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
+    counted(at) && !unanswered.has(whicheverPassage(items.item[at])) &&
+    (!bothWays || metric !== "followed" || found.prediction[at] !== null) &&
+    (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
+}
+
 function show(wanted) {
   const { suite, model, dataset, experiment, setting, relation, metric, doses, role, first, end, marks, reading } = wanted;
   const file = `${data.root}/outcomes/${model}/${suite}/${dataset}.parquet`;
@@ -30,13 +50,7 @@ function show(wanted) {
     return;
   }
   const items = data.asked[`${suite}/${dataset}`];
-  const chosen = [...items.item.keys()].filter((at) =>
-    among(experiment, items.experiment[at]) && among(setting, items.setting[at]) &&
-    (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
-    (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
-    (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
-    (!marks || marked(marks, data.texts[items.marks[at]])) &&
-    (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
+  const chosen = behind(wanted, items, found);
   const judged = reading ? found.readings[reading] : found;
   const correct = chosen.filter((at) => judged.outcome[at] === "correct").length;
   dialog.querySelector("p").textContent =

@@ -116,17 +116,17 @@ def _in(sheet: Sheet, part: str, found: Mapping[str, Estimate], group: Sequence[
 def _list_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:
     """Return precision, recall and F1 over the objects of short answers, the mean over questions.
 
-    An abstention has none and is left out of precision; in recall and F1 it counts 0.
+    An abstention has none and is left out of precision; in recall and F1 it counts 0. Errors are counted alone.
     """
     rows = []
-    kept = [one for one in group if one.verdict.outcome != "error"]
-    several = [one for one in kept if _answers(one.question) == "multiple"]
-    for part, own in ((sheet.setting, kept), (f"{sheet.setting},answers=multiple", several)):
+    several = [one for one in group if _answers(one.question) == "multiple"]
+    for part, asked in ((sheet.setting, group), (f"{sheet.setting},answers=multiple", several)):
+        own = [one for one in asked if one.verdict.outcome != "error"]
         if not own:
             continue
         listed = Sheet(sheet.suite, sheet.dataset, sheet.experiment, sheet.model, part)
         said = [one for one in own if one.verdict.precision is not None]
-        judged = [one.judged for one in own]
+        judged = [one.judged for one in asked]
         precision = _mean(said, [one.verdict.precision or 0.0 for one in said])
         recall = _mean(own, [one.verdict.recall or 0.0 for one in own])
         credit = _mean(own, [one.verdict.credit or 0.0 for one in own])
