@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 7,
     "answer": 4,
-    "measure": 8,
+    "measure": 9,
     "report": 12,
     "freeze": 2,
 }

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from almanac.suites.facteval.abstention import load
 from almanac.suites.facteval.longer import LongerNames
 from almanac.suites.facteval.scoring import judge
+from almanac.suites.facteval.stretches import Stretches
 
 from .judged import question
 
@@ -107,6 +108,25 @@ def test_codes_of_countries_are_not_words():
 def test_a_choice_that_is_a_date_or_number_is_known_by_its_value():
     assert outcome("mcq", "on 22 May 1982", "1982-05-22", choices=("1982-05-22", "1982-05-23")) == "correct"
     assert outcome("mcq", "1,500", "1500", choices=("1500", "500", "5")) == "correct"
+
+
+@pytest.mark.parametrize("kind", ["mcq", "saq"])
+def test_a_bare_number_is_a_quantity_and_no_film(kind):
+    def found(answer, **named):
+        return outcome(kind, answer, "8 Mile", choices=("8 Mile", "Room"), **named)
+
+    assert found("8") == found("8", datatype="quantity", object_type="height") == "correct"
+    assert found("8", object_type="film") == found("8", datatype="string") == "incorrect"
+    assert found("8 Mile", object_type="film") == found("It is 8 Mile.", datatype="string") == "correct"
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12))), st.integers(0, 12), st.integers(1, 5))
+def test_stretches_are_found_as_one_by_one(stretches, start, size):
+    found, end = Stretches(stretches), start + size
+    assert found.hold(start, end) == any(one <= start and end <= other for one, other in stretches)
+    assert found.begin(start, end) == any(start <= one < end for one, _ in stretches)
+    ordered = [(one, other) for one, other in stretches if one < other]
+    assert Stretches(ordered).meet(start, end) == any(one < end and start < other for one, other in ordered)
 
 
 def test_choices_that_are_the_same_words_cannot_be_told_apart():

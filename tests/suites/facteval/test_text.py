@@ -35,6 +35,12 @@ MENTIONED = [
     ("1982-05-22", "5/22/1982"),  # only one order of its parts is a date
     ("1982-05-06", "5/6/1982"),  # either order
     ("1982-05", "22 May 1982"),
+    ("1982-05-22", "22 May 1982-3 June 1990"),
+    ("1990-06-03", "22 May 1982-3 June 1990"),
+    ("1982-05-22", "22-May-1982"),
+    ("1982-05-22", "1982 May 22"),
+    ("1983-05-23", "1982, May 23, 1983"),
+    ("0476-09-04", "4 September 476"),
     ("8848", "8,848 metres"),
     ("8848", "8848.0"),
     ("8848", "8848m"),
@@ -45,6 +51,11 @@ MENTIONED = [
     ("1.5 km", "1.5km"),
     ("2166086 km²", "2,166,086 square kilometres"),
     ("384000 km", "384 thousand km"),
+    ("1,000 km²", "1000 km^2"),
+    ("1,000 km²", "1,000 sq. km"),
+    ("1,000 square miles", "1000 sq mi"),
+    ("10 kg", "10kgs"),
+    ("60 km/h", "60 kilometres per hour"),
     ("60 mph", "60 miles per hour"),
     ("12", "twelve miles"),
     ("3M", "3M"),
@@ -80,6 +91,13 @@ NOT_MENTIONED = [
     ("8848 m", "8848 people"),
     ("100 metres", "He won 100 medals."),  # a race
     ("60 mi", "60 miles per hour"),
+    ("5 km", "5 km per hour"),
+    ("5 m", "5 metres per second"),
+    ("5 m", "5 m/s"),
+    ("1,000 km", "1000 km^2"),
+    ("1,000 km", "1000 km^3"),
+    ("1,000 km", "1000 km²"),
+    ("2", "1000 km^2"),  # an exponent is no quantity
     ("3M", "3 metres"),
     ("3", "3D"),
     ("747", "747s"),
@@ -97,6 +115,12 @@ def test_a_name_is_found_however_it_is_written(name, answer):
 @pytest.mark.parametrize(("name", "answer"), NOT_MENTIONED)
 def test_what_is_another_name_or_denied_is_not_found(name, answer):
     assert not mentions(name, read(answer))
+
+
+def test_a_bare_number_is_no_quantity_where_a_unit_is_needed():
+    assert mentions("8 Mile", read("8"))
+    assert not mentions("8 Mile", read("8"), unitless=False)
+    assert mentions("8 Mile", read("It is 8 Mile."), unitless=False)
 
 
 def test_a_short_alias_is_not_a_word_of_the_sentence():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from almanac.rows import OutcomeKind, Question
 from almanac.suites.facteval.abstention import Abstentions
 from almanac.suites.facteval.longer import NO_LONGER, LongerNames
+from almanac.suites.facteval.stretches import Stretches
 from almanac.suites.facteval.text import Reading, Span, mentions, read
 
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
@@ -133,8 +134,9 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     said = read(answer)
     choices = tuple(dict.fromkeys(question.choices or ()))
     gold = next(name for name in question.gold if name in choices)
-    found = {choice: mentions(choice, said) for choice in choices}
-    found[gold] = sorted({span for name in question.gold for span in mentions(name, said, alias=name != gold)})
+    unitless = _unitless(question)
+    found = {choice: mentions(choice, said, unitless=unitless) for choice in choices}
+    found[gold] = sorted({span for name in question.gold for span in mentions(name, said, name != gold, unitless)})
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -144,6 +146,13 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
         return Verdict("correct", named)
     reason = "several choices" if len(chosen) > 1 else None if chosen else "no choice"
     return Verdict("incorrect", named, reason)
+
+
+def _unitless(question: Question) -> bool:
+    """Whether a bare number may answer with a quantity: not where the object is something else, as the film 8 Mile."""
+    if question.datatype is None:
+        return question.object_type is None
+    return question.datatype == "quantity"
 
 
 def within_longer(span: Span, others: Sequence[Span]) -> bool:
@@ -156,9 +165,10 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions, lon
     said = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
     names: dict[str, str] = {}
+    unitless = _unitless(question)
     for name, key in zip(question.gold, question.gold_object, strict=True):
         label = names.setdefault(key, name)
-        found[key] += mentions(name, said, alias=name != label)
+        found[key] += mentions(name, said, name != label, unitless)
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
@@ -174,10 +184,9 @@ def _short_answer(question: Question, answer: str, abstentions: Abstentions, lon
 
 def _precision(said: Reading, found: Mapping[str, Sequence[Span]]) -> float:
     """Return the share of the listed things that name a true object."""
-    listed = things(said, [span for own in found.values() for span in own])
-    right = sum(
-        any(start < span[1] and span[0] < end for own in found.values() for span in own) for start, end in listed
-    )
+    spans = [span for own in found.values() for span in own]
+    listed, true = things(said, spans), Stretches(spans)
+    right = sum(true.meet(start, end) for start, end in listed)
     return right / len(listed) if listed else 1.0  # a name of signs alone
 
 
@@ -191,18 +200,15 @@ def things(said: Reading, whole: Sequence[Span] = ()) -> list[Span]:
         said: the answer.
         whole: mentions of accepted names.
     """
-    named = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
-    places = [*named, *((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]
-    cuts = [
-        (match.start(), match.end())
-        for match in SEPARATOR.finditer(said.flat)
-        if not any(start <= match.start() and match.end() <= end for start, end in places)
-    ]
+    names = [(said.starts[first], said.ends[last - 1]) for first, last in whole if first < last]
+    values = [*((one.start, one.end) for one in said.dates), *((one.start, one.end) for one in said.numbers)]
+    named, places = Stretches(names), Stretches([*names, *values])
+    cuts = [(match.start(), match.end()) for match in SEPARATOR.finditer(said.flat) if not places.hold(*match.span())]
     edges = [0, *(edge for cut in cuts for edge in cut), len(said.flat)]
     out = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         colon = said.flat.rfind(": ", start, end)
-        announced = colon >= 0 and not any(start <= place < colon for place, _ in named)
+        announced = colon >= 0 and not named.begin(start, colon)
         first, last = said.span(colon + 1 if announced else start, end)
         if first < last:
             out.append((first, last))

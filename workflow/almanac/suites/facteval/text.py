@@ -114,7 +114,7 @@ def read_name(text: str) -> Reading:
     return read(text)
 
 
-def mentions(name: str, answer: Reading, alias: bool = False) -> list[Span]:
+def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = True) -> list[Span]:
     """Return where an answer mentions a name, without the places where it is denied (`not in Paris`).
 
     A name that is a date is mentioned by any date at least as precise that agrees with it; one that is a number by an
@@ -126,14 +126,16 @@ def mentions(name: str, answer: Reading, alias: bool = False) -> list[Span]:
         name: what is looked for.
         answer: where.
         alias: whether it is another name of its object than the label.
+        unitless: whether a number that is the whole answer may lack the name's unit.
     """
     own = read_name(name)
     date, number = read_date(own.flat), read_number(own.flat)
     if date is not None:
         found = [answer.span(one.start, one.end) for one in answer.dates if one.agrees(date)]
     elif number is not None:
-        alone = len(answer.numbers) == 1 and answer.span(answer.numbers[0].start, answer.numbers[0].end) == answer.whole
-        found = [answer.span(one.start, one.end) for one in answer.numbers if one.agrees(number, alone)]
+        places = [answer.span(one.start, one.end) for one in answer.numbers]
+        alone = unitless and places == [answer.whole]
+        found = [place for one, place in zip(answer.numbers, places, strict=True) if one.agrees(number, alone)]
         found += [
             answer.span(one.start, one.end) for one in answer.dates if number.unit is None and one.of_year(number.value)
         ]

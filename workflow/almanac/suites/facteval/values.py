@@ -11,44 +11,60 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from almanac.suites.facteval.stretches import Stretches
+
 MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
 MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
-_EDGE, _END = r"(?<![\w.,/-])", r"(?![\w/-]|[.,]\d)"
-DATES = tuple(
-    re.compile(_EDGE + form + _END)
-    for form in (
-        rf"[+]?{_YEAR}-(?P<month>\d{{1,2}})(?:-(?P<day>\d{{1,2}})(?:t[\d:.]+z?)?)?",
-        rf"(?:the )?{_DAY} (?:of )?{_MONTH},? {_YEAR}",
-        rf"{_MONTH} (?:the )?{_DAY},? {_YEAR}",
-        rf"{_MONTH},? (?:of )?{_YEAR}",
-        rf"(?P<day>\d{{1,2}})(?P<sign>[./-])(?P<month>\d{{1,2}})(?P=sign){_YEAR}",
-        rf"{_YEAR}[./](?P<month>\d{{1,2}})[./](?P<day>\d{{1,2}})",
-    )
+_BEFORE, _AFTER = r"(?<![\w.,/])", r"(?![\w/]|[.,]\d)"  # a dash may stand there: `22 May 1982-3 June 1990`
+_WORDS_OF_DATES = (
+    rf"(?:the )?{_DAY}[ -](?:of )?{_MONTH},?[ -](?P<year>\d{{3,4}})",
+    rf"{_MONTH} (?:the )?{_DAY},? {_YEAR}",
+    rf"{_MONTH},?[ -](?:of )?{_YEAR}",
+    rf"{_YEAR} {_MONTH} {_DAY}",
+)
+_FIGURES = (
+    rf"[+]?{_YEAR}-(?P<month>\d{{1,2}})(?:-(?P<day>\d{{1,2}})(?:t[\d:.]+z?)?)?",
+    rf"(?P<day>\d{{1,2}})(?P<sign>[./-])(?P<month>\d{{1,2}})(?P=sign){_YEAR}",
+    rf"{_YEAR}[./](?P<month>\d{{1,2}})[./](?P<day>\d{{1,2}})",
+)
+DATES = (
+    *(re.compile(rf"{_BEFORE}{form}{_AFTER}") for form in _WORDS_OF_DATES),
+    *(re.compile(rf"(?<![\w.,/-]){form}(?![\w/-]|[.,]\d)") for form in _FIGURES),
 )
 # Units by their symbols, as folding leaves them: `km²` is `km2`. None is another word too, as `in` is.
 UNIT_NAMES = {
     "m": ("metre", "metres", "meter", "meters"),
-    "km": ("kilometre", "kilometres", "kilometer", "kilometers"),
+    "km": ("kms", "kilometre", "kilometres", "kilometer", "kilometers"),
     "cm": ("centimetre", "centimetres", "centimeter", "centimeters"),
     "mm": ("millimetre", "millimetres", "millimeter", "millimeters"),
     "ft": ("foot", "feet"),
     "mi": ("mile", "miles"),
-    "m2": ("sq m", "square metre", "square metres", "square meter", "square meters"),
-    "km2": ("sq km", "square kilometre", "square kilometres", "square kilometer", "square kilometers"),
+    "m2": ("m^2", "sq m", "sq. m", "square metre", "square metres", "square meter", "square meters"),
+    "km2": (
+        "km^2",
+        "sq km",
+        "sq. km",
+        "square kilometre",
+        "square kilometres",
+        "square kilometer",
+        "square kilometers",
+    ),
+    "mi2": ("mi^2", "sq mi", "sq. mi", "square mile", "square miles"),
     "ha": ("hectare", "hectares"),
-    "kg": ("kilogram", "kilograms", "kilogramme", "kilogrammes"),
-    "km/h": ("kph", "kmh"),
+    "acre": ("acres",),
+    "kg": ("kgs", "kilogram", "kilograms", "kilogramme", "kilogrammes"),
+    "km/h": ("kph", "kmh", "km per hour", "kilometres per hour", "kilometers per hour"),
     "mph": ("miles per hour",),
 }
 SYMBOL = {name: symbol for symbol, names in UNIT_NAMES.items() for name in (symbol, *names)}
-_UNIT = f"(?:{'|'.join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))})(?![\\w/])"
+_UNIT = f"(?:{'|'.join(map(re.escape, sorted(SYMBOL, key=len, reverse=True)))})(?![\\w/^]|[ -]per\\b)"
 UNIT = re.compile(f"[ -]?(?P<unit>{_UNIT})")
 # Thousands are divided by commas, apostrophes or narrow and no-break spaces (folding makes those plain spaces: not
 # read), decimals by a point; two points or more divide thousands.
 NUMBER = re.compile(
-    r"(?<![\w.])[+−-]?(?P<digits>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
+    r"(?<![\w.^])[+−-]?(?P<digits>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|\d+(?:\.\d+)?)"
     rf"(?:(?={_UNIT})|(?!\w|\.\d|,\d{{3}}(?!\d)))"
 )
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -115,9 +131,10 @@ def dates(flat: str) -> tuple[Dated, ...]:
     """Return the dates of a folded text that are known to the month or the day, from left to right."""
     found: list[Dated] = []
     for form in DATES:
+        before = _stretches(found)  # a form's own matches never overlap
         for match in form.finditer(flat):
             readings = tuple(_readings(match))
-            if readings and not any(one.start < match.end() and match.start() < one.end for one in found):
+            if readings and not before.meet(*match.span()):
                 found.append(Dated(match.start(), match.end(), readings))
     return tuple(sorted(found, key=lambda one: one.start))
 
@@ -147,12 +164,13 @@ def numbers(flat: str, within: Sequence[Dated] = ()) -> tuple[Number, ...]:
             sign = -1 if match.group()[0] in "−-" else 1
             value *= sign * (SCALES[scale["scale"]] if scale else 1)
             found.append(_measured(flat, match.start(), scale.end() if scale else match.end(), value))
+    figures, dated = _stretches(found), _stretches(within)
     for match in SPELLED.finditer(flat):
         spelled = _spelled(re.split(r"[ -]+", match.group()))
         bare = match.group() == "one" and flat.strip(" .!") != "one"
-        if spelled is not None and not bare and not _inside(match.start(), match.end(), found):
+        if spelled is not None and not bare and not figures.meet(*match.span()):
             found.append(_measured(flat, match.start(), match.end(), Decimal(spelled)))
-    kept = [one for one in found if not _inside(one.start, one.end, within)]
+    kept = [one for one in found if not dated.meet(one.start, one.end)]
     return tuple(sorted(kept, key=lambda one: one.start))
 
 
@@ -162,8 +180,8 @@ def _measured(flat: str, start: int, end: int, value: Decimal) -> Number:
     return Number(start, unit.end(), value, SYMBOL[unit["unit"]]) if unit else Number(start, end, value)
 
 
-def _inside(start: int, end: int, others: Sequence[Dated | Number]) -> bool:
-    return any(other.start < end and start < other.end for other in others)
+def _stretches(found: Sequence[Dated | Number]) -> Stretches:
+    return Stretches((one.start, one.end) for one in found)
 
 
 def _spelled(words: Sequence[str]) -> int | None:
