@@ -2,6 +2,11 @@
 # models answer all suites and datasets in one.
 # REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/ROUND/.
 
+ANSWER = (
+    "python -m almanac answer {params.model} --engine {params.engine} --threads {threads}"
+    " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"
+)
+
 
 rule answer_requests:
     """Run a model on a shard of requests: one response each, whatever happened."""
@@ -28,8 +33,7 @@ rule answer_requests:
         model=model_flags,
         wrapper=wrapper_contents,
     shell:
-        "python -m almanac answer {params.model} --engine {params.engine} --threads {threads}"
-        " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"
+        ANSWER
 
 
 # What is there of the same requests and the same model stays: another suite is answered without the others once more.
@@ -72,5 +76,4 @@ for MODEL, ASKINGS in TOGETHER.items():
             model=model_flags,
             wrapper=wrapper_contents,
         shell:
-            "python -m almanac answer {params.model} --engine {params.engine} --threads {threads}"
-            " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"
+            ANSWER
