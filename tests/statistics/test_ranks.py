@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics.intervals import NOTHING
-from almanac.statistics.ranks import auc, spearman
+from almanac.statistics.ranks import auc, kendall, spearman
 
 SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=25)
 
@@ -117,3 +117,43 @@ def test_the_spearman_interval_covers_the_truth_as_often_as_it_says():
         found = spearman(first, second)
         held += found.low <= truth <= found.high
     assert 0.92 <= held / 500 <= 0.985
+
+
+def test_kendall_is_scipys_with_ties_and_without():
+    rng = np.random.default_rng(7)
+    methods = set()
+    for _ in range(600):
+        n, levels, other_levels = (int(rng.integers(2, high)) for high in (60, 80, 5))
+        first = rng.integers(0, levels, n) if rng.random() < 0.7 else rng.permutation(n)
+        second = rng.integers(0, other_levels, n) if rng.random() < 0.5 else rng.permutation(n) + (first * levels) // 3
+        found = kendall(first.tolist(), second.tolist())
+        if len(set(first)) == 1 or len(set(second)) == 1:
+            assert found is None
+            continue
+        peer = stats.kendalltau(first, second)
+        assert found.tau == pytest.approx(peer.statistic, abs=1e-12)
+        assert found.p == pytest.approx(peer.pvalue, rel=1e-12, abs=1e-300)
+        methods.add((len(set(first)) < n, len(set(second)) < n, n > 33))
+    assert len(methods) == 8, "ties on either side, on both, and on none, few and many"
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_kendall_of_things_in_order_has_the_p_of_two_orders_among_all(n):
+    assert kendall(range(n), range(n)) == pytest.approx((1, 2 / math.factorial(n)), rel=1e-12)
+    assert kendall(range(n), range(n, 0, -1)) == pytest.approx((-1, 2 / math.factorial(n)), rel=1e-12)
+
+
+def test_kendall_of_less_than_two_different_values_is_nothing():
+    assert kendall([], []) is kendall([1.0], [2.0]) is kendall([1.0, 1.0], [1.0, 2.0]) is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-9, 9), st.integers(0, 3)), min_size=4, max_size=30))
+def test_kendall_sees_ranks_alone_and_turns_with_either_side(pairs):
+    first, second = zip(*pairs, strict=True)
+    found = kendall(first, second)
+    if found is not None:
+        assert kendall([3 * x for x in first], [y**3 for y in second]) == found
+        turned = kendall([-x for x in first], second)
+        assert (turned.tau, turned.p) == pytest.approx((-found.tau, found.p), abs=1e-12)
+        assert kendall(second, first) == pytest.approx(found, abs=1e-12)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile, wilson
+from almanac.statistics.ranks import kendall
 
 
 class Agreement(NamedTuple):
@@ -31,12 +32,8 @@ def agreement(scores: Sequence[float], called: Sequence[bool], reference: Sequen
     """
     found = [own for own, value in zip(called, reference, strict=True) if value >= known]
     recall = wilson(sum(found) / len(found), len(found)) if found else NOTHING
-    if len(scores) < 2 or np.ptp(np.asarray(scores)) == 0 or np.ptp(np.asarray(reference)) == 0:
-        return Agreement(recall, None, None)
-    from scipy import stats  # slow to load, and most steps compute nothing with it
-
-    tau = stats.kendalltau(scores, reference)
-    return Agreement(recall, float(tau.statistic), float(tau.pvalue))
+    found_tau = kendall(scores, reference)
+    return Agreement(recall, None, None) if found_tau is None else Agreement(recall, *found_tau)
 
 
 def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | None:

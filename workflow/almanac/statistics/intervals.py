@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -21,10 +22,7 @@ NOTHING = Estimate(None, None, None)
 
 def normal_quantile(level: float) -> float:
     """Return how many standard deviations about the mean of a normal distribution hold a share ``level`` of it."""
-    # Slow to load, and many steps compute nothing with it; scipy.stats takes longer to load than most steps to run.
-    from scipy import special
-
-    return float(special.ndtri(0.5 + level / 2))
+    return NormalDist().inv_cdf(0.5 + level / 2)
 
 
 def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:

@@ -1,11 +1,19 @@
-"""How well a score ranks the taught before the never taught: AUC and Spearman's correlation, with intervals."""
+"""How well a score ranks the taught before the never taught: AUC and rank correlations.
+
+They are written out here, since scipy takes longer to load than most steps take to run; tests hold them against it.
+"""
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
+
+EXACT = 33  # Up to so many pairs without ties, the p of Kendall's tau is counted.
 
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -22,8 +30,6 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
     m, n = len(positive), len(negative)
     if m == 0 or n == 0:
         return NOTHING
-    from scipy import optimize  # not its tests of ranks: scipy.stats takes longer to load than most steps to run
-
     ranked = np.sort(np.asarray(negative, dtype=float))
     below, upto = (np.searchsorted(ranked, np.asarray(positive, dtype=float), side) for side in ("left", "right"))
     value = float((below + upto).sum()) / 2 / (m * n)  # the Mann-Whitney statistic by pairs
@@ -35,9 +41,16 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
         return (value - theta) ** 2 - z * z * spread
 
     # The value itself is a root where the spread is 0, at 0 and 1; the bound wanted is the other root, just beside it.
-    low = 0.0 if value == 0 else float(optimize.brentq(distance, 0.0, value * (1 - 1e-9)))
-    high = 1.0 if value == 1 else float(optimize.brentq(distance, value + (1 - value) * 1e-9, 1.0))
+    low = 0.0 if value == 0 else _root(distance, 0.0, value * (1 - 1e-9))
+    high = 1.0 if value == 1 else _root(distance, 1.0, value + (1 - value) * 1e-9)
     return Estimate(value, low, high)
+
+
+def _root(function: Callable[[float], float], above: float, below: float) -> float:
+    """Return where a function changes its sign between a place where it is above 0 and one where it is not."""
+    while (middle := (above + below) / 2) not in (above, below):
+        above, below = (middle, below) if function(middle) > 0 else (above, middle)
+    return middle
 
 
 def spearman(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -48,10 +61,78 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     n = len(first)
     if n < 4 or np.ptp(np.asarray(first, dtype=float)) == 0 or np.ptp(np.asarray(second, dtype=float)) == 0:
         return NOTHING
-    from scipy import stats  # slow to load, and most steps compute nothing with it
-
-    rho = float(stats.spearmanr(first, second).statistic)
+    rho = float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
     half = normal_quantile(level) * math.sqrt((1 + rho * rho / 2) / (n - 3))
     return Estimate(rho, math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return the rank of every value, 1 first; equal ones share the mean of theirs."""
+    _, place, counts = np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+class Kendall(NamedTuple):
+    """Kendall's tau-b, and the p of no correlation (two-sided)."""
+
+    tau: float
+    p: float
+
+
+def kendall(first: Sequence[float], second: Sequence[float]) -> Kendall | None:
+    """Return Kendall's tau-b (Kendall 1945) of two or more pairs; nothing where either side is constant.
+
+    Its p is exact for up to `EXACT` pairs without ties and where at most one pair stands against all others. Else it is
+    that of the normal distribution, with the variance that ties leave (Kendall, Rank Correlation Methods, section 4.9).
+    """
+    (_, one, ties), (_, other, other_ties) = (
+        np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
+        for values in (first, second)
+    )
+    if len(ties) < 2 or len(other_ties) < 2:
+        return None
+    n, pairs = len(first), math.comb(len(first), 2)
+    tied, tied_other = _pairs(ties), _pairs(other_ties)
+    tied_both = _pairs(np.unique(one * n + other, return_counts=True)[1])
+    discordant = _discordant(other[np.lexsort((other, one))].tolist())
+    score = pairs - tied - tied_other + tied_both - 2 * discordant
+    tau = max(-1.0, min(1.0, score / math.sqrt(pairs - tied) / math.sqrt(pairs - tied_other)))
+    fewer = min(discordant, pairs - discordant)
+    if not tied and not tied_other and (n <= EXACT or fewer <= 1):
+        return Kendall(tau, _exact_p(n, fewer))
+    size = n * (n - 1.0)
+    (untied, threes), (untied_other, threes_other) = _tie_terms(ties), _tie_terms(other_ties)
+    variance = (size * (2 * n + 5) - untied - untied_other) / 18 + 2 * tied * tied_other / size
+    variance += threes * threes_other / (9 * size * max(1, n - 2))
+    return Kendall(tau, math.erfc(abs(score) / math.sqrt(2 * variance)))
+
+
+def _tie_terms(counts: NDArray[np.int64]) -> tuple[float, float]:
+    """Return what groups of equal values take from the variance of tau's score, and their ordered triples."""
+    pairs = counts * (counts - 1.0)
+    return float((pairs * (2 * counts + 5)).sum()), float((pairs * (counts - 2)).sum())
+
+
+def _pairs(counts: NDArray[np.int64]) -> int:
+    """Return how many pairs lie within groups of given sizes."""
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _discordant(ranks: Sequence[int]) -> int:
+    """Return how many pairs stand in the wrong order."""
+    before: list[int] = []
+    count = 0
+    for rank in ranks:
+        count += len(before) - bisect_right(before, rank)
+        insort(before, rank)
+    return count
+
+
+def _exact_p(n: int, discordant: int) -> float:
+    """Return the share of orders of n things with at most so many discordant pairs or concordant ones."""
+    counts = [1] + [0] * discordant  # by discordant pairs, the orders of one thing, of two, of three, and so on
+    for size in range(2, n + 1):
+        counts = [sum(counts[max(0, found - size + 1) : found + 1]) for found in range(discordant + 1)]
+    return min(1.0, 2 * sum(counts) / math.factorial(n))
