@@ -63,6 +63,10 @@ COPIED = [name for name, source in EDITION.sources.items() if source.kind == "fi
 PULLED = [name for name in EDITION.sources if name not in COPIED]
 NOW = time.strftime("%Y-%m-%dT%H%MZ", time.gmtime())
 
+# The suites that may ask a model again, in a second round, when it has answered the first.
+METHODS_AGAIN = {
+    name: method for name, method in METHODS.items() if method.ask_again is not None
+}
 SHARDS = [f"requests-{shard}" for shard in range(EDITION.shards)]
 QUESTIONS = [
     f"{RESULTS}/dataset/{dataset}/facts.parquet" for dataset in EDITION.datasets
@@ -361,6 +365,11 @@ def model_flags(wildcards):
     return f"{where} {kinds}--dtype {model.dtype} --device {device} {trust_flags(wildcards)}"
 
 
+def reusing_flags(wildcards, input):
+    """The flags that say which model answers a second round, and where it has answered the first."""
+    return f"{model_flags(wildcards)} --reuse {quote(str(input.first))}"
+
+
 def answering_alone():
     """The pattern of the models whose requests are answered a suite at a time; who drafts or writes is one there."""
     names = [
@@ -406,6 +415,22 @@ def null_tables(suite, tables):
         ]
 
     return of
+
+
+def asked_again(suite):
+    """A function that gives what a suite has asked a model in a second round, with its responses, if it wants one."""
+    files = [
+        f"{RESULTS}/requests/{suite}/{{dataset}}/round2/{{model}}/{table}.parquet"
+        for table in [*REQUEST_TABLES, *METHODS[suite].asked_beside, *SHARDS]
+    ] + [
+        f"{RESULTS}/responses/{{model}}/{suite}/{{dataset}}/round2/responses-{shard}.parquet"
+        for shard in range(EDITION.shards)
+    ]
+    return lambda wildcards: (
+        [file.format(**wildcards) for file in files]
+        if EDITION.suites.by_name()[suite][wildcards.dataset].asks_again
+        else []
+    )
 
 
 def exposures_of(wildcards):

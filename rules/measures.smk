@@ -18,6 +18,7 @@ for SUITE, METHOD in METHODS.items():
                 f"{RESULTS}/responses/{{{{model}}}}/{SUITE}/{{{{dataset}}}}/round1/responses-{{shard}}.parquet",
                 shard=range(EDITION.shards),
             ),
+            asked_again(SUITE),
             exposures_of,
             null_tables(SUITE, METHOD.measured_beside),
             edition=f"{RESULTS}/edition.json",

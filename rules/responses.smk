@@ -1,5 +1,5 @@
 # From requests to responses: the only step that runs a model, one job a model, suite, dataset, round and shard; small
-# models answer all suites and datasets in one.
+# models answer the first round of all suites and datasets in one.
 # REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/ROUND/.
 
 ANSWER = (
@@ -34,6 +34,30 @@ rule answer_requests:
         wrapper=wrapper_contents,
     shell:
         ANSWER
+
+
+use rule answer_requests as answer_again with:
+    input:
+        requests=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round2/{{model}}/requests-{{shard}}.parquet",
+        contexts=f"{RESULTS}/requests/{{suite}}/{{dataset}}/round2/{{model}}/contexts.parquet",
+        first=f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/round1/responses-{{shard}}.parquet",
+        model=model_files,
+    output:
+        update(
+            f"{RESULTS}/responses/{{model}}/{{suite}}/{{dataset}}/round2/responses-{{shard}}.parquet"
+        ),
+    log:
+        f"{RESULTS}/logs/answer_again/{{model}}/{{suite}}/{{dataset}}-{{shard}}.log",
+    wildcard_constraints:
+        suite="|".join(METHODS_AGAIN) or "none",
+    params:
+        version=VERSIONS["answer"],
+        engine=EDITION.engine,
+        model=reusing_flags,
+        wrapper=wrapper_contents,
+
+
+ruleorder: answer_again > answer_requests
 
 
 # What is there of the same requests and the same model stays: another suite is answered without the others once more.

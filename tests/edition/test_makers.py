@@ -34,7 +34,7 @@ def layout(tmp_path_factory):
     [asking] = layout.config.asked()
     tables.write(layout.exposures(asking), Exposure, [Exposure(fact.fact_id, 4) for fact in facts])
     contexts = layout.request_folder("ic_lke", "invented") / "contexts.parquet"
-    for requests, responses in zip(layout.requests("ic_lke", "invented"), layout.responses(asking), strict=True):
+    for requests, responses in zip(layout.requests_in(contexts.parent), layout.responses(asking), strict=True):
         files = Files(requests, contexts, responses)
         answer_file(LocalAnswerer(tiny_model()), files, windows.survey(requests, contexts))
     return editions.measure(layout)

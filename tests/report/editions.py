@@ -1,6 +1,10 @@
 """A tiny edition, for the tests of its page: made by the commands that the workflow runs, the models' answers apart."""
 
+import json
+import re
 import shlex
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 from almanac import tables
@@ -62,10 +66,22 @@ def finish(layout, answer, exposures=()):
     for asking in layout.config.asked():
         if (taught := layout.exposures(asking)) is not None:
             tables.write(taught, Exposure, exposures)
-        shards = zip(layout.requests(asking.suite, asking.dataset), layout.responses(asking), strict=True)
-        for requests, responses in shards:
-            tables.write(responses, Response, [answer(asking.model, row) for row in tables.read(requests, Request)])
+        responses, shards = layout.responses(asking), layout.config.shards
+        for number, folder in enumerate(layout.request_folders(asking)):
+            if number > 0:
+                _ask_again(layout, asking, responses[:shards])
+            own = responses[number * shards : (number + 1) * shards]
+            for path, target in zip(layout.requests_in(folder), own, strict=True):
+                tables.write(target, Response, [answer(asking.model, row) for row in tables.read(path, Request)])
     return measure(layout)
+
+
+def _ask_again(layout, asking, responses):
+    """Ask a model the second round, by its responses to the first."""
+    flags = shlex.split(to_flags(getattr(layout.config.suites, asking.suite)[asking.dataset]))
+    words = ["--dataset", str(layout.root / "dataset" / asking.dataset), "--shards", str(layout.config.shards), *flags]
+    words += ["--after", str(layout.request_folder(asking.suite, asking.dataset)), "--responses", *map(str, responses)]
+    assert main(["ask", asking.suite, *words, "--output", str(layout.second_folder(asking))]) == 0
 
 
 def measure(layout):
@@ -77,3 +93,27 @@ def measure(layout):
         assert main(["measure", table, *edition]) == 0
     report_page(layout)
     return layout
+
+
+# What the page's script is given: a page of nothing but its data, and the buttons to press.
+PAGE = """
+const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
+"""
+PRESS = """
+console.log(JSON.stringify(given.buttons.map((wanted) => {
+  const found = data.outcomes.find((one) => one.suite === wanted.suite && one.model === wanted.model);
+  const judged = wanted.reading ? found.readings[wanted.reading] : found;
+  const items = askedOf(wanted);
+  return behind(wanted, items, found).map((at) => [items.setting[at], judged.outcome[at]]);
+})));
+"""
+
+
+def opened(page, buttons):
+    """Return by button (setting, outcome) of the items that the page's own script finds."""
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "buttons": buttons}
+    words = [shutil.which("node"), "-e", PAGE + script + PRESS]
+    ran = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, check=True)
+    return json.loads(ran.stdout)

@@ -2,10 +2,8 @@
 
 import collections
 import html
-import json
 import re
 import shutil
-import subprocess
 
 import editions
 import pytest
@@ -167,30 +165,6 @@ def test_models_are_compared_before_and_after_tuning(section, page):
     assert "plain → tuned" in page
 
 
-# What the page's script is given: a page of nothing but its data, and the buttons to press.
-PAGE = """
-const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
-"""
-PRESS = """
-console.log(JSON.stringify(given.buttons.map((wanted) => {
-  const found = data.outcomes.find((one) => one.model === wanted.model);
-  const judged = wanted.reading ? found.readings[wanted.reading] : found;
-  const items = data.asked["facteval/invented"];
-  return behind(wanted, items, found).map((at) => [items.setting[at], judged.outcome[at]]);
-})));
-"""
-
-
-def opened(page, buttons):
-    """Return by button (setting, outcome) of the items that the page's own script finds."""
-    script = page.rpartition("<script>")[2].partition("</script>")[0]
-    given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "buttons": buttons}
-    words = [shutil.which("node"), "-e", PAGE + script + PRESS]
-    ran = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, check=True)
-    return json.loads(ran.stdout)
-
-
 @pytest.fixture(scope="module")
 def buttons(page):
     body = page[page.index('id="facteval-invented"') :].partition("</section>")[0]
@@ -209,7 +183,7 @@ def test_each_number_of_both_modes_opens_its_items_and_they_count_up(layout, pag
                 key = (row.model, row.experiment, row.metric, row.relation_id, mode, share(row.value))
                 rows[key].add((row.n, row.n_correct))
     shown = set()
-    found = opened(page, [wanted for wanted, _ in buttons])
+    found = editions.opened(page, [wanted for wanted, _ in buttons])
     for (wanted, words), items in zip(buttons, found, strict=True):
         mode, metric = wanted.get("reading", "paper"), wanted["metric"]
         experiment = "all" if metric == "average_f1" else wanted["experiment"]

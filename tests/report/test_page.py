@@ -200,7 +200,8 @@ def test_the_items_behind_every_number_are_embedded_and_count_up(layout, page):
 
 def test_each_item_names_its_request(layout, page):
     for dataset, items in ((key.partition("/")[2], own) for key, own in page.data["asked"].items()):
-        ids = {row.request_id[:12] for path in layout.requests("ic_lke", dataset) for row in tables.read(path, Request)}
+        paths = layout.requests_in(layout.request_folder("ic_lke", dataset))
+        ids = {row.request_id[:12] for path in paths for row in tables.read(path, Request)}
         assert set(items["request"]) == ids
         assert len(set(map(len, items.values()))) == 1
 

@@ -1,6 +1,7 @@
 """The whole chain on the tiny edition: from facts to the page, again, after a kill, and with a user's own model."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
-from almanac.rows import Measure, Outcome, Response
+from almanac.rows import Item, Measure, Outcome, Response
 from almanac.tables import read
 
 
@@ -93,8 +94,9 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     results = done.root / "results" / "mine"
     answered = {path: path.read_bytes() for path in (results / "responses").rglob("*.parquet")}
-    # By another suite too: what is there of the first stays.
-    built = done.snakemake(*own, "suites={karr: {shipped: {sample: 2}}}")
+    # By another suite too, which asks again what depends on the answers: what is there of the first stays.
+    both = [*own, "suites={karr: {shipped: {sample: 2, spurious: true}}}"]
+    built = done.snakemake(*both)
     assert built.returncode == 0, built.stdout + built.stderr
     logs = [path.read_text() for path in (results / "logs" / "answer_together" / "mine").glob("*.log")]
     assert sum(log.count("is there already") for log in logs) == len(answered) == len(logs)
@@ -104,7 +106,27 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert outcomes
     assert {row.outcome for row in outcomes} <= {"correct", "incorrect"}
     assert not (results / "outcomes" / "mine" / "ic_lke" / "invented.parquet").exists()
-    assert "mine" in (results / "report.html").read_text()
+    page = (results / "report.html").read_text()
+    assert "mine" in page
+    layout = Layout.open(results)
+    [asking] = [one for one in layout.config.asked() if one.suite == "karr"]
+    assert [path for path in layout.responses(asking) if not path.is_file()] == []
+    second = read(layout.second_folder(asking) / "items.parquet", Item)
+    assert {item.setting for item in second} == {"spurious"}
+    logs = [path.read_text() for path in (results / "logs" / "answer_again" / "mine").rglob("*.log")]
+    copied = [int(count) for log in logs for count in re.findall(r"(\d+) responses were copied from", log)]
+    assert len(copied) == len(logs) == layout.config.shards and sum(copied) > 0
+    assert 'data-experiment="paper" data-setting="spurious" data-metric="known"' in page
+    assert second[0].item_id in page
+    again = done.snakemake(*both)
+    assert "Nothing to be done" in again.stdout + again.stderr
+    archive = str(tmp_path / "mine.zip")
+    assert done.almanac("freeze", "--edition", str(results), "--output", archive).returncode == 0
+    verified = done.almanac("verify", "edition", archive)
+    assert verified.returncode == 0, verified.stderr
+    with zipfile.ZipFile(archive) as frozen:
+        assert "requests/karr/shipped/round2/mine/items.jsonl" in frozen.namelist()
+        assert "responses/mine/karr/shipped/round2/responses-0.jsonl" in frozen.namelist()
 
 
 def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 7,
     "answer": 4,
     "measure": 9,
-    "report": 12,
+    "report": 13,
     "freeze": 2,
 }

@@ -10,7 +10,7 @@ from tests.suites.karr import worlds
 from tests.suites.karr.worlds import METHODS, answered, knows, logprobs, measured, rows_of, value, world
 
 from almanac.errors import AlmanacError
-from almanac.rows import Rating
+from almanac.rows import Fact, Rating
 from almanac.suites.karr import analyses, judging, labels
 from almanac.suites.karr.analyses import Runs
 from almanac.suites.karr.estimator import VARIANTS
@@ -153,60 +153,193 @@ def test_runs_need_the_dataset():
         METHOD.measure(answered(data, None, logprobs(data, exposures, knows), RUNS_OFF), RUNS)
 
 
-SPURIOUS = KarrOptions(subjects=6, spurious=3, null=False, modes=("paper",))
+SPURIOUS = KarrOptions(subjects=6, spurious=True, null=False, modes=("paper",))
 
 
-def expecting(shown):
-    """Expect one object in each relation whatever the subject."""
-    return 3.0 if shown in ("ao5", "bo5") else 0.0
+def expecting(*wanted):
+    """Expect some objects of each relation whatever the subject, the first most."""
+    return lambda shown: 6.0 - 2.0 * wanted.index(shown[1:]) if shown[1:] in wanted else 0.0
 
 
-def common_first(data):
-    """Give the expected object and two others more facts than the rest, so that they are the common ones."""
-    extra = [
-        replace(fact, fact_id=f"{fact.relation_id}|extra{at}|{found}", subject_id=f"extra{at}", split="train")
-        for fact in data.facts[:1] + data.facts[-1:]
-        for found in (f"{fact.relation_id}o5", f"{fact.relation_id}o6", f"{fact.relation_id}o7")
-        for at in range({"5": 1, "6": 5, "7": 3}[found[-1]])
-        for fact in [replace(fact, object_id=found)]
-    ]
-    return replace(data, facts=[*data.facts, *extra])
+def second(data, logprob, options=SPURIOUS, status="ok"):
+    """Return what is asked of a model in the second round."""
+    return METHOD.ask_again(worlds.first_round(data, None, logprob, options, status), options, lambda: None)
 
 
-def test_the_false_object_is_the_one_that_the_model_expects_and_is_never_true_of_the_subject():
+def its_tests(data):
+    return [fact for fact in data.facts if fact.split == "test"]
+
+
+def most_expected(data, fact, logprob):
+    """Return by plain enumeration the object that a model expects most behind [X] and that is not true of a subject."""
+    own = [one for one in data.facts if one.relation_id == fact.relation_id]
+    true = {one.object_id for one in own if one.subject_id == fact.subject_id}
+    pools, _ = pools_of(data.facts, data.entities, data.relations, data.templates, SPURIOUS)
+    text = pools.drawn_templates(fact.relation_id)[0].replace("[Y].", "[MASK]")
+    return max({one.object_id for one in own} - true, key=lambda key: logprob(text, key))
+
+
+def test_each_fact_is_asked_once_by_every_method_with_the_false_object_that_the_model_expects_most():
     data, exposures = world()
-    data = common_first(data)
-    logprob = logprobs(data, exposures, knows, prior=expecting)
-    found = METHOD.measure(answered(data, exposures, logprob, SPURIOUS), SPURIOUS)
-    rows = rows_of(found)
-    # Of 72 tested facts the six of ao5 and bo5 are asked with their second common object.
-    assert rows["paper", "spurious", "known", None, None, None].n == 72
-    assert value(rows, "paper", "spurious_covered", "spurious") == 1
-    values = {row.item_id: row.karr for row in found.beside["values"]}
-    threshold = value(rows, "paper", "threshold")
-    positions = {"o6": 0, "o7": 1, "o5": 2}  # by the number of facts
-    false = [
-        values[f"karr/paper/spurious-{positions['o5']}/{fact.fact_id}"]
-        for fact in data.facts
-        if fact.split == "test" and not fact.object_id.endswith("o5")
+    two = replace(data.facts[5], object_id="ao3")  # a subject of two true objects, ao5 and ao3
+    data = replace(data, facts=[*data.facts, replace(two, fact_id="a|as5|ao3")])
+    for prior in (expecting("o5", "o3", "o7"), lambda shown: 0.0):  # some are expected by far; all are alike
+        logprob = logprobs(data, exposures, knows, prior=prior)
+        options = SPURIOUS.model_copy(update={"modes": ("paper", "official")})
+        found = second(data, logprob, options)
+        wanted = {fact.fact_id: most_expected(data, fact, logprob) for fact in its_tests(data)}
+        assert len(wanted) == 73 and not found.refused
+        for method in METHODS:
+            asked = {item.fact_id: item.accepted for item in found.items if item.experiment == method}
+            assert asked == {fact_id: (key,) for fact_id, key in wanted.items()}
+        assert len(found.items) == len(METHODS) * len(wanted)
+        assert {item.setting for item in found.items} == {"spurious"}
+        drawn = {(row.item_id, row.text) for row in found.beside["draws"] if row.role == "object"}
+        items = [item for item in found.items if item.experiment in VARIANTS]
+        assert drawn == {(item.item_id, *item.accepted) for item in items}
+    assert wanted["a|as5|ao3"] == wanted["a|as5|ao5"] and len(set(wanted.values())) > 2
+
+
+def test_a_fact_whose_own_object_is_the_expected_one_takes_the_next():
+    data, exposures = world()
+    found = second(data, logprobs(data, exposures, knows, prior=expecting("o5", "o3", "o7")))
+    asked = {item.fact_id: item.accepted[0][1:] for item in found.items if item.experiment == "paper"}
+    for fact in its_tests(data):
+        assert asked[fact.fact_id] == ("o3" if fact.object_id.endswith("o5") else "o5")
+
+
+def test_an_object_with_a_name_of_a_true_one_is_not_asked():
+    data, exposures = world()
+    named = [replace(row, aliases=("the fifth",)) if row.entity_id in ("ao5", "ao3") else row for row in data.entities]
+    found = second(replace(data, entities=named), logprobs(data, exposures, knows, prior=expecting("o5", "o3", "o7")))
+    asked = {item.fact_id: item.accepted[0] for item in found.items if item.experiment == "paper"}
+    for fact in its_tests(data):
+        wanted = {"ao5": "ao7", "ao3": "ao7", "bo5": "bo3"}.get(fact.object_id, f"{fact.relation_id}o5")
+        assert asked[fact.fact_id] == wanted
+
+
+def test_no_object_beyond_the_hundred_most_common_is_asked():
+    """Each of 101 objects has two facts but the last, which the model expects most."""
+    facts = [
+        Fact(f"a|s{at}|o{at % 101}", "a", f"s{at}", f"o{at % 101}", *[None] * 3, (), "test", "x") for at in range(201)
     ]
-    rest = [fact for fact in data.facts if fact.split == "test" and fact.object_id.endswith("o5")]
-    for fact in rest:
-        assert f"karr/paper/spurious-{positions['o5']}/{fact.fact_id}" not in values
-    assert (len(false), len(rest)) == (66, 6)
-    share = value(rows, "paper", "known", "spurious")
-    known = sum(one > math.log(threshold) for one in false)
-    assert known <= share * 72 <= known + 6
-    control = value(rows, "paper", "spurious_control", "spurious")
-    assert control == value(rows, "paper", "known")
+    data = replace(world(relations=("a",))[0], facts=facts, entities=[], choices=[])
+    options = SPURIOUS.model_copy(update={"sample": 4, "baselines": False})
+    pools, _ = pools_of(facts, [], data.relations, data.templates, options)
+    assert pools.common_objects["a"][-1] == "o100"
+    wanted = {"o100": 9.0, "o7": 5.0}
+    found = second(data, logprobs(data, [], knows, prior=lambda shown: wanted.get(shown, 0.0)), options)
+    assert {item.accepted for item in found.items} == {("o7",)}
+
+
+def test_two_models_with_other_expectations_are_asked_other_things():
+    data, exposures = world()
+    one, same, other = (
+        second(data, logprobs(data, exposures, knows, seed, prior=expecting(wanted)))
+        for seed, wanted in ((0, "o5"), (1, "o5"), (0, "o3"))
+    )
+    asked = [{item.item_id: item.accepted for item in found.items} for found in (one, same, other)]
+    assert asked[0].keys() == asked[1].keys() == asked[2].keys()
+    # The first two differ where o5 is true, a twelfth; the third from both but where o5 or o3 is true.
+    assert sum(asked[0][name] == asked[1][name] for name in asked[0]) >= 11 / 12 * len(asked[0])
+    assert sum(asked[0][name] == asked[2][name] for name in asked[0]) <= 2 / 12 * len(asked[0])
+    # What two models have in common is asked under one name.
+    shared = [len(one.requests.keys() & found.requests.keys()) for found in (same, other)]
+    assert shared[0] > 0.8 * len(one.requests) and shared[0] > shared[1]
+
+
+def test_the_second_round_asks_half_of_the_first_and_part_of_that_was_answered_before():
+    data, exposures = world()
+    asked = second(data, logprobs(data, exposures, knows, prior=expecting("o5")))
+    first = METHOD.ask(data, SPURIOUS, lambda: None).requests
+    assert len(asked.requests) <= len(first)
+    blanks = [request_id for request_id, request in asked.requests.items() if request.kind == "fill"]
+    assert blanks and set(blanks) <= first.keys()  # the expected object is one of the fact's wrong choices here
+    alone = replace(data, choices=[])
+    asked = second(alone, logprobs(data, exposures, knows, prior=expecting("o5")))
+    blanks = [request for request in asked.requests.values() if request.kind == "fill"]
+    assert blanks and {request.choices[-1][1:] for request in blanks} <= {"o5", *(f"o{at}" for at in range(12))}
+    assert not asked.requests.keys() & {one.request_id for one in first.values() if one.kind == "fill"}
+
+
+@pytest.mark.parametrize("status", ["unsupported", "failed"])
+def test_a_model_that_does_not_say_what_it_expects_is_asked_nothing_and_each_fact_says_why(status):
+    data, exposures = world()
+    logprob = logprobs(data, exposures, knows)
+    first = worlds.first_round(data, exposures, logprob, SPURIOUS)
+    fills = {request.request_id for request in first.requests if request.kind == "fill"}
+    silent = [
+        replace(row, status=status, reason="because", logprobs=None) if row.request_id in fills else row
+        for row in first.responses
+    ]
+    first = replace(first, responses=silent)
+    asked = METHOD.ask_again(first, SPURIOUS, lambda: None)
+    assert not asked.items and not asked.requests and not asked.beside["draws"]
+    assert {row.thing for row in asked.refused} == {f"fact {fact.fact_id}" for fact in its_tests(data)}
+    assert {row.reason for row in asked.refused} == {
+        f"the object that the model expects is not known: {status}: because"
+    }
+    rows = rows_of(METHOD.measure(worlds.joined(first, asked, logprob), SPURIOUS))
+    assert not [key for key in rows if key[1] == "spurious"]
+    assert value(rows, "paper", "known") is not None and value(rows, "lama_at_1", "known") is None
+
+
+def test_a_fact_of_which_every_common_object_is_true_is_refused():
+    data, exposures = world(relations=("a",))
+    facts = [replace(fact, subject_id="as0", fact_id=f"a|as0|{fact.object_id}") for fact in data.facts[:12]]
+    data = replace(data, facts=facts)
+    asked = second(data, logprobs(data, exposures, knows))
+    reason = "each of the relation's 12 most common objects is true of its subject"
+    assert [row.reason for row in asked.refused] == [reason] * 12 and not asked.items
+
+
+def test_the_second_round_needs_the_first_to_have_asked_what_is_expected():
+    data, exposures = world()
+    first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), worlds.OPTIONS)
+    with pytest.raises(AlmanacError, match="the first round did not ask which objects a model expects"):
+        METHOD.ask_again(first, SPURIOUS, lambda: None)
+    first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), SPURIOUS)
+    with pytest.raises(AlmanacError, match=r"1 of \d+ requests have no response"):
+        METHOD.ask_again(replace(first, responses=first.responses[1:]), SPURIOUS, lambda: None)
+
+
+def test_sp_and_delta_are_the_shares_above_the_threshold_of_the_facts_that_have_both_values():
+    data, exposures = world()
+    logprob = logprobs(data, exposures, lambda dose: 0.15 * knows(dose), prior=expecting("o5", "o3"))
+    given = answered(data, exposures, logprob, SPURIOUS)
+    lost = next(item for item in given.items if item.item_id.startswith("karr/paper/spurious/a|as0|"))
+    own = {link.request_id for link in given.links if link.item_id == lost.item_id}
+    kept = {link.request_id for link in given.links if link.item_id.startswith("karr/paper/facts/")}
+    gone = min(own - kept)  # one string that the false object alone needs
+    given = replace(
+        given,
+        responses=[replace(row, status="failed") if row.request_id == gone else row for row in given.responses],
+    )
+    found = METHOD.measure(given, SPURIOUS)
+    rows = rows_of(found)
+    values = {row.item_id: row.karr for row in found.beside["values"]}
+    threshold = math.log(value(rows, "paper", "threshold"))
+    pairs = [
+        (values[f"karr/paper/spurious/{fact.fact_id}"], values[f"karr/paper/facts/{fact.fact_id}"])
+        for fact in its_tests(data)
+    ]
+    both = [(false, true) for false, true in pairs if false is not None]
+    assert 60 < len(both) < len(pairs) == 72
+    share = sum(false > threshold for false, _ in both) / len(both)
+    control = sum(true > threshold for _, true in both) / len(both)
+    assert 0 < share < control
+    assert value(rows, "paper", "known", "spurious") == pytest.approx(share)
+    assert value(rows, "paper", "spurious_control", "spurious") == pytest.approx(control)
     assert value(rows, "paper", "spurious_delta", "spurious") == pytest.approx(share - control)
+    row = rows["paper", "spurious", "known", None, None, None]
+    assert (row.n, row.n_correct, row.n_error) == (len(both), round(share * len(both)), 0)
 
 
 def test_a_method_that_follows_the_prior_is_fooled_and_karr_is_not():
     """LAMA takes what is likeliest; KaRR divides by what other subjects get."""
     data, exposures = world()
-    logprob = logprobs(data, exposures, lambda dose: 0.3 * knows(dose), prior=expecting)
-    rows = rows_of(METHOD.measure(answered(common_first(data), exposures, logprob, SPURIOUS), SPURIOUS))
+    logprob = logprobs(data, exposures, lambda dose: 0.3 * knows(dose), prior=expecting("o5"))
+    rows = rows_of(METHOD.measure(answered(data, exposures, logprob, SPURIOUS), SPURIOUS))
     for method in ("lama_at_1", "pararel"):
         assert value(rows, method, "known", "spurious") > 0.8
         assert value(rows, method, "spurious_delta", "spurious") > 0.5
@@ -214,24 +347,31 @@ def test_a_method_that_follows_the_prior_is_fooled_and_karr_is_not():
     assert value(rows, "paper", "spurious_delta", "spurious") < value(rows, "lama_at_1", "spurious_delta", "spurious")
 
 
-def test_what_a_model_expects_may_lie_outside_of_what_is_asked_and_that_is_counted():
-    data, exposures = world()
-    one = SPURIOUS.model_copy(update={"spurious": 1})  # o6 alone, and the model expects o5
-    logprob = logprobs(data, exposures, knows, prior=expecting)
-    rows = rows_of(METHOD.measure(answered(common_first(data), exposures, logprob, one), one))
-    assert value(rows, "paper", "spurious_covered", "spurious") == 0
-    assert rows["paper", "spurious", "known", None, None, None].n == 66  # o6 is true of the others
+@pytest.mark.parametrize("modes", [("paper",), ("official",), ("paper", "official")])
+def test_the_second_round_leaves_the_facts_own_numbers_alone(modes):
+    """Even where a second answer to the same string differs a little, as those of another pass may."""
+    options = KarrOptions(subjects=6, modes=modes, resamples=2)
+    plain = measured(options=options, size={"aliases": 2})
+    with_both = options.model_copy(update={"spurious": True})
+    data, exposures = world(aliases=2)
+    logprob = logprobs(data, exposures, knows)
+    first = worlds.first_round(data, exposures, logprob, with_both)
+    asked = METHOD.ask_again(first, with_both, lambda: None)
+    more = worlds.joined(first, asked, lambda text, shown: logprob(text, shown) + 0.5)
+    found = rows_of(METHOD.measure(more, with_both))
+    assert {key: row for key, row in found.items() if key[1] != "spurious"} == plain
+    assert value(found, modes[0], "known", "spurious") is not None
 
 
-def test_no_more_objects_are_asked_than_a_models_expectation_is_found_among():
-    with pytest.raises(ValidationError, match="less than or equal to 100"):
-        KarrOptions(spurious=101)
+def test_the_estimate_of_tokens_knows_the_second_round():
+    tokens = [KarrOptions(spurious=spurious, null=False).tokens(10, 5, 2) for spurious in (False, True)]
+    assert tokens[1] == 2 * tokens[0]
+    assert (KarrOptions().asks_again, SPURIOUS.asks_again) == (False, True)
 
 
-def test_false_objects_leave_the_facts_own_numbers_alone():
-    plain = measured(options=SPURIOUS.model_copy(update={"spurious": 0}))
-    more = measured(options=SPURIOUS)
-    assert {key: row for key, row in more.items() if key[1] != "spurious"} == plain
+def test_a_number_of_objects_is_refused_where_a_second_round_is_switched_on():
+    with pytest.raises(ValidationError, match="spurious\n  Input should be a valid boolean"):
+        KarrOptions(spurious=3)
 
 
 def rate(fact, rater="r", given="known"):

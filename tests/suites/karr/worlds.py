@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 from almanac.rows import Choices, Entity, Exposure, Fact, Relation, Response, Template
 from almanac.suites.karr.estimator import VARIANTS
@@ -83,18 +84,27 @@ def respond(request, logprob, status="ok"):
 
 
 def answered(data, exposures, logprob, options=OPTIONS, status="ok", model="m"):
-    """Ask the dataset and let the model answer everything."""
+    """Ask the dataset and let the model answer everything, in as many rounds as the options want."""
+    first = first_round(data, exposures, logprob, options, status, model)
+    return joined(first, METHOD.ask_again(first, options, lambda: None), logprob) if options.asks_again else first
+
+
+def first_round(data, exposures, logprob, options=OPTIONS, status="ok", model="m"):
+    """Ask the dataset and let the model answer the first round."""
     asked = METHOD.ask(data, options, lambda: None)
-    return Answered(
-        model=model,
-        dataset="d",
-        data=data,
-        items=asked.items,
-        links=asked.links,
-        requests=list(asked.requests.values()),
-        responses=[respond(request, logprob, status) for request in asked.requests.values()],
-        beside=asked.beside,
-        exposures=exposures,
+    return joined(Answered(model, "d", data, [], [], [], [], {}, exposures), asked, logprob, status)
+
+
+def joined(before, asked, logprob, status="ok"):
+    """Let the model answer what is asked, and join it to what it has answered before."""
+    requests = list(asked.requests.values())
+    return replace(
+        before,
+        items=[*before.items, *asked.items],
+        links=[*before.links, *asked.links],
+        requests=[*before.requests, *requests],
+        responses=[*before.responses, *(respond(request, logprob, status) for request in requests)],
+        beside={name: [*before.beside.get(name, ()), *rows] for name, rows in asked.beside.items()},
     )
 
 

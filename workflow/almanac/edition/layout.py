@@ -75,18 +75,32 @@ class Layout:
         return self.root / "dataset" / dataset / f"{table}.parquet"
 
     def request_folder(self, suite: str, dataset: str) -> Path:
-        """Return the folder of a suite's requests on a dataset (its first round)."""
+        """Return the folder of what a suite asks of all models on a dataset, in its first round."""
         return self.root / "requests" / suite / dataset / "round1"
 
-    def requests(self, suite: str, dataset: str) -> list[Path]:
-        """Return the request files of a suite on a dataset, one a shard."""
-        folder = self.request_folder(suite, dataset)
+    def second_folder(self, asking: Asking) -> Path | None:
+        """Return the folder of what a suite asks of a model alone, in its second round; none where there is none."""
+        if not self.config.suites.by_name()[asking.suite][asking.dataset].asks_again:
+            return None
+        return self.root / "requests" / asking.suite / asking.dataset / "round2" / asking.model
+
+    def request_folders(self, asking: Asking) -> list[Path]:
+        """Return the folders of what a model is asked, one a round."""
+        second = self.second_folder(asking)
+        return [self.request_folder(asking.suite, asking.dataset), *([] if second is None else [second])]
+
+    def requests_in(self, folder: Path) -> list[Path]:
+        """Return the request files of a folder, one a shard."""
         return [folder / f"requests-{shard}.parquet" for shard in range(self.config.shards)]
 
     def responses(self, asking: Asking) -> list[Path]:
-        """Return the response files of a model, one a shard."""
-        folder = self.root / "responses" / asking.model / asking.suite / asking.dataset / "round1"
-        return [folder / f"responses-{shard}.parquet" for shard in range(self.config.shards)]
+        """Return the response files of a model, one a round and shard."""
+        folder = self.root / "responses" / asking.model / asking.suite / asking.dataset
+        return [
+            folder / f"round{number}" / f"responses-{shard}.parquet"
+            for number, _ in enumerate(self.request_folders(asking), 1)
+            for shard in range(self.config.shards)
+        ]
 
     def outcomes(self, asking: Asking) -> Path:
         """Return the outcomes of a model."""
@@ -134,11 +148,11 @@ class Layout:
             if similarity is not None:
                 out[similarity] = QuestionSimilarity
         for asking in self.config.asked():
-            folder = self.request_folder(asking.suite, asking.dataset)
             method = METHODS[asking.suite]
             asked = REQUEST_TABLES | dict(method.asked_beside)
-            out |= {folder / f"{table}.parquet": row for table, row in asked.items()}
-            out |= dict.fromkeys(self.requests(asking.suite, asking.dataset), Request)
+            for folder in self.request_folders(asking):
+                out |= {folder / f"{table}.parquet": row for table, row in asked.items()}
+                out |= dict.fromkeys(self.requests_in(folder), Request)
             out |= dict.fromkeys(self.responses(asking), Response)
             out |= {self.outcomes(asking): Outcome, self.measures(asking): Measure}
             out |= {self.beside_outcomes(asking, table): row for table, row in method.measured_beside.items()}

@@ -5,7 +5,7 @@ from typing import Any
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.rows import Comparison, Exposure, Fact, Item, Link, Measure, Outcome, Request, Response
+from almanac.rows import Comparison, Exposure, Fact, Item, Measure, Outcome
 from almanac.suites.comparison import Entrant, board, compare
 from almanac.suites.ic_lke.requests import IN_CONTEXT, SUITE
 from almanac.suites.method import Answered, Data, Measured, Verdict
@@ -16,16 +16,16 @@ from almanac.suites.validation import Run
 def measured(layout: Layout, asking: Asking) -> Measured:
     """Judge a model's responses and measure them, with all that the suite writes."""
     method = METHODS[asking.suite]
-    folder = layout.request_folder(asking.suite, asking.dataset)
-    answered = Answered(
+    folders = layout.request_folders(asking)
+    answered = Answered.read(
+        layout.read,
+        folders,
+        [path for folder in folders for path in layout.requests_in(folder)],
+        layout.responses(asking),
+        method.asked_beside,
         model=asking.model,
         dataset=asking.dataset,
         data=Data.read(lambda name, row: layout.read(layout.dataset(asking.dataset, name), row)),
-        items=layout.read(folder / "items.parquet", Item),
-        links=layout.read(folder / "links.parquet", Link),
-        requests=[row for path in layout.requests(asking.suite, asking.dataset) for row in layout.read(path, Request)],
-        responses=[row for path in layout.responses(asking) for row in layout.read(path, Response)],
-        beside={name: layout.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()},
         exposures=exposures_of(layout, asking),
         null=_null_of(layout, asking),
     )

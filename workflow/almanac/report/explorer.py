@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from almanac.config import Asking
@@ -18,8 +19,9 @@ MOST_EMBEDDED = 60_000  # outcomes; beyond, the page would no longer open quickl
 def explorer(layout: Layout) -> dict[str, Any]:
     """Return the items behind the numbers, as columns.
 
-    Items stand once a suite and dataset, outcomes are parallel lists a model. Suites come in the order of the
-    configuration; one with too many outcomes for what is left of the page is not embedded.
+    Items stand once a suite and dataset, those of a second round apart, under their model's name too; outcomes are
+    parallel lists a model, of both. Suites come in the order of the configuration; one with too many outcomes for what
+    is left of the page is not embedded.
     """
     askings: dict[tuple[str, str], list[Asking]] = {}
     for asking in layout.config.asked():
@@ -28,14 +30,21 @@ def explorer(layout: Layout) -> dict[str, Any]:
     contexts, asked, outcomes = {"": ""}, {}, []
     texts: dict[str, int] = {}  # several items may be served by one text, two hundred by a long one
     for (suite, dataset), own in askings.items():
-        folder = layout.request_folder(suite, dataset)
-        items = layout.read(folder / "items.parquet", Item)
-        if len(items) * len(own) > left:
+        folders = {f"{suite}/{dataset}": layout.request_folder(suite, dataset)}
+        folders |= {"/".join((suite, dataset, one.model)): again for one in own if (again := layout.second_folder(one))}
+        items = {key: layout.read(folder / "items.parquet", Item) for key, folder in folders.items()}
+        of_model = {
+            asking: [*items[f"{suite}/{dataset}"], *items.get("/".join((suite, dataset, asking.model)), ())]
+            for asking in own
+        }
+        counted = sum(map(len, of_model.values()))
+        if counted > left:
             continue
-        left -= len(items) * len(own)
-        contexts |= {row.context_id: row.text for row in layout.read(folder / "contexts.parquet", Context)}
-        asked[f"{suite}/{dataset}"] = _item_columns(layout, suite, dataset, items, texts)
-        outcomes += [_outcome_columns(layout, asking, items) for asking in own]
+        left -= counted
+        for key, folder in folders.items():
+            contexts |= {row.context_id: row.text for row in layout.read(folder / "contexts.parquet", Context)}
+            asked[key] = _item_columns(layout, suite, dataset, folder, items[key], texts)
+        outcomes += [_outcome_columns(layout, asking, all_items) for asking, all_items in of_model.items()]
     root = f"results/{layout.config.edition}"
     return {"contexts": contexts, "texts": list(texts), "root": root, "asked": asked, "outcomes": outcomes}
 
@@ -55,17 +64,17 @@ def follower(layout: Layout, suites: Sequence[str], dataset: str) -> Callable[[M
 
 
 def _item_columns(
-    layout: Layout, suite: str, dataset: str, items: Sequence[Item], texts: dict[str, int]
+    layout: Layout, suite: str, dataset: str, folder: Path, items: Sequence[Item], texts: dict[str, int]
 ) -> dict[str, list[Any]]:
-    """Return the items of a suite on a dataset; of several requests that serve an item the first is shown.
+    """Return the items of a suite's round on a dataset; of several requests that serve an item the first is shown.
 
     What is asked stands in ``texts``, to which new ones are added, and the items have its number.
     """
     names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
     facts = {row.fact_id: row for row in layout.read(layout.dataset(dataset, "facts"), Fact)}
-    links = layout.read(layout.request_folder(suite, dataset) / "links.parquet", Link)
+    links = layout.read(folder / "links.parquet", Link)
     first = {row.item_id: row for row in reversed(links)}
-    requests = {row.request_id: row for path in layout.requests(suite, dataset) for row in layout.read(path, Request)}
+    requests = {row.request_id: row for path in layout.requests_in(folder) for row in layout.read(path, Request)}
     served = [first[item.item_id] for item in items]
     asked = [requests[link.request_id] for link in served]
     return {
@@ -80,18 +89,17 @@ def _item_columns(
         "request": [request.request_id[:12] for request in asked],
         "context": [request.context_id or "" for request in asked],
         "text": [texts.setdefault(_shown(request), len(texts)) for request in asked],
-        **_marks(layout, suite, dataset, items, texts),
+        **_marks(layout, suite, folder, items, texts),
     }
 
 
 def _marks(
-    layout: Layout, suite: str, dataset: str, items: Sequence[Item], texts: dict[str, int]
+    layout: Layout, suite: str, folder: Path, items: Sequence[Item], texts: dict[str, int]
 ) -> dict[str, list[int]]:
     """Return the column of what numbers count items by, as the numbers of ``texts``, of a suite that has some."""
     method = METHODS[suite]
     if method.marks is None:
         return {}
-    folder = layout.request_folder(suite, dataset)
     beside: dict[str, Sequence[Any]] = {
         name: layout.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()
     }

@@ -52,7 +52,11 @@ class KarrBoard:
 
 @dataclass(frozen=True)
 class KarrSection:
-    """KaRR on one dataset; ``labels`` are the relations' names, ``sizes`` the parameters of models that tell them."""
+    """KaRR on one dataset.
+
+    ``labels`` are the relations' names, ``sizes`` the parameters of models that tell them, ``unexpecting`` by model
+    what could not be asked with the object that it expects.
+    """
 
     dataset: str
     modes: Sequence[str]
@@ -61,6 +65,7 @@ class KarrSection:
     measures: Sequence[Measure]
     labels: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    unexpecting: Mapping[str, Sequence[NotAsked]] = field(default_factory=dict)
 
     def has(self, metric: str) -> bool:
         """Whether any board has a number."""
@@ -95,7 +100,9 @@ def sections(layout: Layout) -> list[KarrSection]:
         modes = layout.config.suites.karr[dataset].modes
         labels = {row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)}
         sizes = _sizes(layout, [asking.model for asking in askings])
-        out.append(KarrSection(dataset, modes, _boards(measures), refused, measures, labels, sizes))
+        again = {one.model: folder for one in askings if (folder := layout.second_folder(one))}
+        lacking = {model: layout.read(folder / "refused.parquet", NotAsked) for model, folder in again.items()}
+        out.append(KarrSection(dataset, modes, _boards(measures), refused, measures, labels, sizes, lacking))
     return out
 
 

@@ -12,7 +12,7 @@ from almanac.suites.asking import missing_responses
 
 
 def responses_of(model: str, asked: Iterable[str], responses: Iterable[Response]) -> dict[str, Response]:
-    """Return a model's responses by request.
+    """Return a model's responses by request; of several to one, from several rounds, the first that is ok.
 
     Args:
         model: its name, for the message.
@@ -22,8 +22,12 @@ def responses_of(model: str, asked: Iterable[str], responses: Iterable[Response]
     Raises:
         AlmanacError: a request has no response.
     """
-    wanted = list(asked)
-    answered = {response.request_id: response for response in responses}
+    wanted = list(dict.fromkeys(asked))
+    answered: dict[str, Response] = {}
+    for response in responses:
+        known = answered.get(response.request_id)
+        if known is None or (known.status != "ok" and response.status == "ok"):
+            answered[response.request_id] = response
     missing = missing_responses(wanted, answered)
     if missing:
         raise AlmanacError(

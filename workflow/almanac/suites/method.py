@@ -61,7 +61,7 @@ TABLES: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Answered:
-    """What one suite asked of one dataset, with one model's responses.
+    """What one suite asked of one dataset, in all rounds so far, with one model's responses.
 
     Attributes:
         model: the model's name in the tables.
@@ -69,8 +69,8 @@ class Answered:
         data: its tables.
         items: what was asked.
         links: which request serves which item.
-        requests: the requests; one may serve several items.
-        responses: the model's, one a request.
+        requests: the requests; one may serve several items, and stand here once a round.
+        responses: the model's, one a request and round.
         beside: the suite's own tables beside the requests (`Method.asked_beside`), by name.
         exposures: how often the model was taught each fact; none where that is not known.
         null: where the edition has the model's null, which was taught permuted objects, the suite's own tables beside
@@ -87,6 +87,39 @@ class Answered:
     beside: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     exposures: Sequence[Exposure] | None = None
     null: Mapping[str, Sequence[Any]] | None = None
+
+    @classmethod
+    def read(
+        cls,
+        read: Callable[[Path, type], Iterable[Any]],
+        folders: Sequence[Path],
+        requests: Iterable[Path],
+        responses: Iterable[Path],
+        beside: Mapping[str, type],
+        **known: Any,
+    ) -> "Answered":
+        """Read what was asked and answered, several rounds as one.
+
+        Args:
+            read: reads a table by its path and row class.
+            folders: of what was asked, one a round.
+            requests: the request files of all rounds.
+            responses: the model's response files of all rounds.
+            beside: the suite's own tables beside the requests, with their row classes.
+            **known: the other attributes.
+        """
+
+        def joined(name: str, row: type) -> list[Any]:
+            return [one for folder in folders for one in read(folder / f"{name}.parquet", row)]
+
+        return cls(
+            items=joined("items", Item),
+            links=joined("links", Link),
+            requests=[one for path in requests for one in read(path, Request)],
+            responses=[one for path in responses for one in read(path, Response)],
+            beside={name: joined(name, row) for name, row in beside.items()},
+            **known,
+        )
 
 
 @dataclass(frozen=True)
@@ -162,7 +195,9 @@ class Method(Generic[Settings]):
         options: the class of its settings.
         ask: from a dataset's tables and the settings to requests; the last argument is called after each step.
         measure: from a model's answers and the settings to outcomes and numbers.
-        asked_beside: its own tables beside the requests, by name, with their row classes.
+        ask_again: where the settings want a second round (`SuiteOptions.asks_again`), from a model's answers in the
+            first to what is asked of this model alone; its items are others than those of the first.
+        asked_beside: its own tables beside the requests, by name, with their row classes; in a second round too.
         measured_beside: its own tables beside the outcomes.
         workings: further tables beside the outcomes, which follow from the responses and are not frozen.
         recovers: which items count when its recovery of planted knowledge is validated.
@@ -183,6 +218,7 @@ class Method(Generic[Settings]):
     options: type[Settings]
     ask: Callable[[Data, Settings, Callable[[], object]], Asked]
     measure: Callable[[Answered, Settings], Measured]
+    ask_again: Callable[[Answered, Settings, Callable[[], object]], Asked] | None = None
     asked_beside: Mapping[str, type] = field(default_factory=dict)
     measured_beside: Mapping[str, type] = field(default_factory=dict)
     workings: Mapping[str, type] = field(default_factory=dict)

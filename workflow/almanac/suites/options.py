@@ -22,9 +22,14 @@ class SuiteOptions(Options):
         """The setting that says how many train facts of a relation are shown at most, and how many these are."""
         return "shots", 0
 
+    @property
+    def asks_again(self) -> bool:
+        """Whether a second round asks of each model what depends on its answers in the first (`Method.ask_again`)."""
+        return False
+
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:
-        """Return the tokens that a model reads, about.
+        """Return the tokens that a model reads, about, in all rounds together.
 
         What requests share is counted once; a token that the model writes counts as twenty.
 

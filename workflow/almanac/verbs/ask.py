@@ -3,10 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from almanac import tables
 from almanac.edition.drafting import drafter
 from almanac.edition.writing import ask_questions
+from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import Context, Draft, Draw, Item, Link, NotAsked, Request, Template
@@ -16,7 +18,7 @@ from almanac.suites.drafting.requests import ask_drafts, ask_round_trip
 from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.karr import draws
 from almanac.suites.karr.method import ask_drawn
-from almanac.suites.method import Data
+from almanac.suites.method import Answered, Data, Method
 from almanac.suites.methods import METHODS
 
 EXAMPLES = """\
@@ -25,6 +27,8 @@ EXAMPLES = """\
   python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 \\
       --output results/mine/requests/karr/shipped/round1
   python -m almanac ask karr --draws my_draws.jsonl --output mine/requests
+  python -m almanac ask karr --dataset results/mine/dataset/shipped --spurious true --after mine/round1 \\
+      --responses mine/first.parquet --output mine/round2      # asked of one model, when it has answered round1
   python -m almanac ask facteval --dataset results/mine/dataset/shipped --sample 20 --contexts none antifactual \\
       --output results/mine/requests/facteval/shipped/round1
   python -m almanac ask drafts --dataset results/mine/dataset/shipped --output results/mine/drafting/round1
@@ -42,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "karr":
             help_text = "draws made elsewhere (docs/karr.md), and no others"
             origin.add_argument("--draws", dest="drawn", type=Path, metavar="FILE", help=help_text)
+        if method.ask_again is not None:
+            second = part.add_argument_group("a second round, of one model")
+            second.add_argument("--after", type=Path, metavar="FOLDER", help="what was asked in the first")
+            second.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="the model's to all of that")
     drafts = suites.add_parser("drafts", help="have a model draft templates; with --drafts: see where they lead it")
     drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
     drafts.add_argument("--drafts", type=Path, metavar="FILE", help="made by `build drafts`: ask for the round trip")
@@ -64,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
         write(asked, arguments.output, arguments.shards)
         return 0
     # Not `draws`, which is a setting of IC-LKE.
-    drawn = getattr(arguments, "drawn", None)
+    drawn, after = getattr(arguments, "drawn", None), getattr(arguments, "after", None)
+    if drawn is not None and after is not None:
+        raise AlmanacError(f"ask {arguments.suite}: draws made elsewhere have no second round; leave out --after")
     asked = _drawn(drawn) if drawn is not None else _suite(arguments)
     for row in asked.refused:
         print(f"not asked: {row.thing}: {row.reason}", file=sys.stderr)
@@ -76,11 +86,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _suite(arguments: argparse.Namespace) -> Asked:
-    """Ask a suite of a dataset."""
+    """Ask a suite of a dataset, in a second round by what a model answered in the first."""
     method, folder = METHODS[arguments.suite], arguments.dataset
+    options = from_flags(arguments, method.options)
     data = Data.read(lambda name, row: tables.read(folder / f"{name}.parquet", row))
     with progress(None, "steps") as done:
-        return method.ask(data, from_flags(arguments, method.options), done)
+        if method.ask_again is None or arguments.after is None:
+            return method.ask(data, options, done)
+        if not options.asks_again:
+            raise AlmanacError(f"ask {method.name}: these settings want no second round; set one that does (--help)")
+        return method.ask_again(_first_round(method, arguments, data), options, done)
+
+
+def _first_round(method: Method[Any], arguments: argparse.Namespace, data: Data) -> Answered:
+    """Read the first round with a model's responses."""
+    if not arguments.responses:
+        raise AlmanacError(f"ask {method.name}: --after needs --responses; give the model's response files")
+    return Answered.read(
+        tables.read,
+        [arguments.after],
+        sorted(arguments.after.glob("requests-*.parquet")),
+        arguments.responses,
+        method.asked_beside,
+        model=", ".join(map(str, arguments.responses)),
+        dataset=str(arguments.dataset),
+        data=data,
+    )
 
 
 def _drawn(path: Path) -> Asked:

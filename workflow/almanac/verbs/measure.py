@@ -21,13 +21,10 @@ from almanac.rows import (
     Comparison,
     Fact,
     Item,
-    Link,
     Measure,
     Outcome,
     Question,
     QuestionSimilarity,
-    Request,
-    Response,
     Validation,
 )
 from almanac.sources.records import read
@@ -39,6 +36,8 @@ EXAMPLES = """\
   python -m almanac measure ic_lke --edition results/demo --model base --dataset invented
   python -m almanac measure karr --edition results/demo --model base --dataset invented
   python -m almanac measure karr --requests mine/requests --responses mine/responses-0.parquet --output mine/measured
+  python -m almanac measure karr --requests mine/round1 --again mine/round2 --facts results/mine/dataset/shipped \\
+      --responses mine/first.parquet mine/second.parquet --output mine/measured      # after `ask karr --after`
   python -m almanac measure comparison --edition results/demo
   python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured
   python -m almanac measure validation --edition results/demo --strict"""
@@ -54,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin.add_argument("--requests", type=Path, metavar="FOLDER", help="instead: what `ask` wrote")
         if method.given is not None:
             origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
+        if method.ask_again is not None:
+            part.add_argument("--again", type=Path, metavar="FOLDER", help="with --requests: what `ask --after` wrote")
         part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="with --requests: of `answer`")
         part.add_argument("--facts", type=Path, metavar="FOLDER", help="with --requests: the dataset, for its slices")
         part.add_argument("--output", type=Path, metavar="FOLDER", help="without an edition: where the tables go")
@@ -105,17 +106,16 @@ def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
     """Measure requests and responses that belong to no edition; write every table as Parquet and as JSON Lines."""
     if not arguments.responses or arguments.output is None:
         raise AlmanacError(f"measure {method.name}: --requests needs --responses and --output; give both")
-    folder = arguments.requests
-    items = tables.read(folder / "items.parquet", Item)
-    answered = Answered(
+    folders = [arguments.requests, *([arguments.again] if getattr(arguments, "again", None) is not None else [])]
+    answered = Answered.read(
+        tables.read,
+        folders,
+        [path for folder in folders for path in sorted(folder.glob("requests-*.parquet"))],
+        arguments.responses,
+        method.asked_beside,
         model=arguments.model,
         dataset=arguments.dataset,
-        data=_data(arguments.facts, items),
-        items=items,
-        links=tables.read(folder / "links.parquet", Link),
-        requests=[row for path in sorted(folder.glob("requests-*.parquet")) for row in tables.read(path, Request)],
-        responses=[row for path in arguments.responses for row in tables.read(path, Response)],
-        beside={name: tables.read(folder / f"{name}.parquet", row) for name, row in method.asked_beside.items()},
+        data=_data(arguments.facts, tables.read(arguments.requests / "items.parquet", Item)),
     )
     write(method, method.measure(answered, from_flags(arguments, method.options)), arguments.output)
     return 0

@@ -16,22 +16,31 @@ function row(cells, tag = "td") {
 const marked = (marks, own) => marks.split(" | ").every((mark) => own.split(" | ").includes(mark));
 const among = (list, value) => !list || list.split(" | ").includes(value);
 
-// Of questions that were asked with a passage and without, a number counts what was answered both ways.
+// Of what was asked in two ways, with a passage and without, or with the true object and with an expected one, a number
+// counts what was answered both ways.
 const BOTH_WAYS = ["f1_without", "f1_with", "kept", "gained", "followed"];
-const whicheverPassage = (item) => item.replace(/context=[^,/]*/, "");
+const EXPECTED = "spurious";
+const whicheverWay = (item) => item.replace(/context=[^,/]*/, "").replace(/^(karr\/[^/]*)\/(facts|spurious)\//, "$1/");
+
+// Returns the columns of all that a model was asked: of all models, and of it alone.
+function askedOf({ suite, model, dataset }) {
+  const shared = data.asked[`${suite}/${dataset}`], own = data.asked[`${suite}/${dataset}/${model}`];
+  return own ? Object.fromEntries(Object.entries(shared).map(([name, column]) => [name, [...column, ...own[name]]])) : shared;
+}
 
 // Returns the places of the items behind a number.
 function behind({ experiment, setting, relation, metric, doses, role, first, end, marks }, items, found) {
   const all = [...items.item.keys()];
   const counted = (at) => !marks || marked(marks, data.texts[items.marks[at]]);
-  const bothWays = BOTH_WAYS.includes(metric) && marks && marks.includes("pairs=");
-  const unanswered = new Set(bothWays ? all.filter((at) => counted(at) && found.outcome[at] === "error").map((at) => whicheverPassage(items.item[at])) : []);
+  const bothWays = setting === EXPECTED || (BOTH_WAYS.includes(metric) && marks && marks.includes("pairs="));
+  const lacking = (at) => found.outcome[at] === "error" || (setting === EXPECTED && found.score[at] === null);
+  const unanswered = new Set(bothWays ? all.filter((at) => counted(at) && lacking(at)).map((at) => whicheverWay(items.item[at])) : []);
   return all.filter((at) =>
     among(experiment, items.experiment[at]) && among(setting, items.setting[at]) &&
     (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
     (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
     (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
-    counted(at) && !unanswered.has(whicheverPassage(items.item[at])) &&
+    counted(at) && !unanswered.has(whicheverWay(items.item[at])) &&
     (!bothWays || metric !== "followed" || found.prediction[at] !== null) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
 }
@@ -49,7 +58,7 @@ function show(wanted) {
     dialog.showModal();
     return;
   }
-  const items = data.asked[`${suite}/${dataset}`];
+  const items = askedOf(wanted);
   const chosen = behind(wanted, items, found);
   const judged = reading ? found.readings[reading] : found;
   const correct = chosen.filter((at) => judged.outcome[at] === "correct").length;

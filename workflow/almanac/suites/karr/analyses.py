@@ -10,13 +10,13 @@ import numpy as np
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, Item, Link, Measure, Outcome
 from almanac.statistics.agreement import agreement
-from almanac.statistics.intervals import NOTHING, Estimate, wilson
+from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.suites.judging import Judged, Sheet, share
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS, estimate
 from almanac.suites.karr.judging import Answers, judge
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import FACTS, K_PROMPTS, MINED, PARAREL, SPURIOUS, SUITE, is_spurious
+from almanac.suites.karr.requests import FACTS, K_PROMPTS, PARAREL
 from almanac.suites.karr.resampling import KINDS, TEMPLATES, Resampling
 from almanac.suites.karr.strings import UnansweredError, plan
 
@@ -138,69 +138,27 @@ def run_rows(sheet: Sheet, group: Sequence[Judged], found: Sequence[Runs]) -> li
     ]
 
 
-def expected(answers: Answers, items: Sequence[Item]) -> dict[str, bool]:
-    """Return which items ask a fact with the false object that a model expects most where the subject is left open.
-
-    Of each fact's false objects, its most expected one: the paper mines a model's likeliest token behind the template
-    with a literal [X] and puts it in the true object's place.
-
-    Returns:
-        The items' ids, and whether no common object of the relation is expected more than those that are asked.
-    """
-    best: dict[tuple[str, str], tuple[float, str, bool]] = {}
-    widest: dict[str, int] = defaultdict(int)
-    own = [
-        (item, link)
-        for item in items
-        if is_spurious(item)
-        for link in answers.links[item.item_id]
-        if link.role == MINED
-    ]
-    for _, link in own:
-        widest[link.request_id] = max(widest[link.request_id], (link.index or 0) + 1)
-    for item, link in own:
-        response = answers.answered[link.request_id]
-        if response.status != "ok" or response.logprobs is None or link.index is None:
-            continue
-        log = response.logprobs[link.index]
-        covered = max(response.logprobs[: widest[link.request_id]]) == max(response.logprobs)
-        key = (item.experiment, item.fact_id)
-        best[key] = max(best.get(key, (-math.inf, "", False)), (log, item.item_id, covered))
-    return {item_id: covered for _, item_id, covered in best.values()}
-
-
-def spurious_rows(
-    dataset: str,
-    judged: Sequence[Judged],
-    groups: Mapping[tuple[str, str], Sequence[Judged]],
-    covered: Mapping[str, bool],
-) -> Iterator[Measure]:
-    """Yield SP, the share known of the facts with the expected false object, and ΔP, SP less the share with the true.
+def spurious_rows(sheet: Sheet, false: Sequence[Judged], facts: Sequence[Judged]) -> list[Measure]:
+    """Return SP, the share known of the facts with the expected false object, and ΔP, SP less the share with the true.
 
     Both are of the facts that have a value with either object.
 
     Args:
-        dataset: the dataset's name.
-        judged: the items of `expected`.
-        groups: all others by experiment and setting, the true facts among them.
-        covered: `expected`.
+        sheet: the method, with the setting ``spurious``.
+        false: the facts with the object that the model expects.
+        facts: all facts with their true object.
     """
-    by_experiment: dict[str, list[Judged]] = defaultdict(list)
-    for one in judged:
-        by_experiment[one.item.experiment].append(one)
-    for experiment, false in sorted(by_experiment.items()):
-        sheet = Sheet(SUITE, dataset, experiment, false[0].outcome.model, SPURIOUS)
-        asked = {one.item.fact_id for one in false if one.answered}
-        true = [one for one in groups.get((experiment, FACTS), ()) if one.item.fact_id in asked and one.answered]
-        both = {one.item.fact_id for one in true}
-        paired = [one for one in false if one.item.fact_id in both]
-        found, control = share(paired), share(true)
-        delta = None if found.value is None or control.value is None else found.value - control.value
-        yield sheet.row("known", found, paired)
-        yield sheet.row("spurious_control", control, true)
-        yield sheet.row("spurious_delta", Estimate(delta, None, None), true)
-        whole = sum(covered[one.item.item_id] for one in false)
-        yield sheet.row("spurious_covered", wilson(whole / len(false), len(false)), false)
+    asked = {one.item.fact_id for one in false if one.answered}
+    true = [one for one in facts if one.item.fact_id in asked and one.answered]
+    both = {one.item.fact_id for one in true}
+    paired = [one for one in false if one.item.fact_id in both]
+    found, control = share(paired), share(true)
+    delta = None if found.value is None or control.value is None else found.value - control.value
+    return [
+        sheet.row("known", found, paired),
+        sheet.row("spurious_control", control, true),
+        sheet.row("spurious_delta", Estimate(delta, None, None), true),
+    ]
 
 
 def label_rows(sheet: Sheet, group: Sequence[Judged], labels: Mapping[str, float], known: float) -> list[Measure]:

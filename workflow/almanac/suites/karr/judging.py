@@ -14,7 +14,7 @@ from almanac.suites.judging import responses_of
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
+from almanac.suites.karr.requests import BLANK, K_PROMPTS, LAMA, PARAREL
 from almanac.suites.karr.strings import Numbers, Strings, UnansweredError, plan
 
 
@@ -182,17 +182,13 @@ def _lama(answers: Answers, item: Item, link: Link, within: int) -> Outcome:
 
 
 def _pararel(answers: Answers, item: Item, links: Iterable[Link]) -> Outcome:
-    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree.
-
-    The candidates of a fact end in its object; what is asked in its place stands behind it.
-    """
+    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
     best, shares, wanted = [], [], None
     for link in links:
         response = answers.answered[link.request_id]
         if response.status != "ok" or response.logprobs is None or link.index is None:
             return _outcome(answers, item, None, None)
-        count = link.index + 1 if item.setting == FACTS else len(response.logprobs)
-        logs = np.asarray(response.logprobs[:count], dtype=float)
+        logs = np.asarray(response.logprobs, dtype=float)
         choices = answers.asked[link.request_id].choices or ()
         wanted = choices[link.index]
         best.append(choices[int(logs.argmax())])

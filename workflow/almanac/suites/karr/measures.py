@@ -19,7 +19,7 @@ from almanac.suites.judging import Judged, Sheet, gather, recovery_rows, share, 
 from almanac.suites.karr.analyses import Runs, label_rows, run_rows, spurious_rows
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import FACTS, NULL, PARAREL, SUITE, is_spurious
+from almanac.suites.karr.requests import FACTS, NULL, PARAREL, SPURIOUS, SUITE
 from almanac.tables import seed_of
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
@@ -27,10 +27,9 @@ CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
 
 @dataclass(frozen=True)
 class Beside:
-    """What some settings ask for on top: the runs, which false objects a model expects, what people say it knows."""
+    """What some settings ask for on top: the runs, and what people say that a model knows."""
 
     runs: Sequence[Runs] = ()
-    expected: Mapping[str, bool] = field(default_factory=dict)
     labels: Mapping[str, float] = field(default_factory=dict)
     labels_known: float = 0.5
 
@@ -54,7 +53,7 @@ def scored(items: Sequence[Item], values: Sequence[KarrValue], mode: str, doses:
     out = []
     for value in values:
         item = item_of[value.item_id]
-        if item.experiment == mode and value.karr is not None and not is_spurious(item):
+        if item.experiment == mode and value.karr is not None and item.setting != SPURIOUS:
             half = seed_of("karr", "half", item.fact_id) % 2 == 0
             out.append(Scored(value.karr, doses.get(item.fact_id), half, item.setting == NULL))
     return out
@@ -111,7 +110,7 @@ def measure(
         facts: the dataset's facts.
         limits: `thresholds`.
         exposures: the planned doses where the model was taught these facts.
-        beside: the runs, the expected false objects and the labels, where there are any.
+        beside: the runs and the labels, where there are any.
 
     Returns:
         Rows by experiment (the modes and the baselines) and setting (facts, null, spurious; templates and names for
@@ -122,9 +121,12 @@ def measure(
     value_of = {row.item_id: row for row in values}
     doses = {row.fact_id: row.dose for row in exposures or ()}
     known: dict[tuple[str, str], float] = {}
-    groups = gather([item for item in items if not is_spurious(item)], outcomes, facts, exposures)
+    groups = gather(items, outcomes, facts, exposures)
     for (experiment, setting), group in groups.items():
         sheet = Sheet(SUITE, dataset, experiment, group[0].outcome.model, setting)
+        if setting == SPURIOUS:
+            rows += spurious_rows(sheet, group, groups.get((experiment, FACTS), ()))
+            continue
         rows += _known_rows(sheet, group)
         answered = [one for one in group if one.answered]
         if answered:
@@ -146,8 +148,6 @@ def measure(
         if setting == FACTS:
             rows += run_rows(sheet, group, beside.runs)
             rows += label_rows(sheet, group, beside.labels, beside.labels_known)
-    mined = gather([item for item in items if item.item_id in beside.expected], outcomes, facts, exposures)
-    rows += spurious_rows(dataset, [one for own in mined.values() for one in own], groups, beside.expected)
     return rows
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from almanac.errors import AlmanacError
 from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Rating
 from almanac.suites.asking import Asked
-from almanac.suites.karr import analyses, judging, labels, measures, requests
+from almanac.suites.judging import responses_of
+from almanac.suites.karr import analyses, expected, judging, labels, measures, requests
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.null import null_rows
 from almanac.suites.karr.options import KarrOptions
@@ -21,6 +22,23 @@ def ask(data: Data, options: KarrOptions, on_step: Callable[[], object]) -> Aske
     """
     found = requests.ask(data.facts, data.entities, data.relations, data.templates, data.choices, options, on_step)
     return _asked(found, _labels(options, data, found.asked.items))
+
+
+def ask_again(answered: Answered, options: KarrOptions, on_step: Callable[[], object]) -> Asked:
+    """Ask of a model the objects that it expects of any subject; see `expected.ask`.
+
+    Raises:
+        AlmanacError: the first round did not ask which these are, or a request of it has no response.
+    """
+    data = answered.data
+    if not any(link.role == requests.MINED for link in answered.links):
+        raise AlmanacError(
+            "ask karr: the first round did not ask which objects a model expects; ask it with `spurious: true` too"
+        )
+    asked = {request.request_id: request for request in answered.requests}
+    responses = responses_of(answered.model, asked, answered.responses)
+    pools, _ = requests.pools_of(data.facts, data.entities, data.relations, data.templates, options)
+    return _asked(expected.ask(pools, data.choices, answered.links, asked, responses, on_step), [])
 
 
 def ask_drawn(draws: Mapping[str, Drawn]) -> Asked:
@@ -55,7 +73,6 @@ def measure(answered: Answered, options: KarrOptions) -> Measured:
     outcomes = judging.outcomes_of(answers, answered.items, values, limits, options)
     beside = measures.Beside(
         runs=_runs(answered, answers, limits, options),
-        expected=analyses.expected(answers, answered.items),
         labels=labels.reference(
             answered.beside.get("labels") or _labels(options, answered.data, answered.items),
             answered.model,
@@ -97,6 +114,7 @@ METHOD = Method(
     options=KarrOptions,
     ask=ask,
     measure=measure,
+    ask_again=ask_again,
     asked_beside={"draws": Draw, "labels": Rating},
     measured_beside={"values": KarrValue},
     workings={"leaves": KarrLeaf},

@@ -41,14 +41,12 @@ class KarrOptions(SuiteOptions):
         ),
     ] = 0
     spurious: Annotated[
-        int,
+        bool,
         Field(
-            ge=0,
-            le=EXPECTED,
-            description="most common objects of each relation that are asked in the true one's place; the one that a "
-            "model expects without any subject counts (0: none)",
+            description="also ask of each model, in a second round, every fact with the false object that it expects "
+            f"most without any subject, of the relation's {EXPECTED} most common ones"
         ),
-    ] = 0
+    ] = False
     property_aliases: Annotated[
         bool, Field(description="also draw templates that were made of a property's other names")
     ] = False
@@ -72,6 +70,11 @@ class KarrOptions(SuiteOptions):
         strings = templates * aliases * (1 + self.subjects + self.relations)
         objects = 1 + self.null + self.spurious
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether a second round asks of each model the objects that it expects of any subject."""
+        return self.spurious
 
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb reads: asking takes the labels along, so that an edition holds them."""

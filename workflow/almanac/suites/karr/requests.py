@@ -13,7 +13,8 @@ from almanac.suites.karr.options import EXPECTED, KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
 
 SUITE = "karr"
-# The settings: facts as they are, with another object of their relation, and with the one that a model expects there.
+# The settings: facts as they are, with another object of their relation, and with the one that a model expects there,
+# which is known when it has answered (`expected`).
 FACTS, NULL, SPURIOUS = "facts", "null", "spurious"
 LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
 PARAREL, K_PROMPTS = "pararel", "k_prompts"
@@ -103,9 +104,7 @@ def ask(
         if fact.relation_id not in pools.templates:
             out.refused.append(NotAsked(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]"))
         else:
-            _ask_fact(out, pools, fact)
-            if options.baselines:
-                _ask_baselines(out, pools, fact, wrong.get(fact.fact_id, ()))
+            ask_object(out, pools, fact, _objects(pools, fact), wrong)
         on_fact()
     out.share()
     return out
@@ -124,26 +123,32 @@ def pools_of(
 
 
 def _objects(pools: Pools, fact: Fact) -> dict[str, str]:
-    """Return the objects that a fact is asked with, by setting; of the common ones those that are not true."""
+    """Return the objects that a fact is asked with in the first round, by setting."""
     out = {FACTS: fact.object_key}
     if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
         out[NULL] = wrong
-    common = pools.common_objects[fact.relation_id][: pools.options.spurious]
-    return out | {f"{SPURIOUS}-{common.index(key)}": key for key in pools.untrue(fact, common)}
+    return out
 
 
-def is_spurious(item: Item) -> bool:
-    """Whether an item asks a fact with an object that a model may expect whatever the subject."""
-    return item.setting.startswith(SPURIOUS)
+def ask_object(
+    out: KarrAsked, pools: Pools, fact: Fact, objects: Mapping[str, str], wrong: Mapping[str, Sequence[str]]
+) -> None:
+    """Ask a fact by every method, with each of the objects.
 
-
-def _ask_fact(out: KarrAsked, pools: Pools, fact: Fact) -> None:
+    Args:
+        out: what is asked.
+        pools: what is drawn from.
+        fact: the fact.
+        objects: what is put in the true object's place, by setting; the baselines are not asked of the null.
+        wrong: each fact's wrong choices.
+    """
     for mode in pools.options.modes:
-        for setting, key in _objects(pools, fact).items():
+        for setting, key in objects.items():
             item = item_of(mode, setting, fact.fact_id, fact.relation_id, (pools.names.label(key),))
             drawn = pools.draw(fact, key, VARIANTS[mode])
             out.add_draw(item, mode, drawn)
-            _link_expected(out, pools, item)
+            if setting == FACTS and pools.options.spurious:
+                out.link(item, [_expectation(pools, fact.relation_id)], MINED)
             if setting == FACTS and pools.options.resamples:
                 resampling = Resampling(pools, VARIANTS[mode])
                 for kind in KINDS:
@@ -153,15 +158,16 @@ def _ask_fact(out: KarrAsked, pools: Pools, fact: Fact) -> None:
             if mode == "paper" and setting != NULL and pools.options.baselines:
                 prompts = item_of(K_PROMPTS, setting, fact.fact_id, fact.relation_id, item.accepted)
                 out.add(prompts, strings.own_requests(drawn))
-                _link_expected(out, pools, prompts)
+    if pools.options.baselines:
+        for setting, key in objects.items():
+            if setting != NULL:
+                _ask_blanks(out, pools, fact, setting, pools.names.label(key), wrong.get(fact.fact_id, ()))
 
 
-def _link_expected(out: KarrAsked, pools: Pools, item: Item) -> None:
-    """Link a false object's item to the question which object a model expects where the subject is left open."""
-    if is_spurious(item):
-        labels = [pools.names.label(key) for key in pools.common_objects[item.relation_id][:EXPECTED]]
-        request = _blank(pools.drawn_templates(item.relation_id)[0], "[X]", dict.fromkeys(labels))
-        out.link(item, [request], MINED, (request.choices or ()).index(item.accepted[0]))
+def _expectation(pools: Pools, relation: str) -> Request:
+    """Return the question which of a relation's common objects a model expects where the subject is left open."""
+    labels = [pools.names.label(key) for key in pools.common_objects[relation][:EXPECTED]]
+    return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
 
 
 def _blank(
@@ -172,22 +178,17 @@ def _blank(
     return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)
 
 
-def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str]) -> None:
-    """Ask the object as the blank behind each drawn template, among its wrong choices.
+def _ask_blanks(out: KarrAsked, pools: Pools, fact: Fact, setting: str, found: str, wrong: Sequence[str]) -> None:
+    """Ask LAMA and ParaRel for an object as the blank behind each drawn template, among the fact's wrong choices.
 
     The first template is LAMA's question, all of them are ParaRel's. The true object stands behind the wrong ones, and
-    behind it what else is asked in its place. Only LAMA's asks for ranks among all tokens: those cost more than the
-    choices do.
+    behind it what is asked in its place, unless it is one of them. Only LAMA's asks for ranks among all tokens: those
+    cost more than the choices do.
     """
     label = pools.names.label(fact.object_key)
     others = [key for key in pools.true[fact.relation_id, fact.subject_id] if key != fact.object_key]
     accepted = tuple(pools.names.label(key) for key in pools.true[fact.relation_id, fact.subject_id])
-    expected = {
-        setting: pools.names.label(key)
-        for setting, key in _objects(pools, fact).items()
-        if setting.startswith(SPURIOUS)
-    }
-    choices = tuple(dict.fromkeys((*(one for one in wrong if one != label), label, *expected.values())))
+    choices = tuple(dict.fromkeys((*(one for one in wrong if one != label), label, found)))
     pool = pools.template_pool(fact.relation_id) if pools.options.resamples else ()
     own = pools.names.label(fact.subject_id)
     exclude = (*STOPWORDS.split(), *sorted({pools.names.label(key) for key in others} - {label}))
@@ -197,16 +198,14 @@ def _ask_baselines(out: KarrAsked, pools: Pools, fact: Fact, wrong: Sequence[str
     ]
     drawn = pools.options.templates
     for experiment in (*LAMA, PARAREL):
-        for setting, found in {FACTS: label, **expected}.items():
-            names = accepted if setting == FACTS else (found,)
-            item = item_of(experiment, setting, fact.fact_id, fact.relation_id, names)
-            out.asked.items.append(item)
-            _link_expected(out, pools, item)
-            for at, request in enumerate(requests):
-                # What a method needs comes first; the other templates are those of its runs.
-                needed = at < drawn if experiment == PARAREL else at == 0
-                if needed or (pools.options.resamples and setting == FACTS):
-                    out.link(item, [request], f"{BLANK}-{at}", choices.index(found))
+        names = accepted if setting == FACTS else (found,)
+        item = item_of(experiment, setting, fact.fact_id, fact.relation_id, names)
+        out.asked.items.append(item)
+        for at, request in enumerate(requests):
+            # What a method needs comes first; the other templates are those of its runs.
+            needed = at < drawn if experiment == PARAREL else at == 0
+            if needed or (pools.options.resamples and setting == FACTS):
+                out.link(item, [request], f"{BLANK}-{at}", choices.index(found))
 
 
 def ask_drawn(draws: Mapping[str, Drawn]) -> KarrAsked:

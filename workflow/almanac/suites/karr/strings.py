@@ -182,27 +182,32 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class Strings:
-    """A model's responses to strings.
+    """A model's responses to strings; of several rounds the first that asked for a string counts.
 
     Attributes:
         sentences: by the text and the character at which its scored part begins (`place_of`).
+        whole: those of them whose every token was read.
         counts: by the text whose tokens are counted.
     """
 
     sentences: Mapping[tuple[str, int], Response]
+    whole: Mapping[tuple[str, int], Response]
     counts: Mapping[str, Response]
 
     @classmethod
     def of(cls, asked: Mapping[str, Request], answered: Mapping[str, Response]) -> "Strings":
         """Find the strings among requests and responses by request id; whatever else was asked is left out."""
         sentences: dict[tuple[str, int], Response] = {}
+        whole: dict[tuple[str, int], Response] = {}
         counts: dict[str, Response] = {}
         for request_id, request in asked.items():
             if request.pieces:
                 counts[request.pieces[0].removeprefix(" ")] = answered[request_id]
             elif (place := place_of(request)) is not None:
-                sentences[place] = answered[request_id]
-        return cls(sentences, counts)
+                sentences.setdefault(place, answered[request_id])
+                if request.per_token:
+                    whole.setdefault(place, answered[request_id])
+        return cls(sentences, whole, counts)
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ class Numbers:
 
     def _tokens(self, text: str, start: int = 0) -> tuple[float, ...]:
         """Return the log-probabilities of a sentence's tokens, the first that can be scored first."""
-        _, counts, values = _scored(self.strings.sentences[text, start])
+        _, counts, values = _scored(self.strings.whole[text, start])
         return values[: counts[0]]
 
     def _object(self, gamma: Gamma) -> tuple[int, float]:
