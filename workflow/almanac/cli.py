@@ -1,12 +1,14 @@
 """The command line: `python -m almanac VERB …`. A verb's module is imported only when it runs."""
 
 import argparse
+import gc
 import importlib
 import os
 import resource
 import sys
 import time
 from collections.abc import Sequence
+from types import ModuleType
 
 from almanac import __version__
 from almanac.errors import AlmanacError
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
-    verb = importlib.import_module(f"almanac.verbs.{words[0]}")
+    verb = _loaded(words[0])
     parser = argparse.ArgumentParser(
         prog=f"almanac {words[0]}",
         description=verb.__doc__,
@@ -61,6 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
     return status
+
+
+def _loaded(verb: str) -> ModuleType:
+    """Import a verb's module; none of what is loaded with it is garbage, so none is looked for, then or later."""
+    gc.disable()
+    try:
+        return importlib.import_module(f"almanac.verbs.{verb}")
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _top_level(words: Sequence[str]) -> int:
