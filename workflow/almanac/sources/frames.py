@@ -78,6 +78,11 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = F
     return frame.select(*wanted, *({last} - set(wanted))).map_batches(whole, schema=schema, streamable=True)
 
 
+def owned(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Copy the texts of a stream's rows, which else keep the whole batches alive from which a few were picked."""
+    return rows.with_columns(pl.selectors.string() + "")
+
+
 def _header(path: Path) -> list[str]:
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")

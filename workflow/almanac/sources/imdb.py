@@ -59,18 +59,18 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
     files, omissions = ImdbFiles(folder, options.last_year), Omissions()
     titles, title_sizes = bucketed(files.titles(omissions), SOURCE, "title")
     rows = title_facts(titles, options) + linked_facts(files, titles, options, omissions)
-    titles = titles.select("id", "start", "score", "bucket")
+    titles = titles.select("id", "alike", "start", "score", "bucket")
     people, person_sizes = bucketed(files.people(titles), SOURCE, "person")
-    makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique().to_frame("nconst")
-    own, labels = person_facts(files, people, makers.select(id=number("nconst")), options)
+    makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique()
+    own, labels = person_facts(files, people, _numbers(makers), options)
     rows += own
     named = pl.concat([frame[column] for frame in rows for column in ("subject_id", "object_id")]).drop_nulls().unique()
-    named_titles = files.named_titles(named.filter(named.str.starts_with("tt")))
-    rows += title_context(files, named_titles, titles)
+    named_titles, bearers = files.named_titles(_numbers(named.filter(named.str.starts_with("tt"))), titles)
+    rows += title_context(bearers, titles)
     scores = [
         popularity(frame.with_columns(entity_id=identifier(prefix, "id")), SOURCE, kind)
         for frame, kind, prefix in (
-            (titles.join(named_titles.select(id=number("entity_id")), on="id", how="semi"), "title", "tt"),
+            (titles.join(bearers, on="id", how="semi"), "title", "tt"),
             (people.join(labels.select("id"), on="id", how="semi"), "person", "nm"),
         )
     ]
@@ -78,6 +78,10 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
         "label", entity_id=identifier("nm", "id"), aliases=pl.lit([], pl.List(pl.String)), type=pl.lit("person")
     )
     return assembled(RELATIONS, rows, [named_titles, persons], scores, [*title_sizes, *person_sizes], omissions)
+
+
+def _numbers(identifiers: pl.Series) -> pl.Series:
+    return identifiers.to_frame("text").select(number("text")).to_series()
 
 
 def _draw(frame: pl.DataFrame, relation: str, options: ImdbOptions, count: int | None = None) -> pl.DataFrame:
@@ -116,16 +120,16 @@ def linked_facts(
     files: ImdbFiles, titles: pl.DataFrame, options: ImdbOptions, omissions: Omissions
 ) -> list[pl.DataFrame]:
     """Return directors, writers, and actors with their characters, of drawn titles."""
+    columns = {"director": "directors", "writer": "writers"}
+    has = {name: pl.col(column).is_not_null() for name, column in columns.items()}
     out = []
-    for name, column in (("director", "directors"), ("writer", "writers")):
-        has = pl.col(column).is_not_null()
-        rows = _linked(files, titles, name, CREW, ("tconst", column), has, options)
-        rows = rows.with_columns(person=pl.col(column).str.split(",")).explode("person")
-        rows = _people(rows, "person", omissions).with_columns(subject_id=identifier("tt", "id"))
+    for name, crew in _linked(files, titles, CREW, tuple(columns.values()), has, options).items():
+        makers = crew.with_columns(person=pl.col(columns[name]).str.split(",")).explode("person")
+        rows = _people(makers, "person", omissions).with_columns(subject_id=identifier("tt", "id"))
         out.append(facts(rows, f"{SOURCE}.{name}", SOURCE, object_id=pl.col("person")))
-    has = pl.col("characters").is_not_null() & pl.col("category").is_in(ACTORS)
-    columns = ("tconst", "nconst", "category", "characters")
-    rows = _people(_linked(files, titles, "character", PRINCIPALS, columns, has, options), "nconst", omissions)
+    plays = {"character": pl.col("characters").is_not_null() & pl.col("category").is_in(ACTORS)}
+    rows = _linked(files, titles, PRINCIPALS, ("nconst", "category", "characters"), plays, options)["character"]
+    rows = _people(rows, "nconst", omissions)
     characters = [_characters(text, omissions) for text in rows["characters"]]
     rows = rows.with_columns(character=pl.Series(characters, dtype=pl.List(pl.String))).explode("character")
     rows = rows.filter(pl.col("character").is_not_null()).group_by("id", "nconst").agg("character")
@@ -155,28 +159,32 @@ def _characters(text: str, omissions: Omissions) -> list[str]:
 def _linked(
     files: ImdbFiles,
     titles: pl.DataFrame,
-    relation: str,
     file: str,
     columns: Sequence[str],
-    has: pl.Expr,
+    has: Mapping[str, pl.Expr],
     options: ImdbOptions,
-) -> pl.DataFrame:
-    """Return a file's rows of drawn titles, where only the file tells which titles have what is wanted.
+) -> dict[str, pl.DataFrame]:
+    """Return a file's rows of drawn titles, by relation, where only the file tells which titles have what is wanted.
 
-    The first titles of each bucket, in the draw's order, are looked up, and more of them until the pool is full: so the
-    first of all that have it are drawn.
+    The first titles of each bucket, in the draw's order, are looked up, and more of them until the pools are full: so
+    the first of all that have it are drawn.
     """
     count = options.pool * WIDER
     while True:
-        near = _draw(titles, relation, options, count).select("id", "bucket").lazy()
+        near = {name: _draw(titles, name, options, count).select("id", "bucket") for name in has}
+        anywhere = pl.concat(near.values())["id"].unique().implode()
 
-        def query(rows: pl.LazyFrame, near: pl.LazyFrame = near) -> pl.LazyFrame:
-            return rows.filter(has).with_columns(id=number("tconst")).join(near, on="id")
+        def query(rows: pl.LazyFrame, anywhere: pl.Series = anywhere) -> pl.LazyFrame:
+            rows = rows.filter(pl.any_horizontal(*has.values())).with_columns(id=number("tconst"))
+            return rows.filter(pl.col("id").is_in(anywhere))
 
-        rows = files.collect(file, columns, query)
-        subjects = rows.unique("id")
-        if _full(subjects, _held(titles), count, options):
-            return rows.join(_draw(subjects, relation, options), on="id", how="semi")
+        rows = files.collect(file, ("tconst", *columns), query)
+        found = {name: rows.filter(has[name]).join(near[name], on="id") for name in has}
+        subjects = {name: own.unique("id") for name, own in found.items()}
+        if all(_full(subjects[name], _held(titles), count, options) for name in has):
+            return {
+                name: own.join(_draw(subjects[name], name, options), on="id", how="semi") for name, own in found.items()
+            }
         count *= AGAIN
 
 
@@ -191,18 +199,18 @@ def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: Im
 
 
 def person_facts(
-    files: ImdbFiles, people: pl.DataFrame, others: pl.DataFrame, options: ImdbOptions
+    files: ImdbFiles, people: pl.DataFrame, others: pl.Series, options: ImdbOptions
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Return facts of drawn people, who are known for something and share their name with nobody.
 
     Args:
         files: the files, for the names.
         people: all people.
-        others: ``id`` of people whose names are wanted too.
+        others: numbers of people whose names are wanted too.
         options: the last year, the pool, the seed.
 
     Returns:
-        Facts, and the names of all these people (``id, label, first``).
+        Facts, and all these people with their names (`ImdbFiles.named_people`).
     """
     last, count = options.last_year, options.pool * WIDER
     eligible = {
@@ -217,9 +225,8 @@ def person_facts(
             name: people.filter(pl.col("id").is_in(_draw(_ids(people, has), name, options, count)["id"].implode()))
             for name, has in eligible.items()
         }
-        labels = files.named_people(pl.concat([others, *(frame.select("id") for frame in near.values())]))
-        unique = files.same_name(labels["label"]).filter(pl.col("len") == 1)
-        alone = labels.join(unique, on="label", how="semi")
+        labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), people)
+        alone = labels.filter(pl.col("bearers") == 1)
         found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
         if all(_full(found[name], there[name], count, options) for name in found):
             break
@@ -248,14 +255,19 @@ def person_facts(
     return [*out, facts(first, f"{SOURCE}.first_known_for", SOURCE, object_id=pl.col("first"))], labels
 
 
-def title_context(files: ImdbFiles, named: pl.DataFrame, titles: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return what tells titles apart: the year, and how many others that count have the name, whatever the case."""
-    own = named.select(subject_id="entity_id", folded=pl.col("label").str.to_lowercase(), id=number("entity_id"))
-    own = own.join(titles.select("id", "start"), on="id")
-    counted = own.join(files.same_title(named["label"]), on="folded").with_columns(others=pl.col("len") - 1)
+def title_context(bearers: pl.DataFrame, titles: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return what tells titles apart: the year, and how many others that count have the name, whatever the case.
+
+    Args:
+        bearers: ``id, bearers`` of the titles that are named (`ImdbFiles.named_titles`).
+        titles: all titles that count.
+    """
+    own = bearers.join(titles.select("id", "start"), on="id").with_columns(
+        subject_id=identifier("tt", "id"), others=pl.col("bearers") - 1
+    )
     year, others = pl.col("start").cast(pl.String), pl.col("others").cast(pl.String)
     dated = own.filter(pl.col("start").is_not_null())
     return [
         facts(dated, f"{SOURCE}.first_year", SOURCE, value=year, datatype="date", precision="year"),
-        facts(counted, f"{SOURCE}.namesakes", SOURCE, value=others, datatype="quantity"),
+        facts(own, f"{SOURCE}.namesakes", SOURCE, value=others, datatype="quantity"),
     ]

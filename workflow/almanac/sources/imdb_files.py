@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.sources.frames import readable, scan
+from almanac.sources.frames import owned, readable, scan
 from almanac.sources.options import ImdbOptions
 from almanac.sources.source_tables import Omissions
 
@@ -25,6 +25,7 @@ LARGEST = 2**27  # of the titles' numbers, in 2026 below 2**26: votes are looked
 PROFESSION = pl.Categorical(pl.Categories("imdb.profession", physical=pl.UInt16))
 PERSON = {
     "id": pl.UInt32(),
+    "alike": pl.UInt32(),
     "score": pl.UInt32(),
     "born": pl.Int16(),
     "died": pl.Int16(),
@@ -49,6 +50,23 @@ def only(column: str) -> pl.Expr:
     return pl.when(~pl.col(column).str.contains(",", literal=True)).then(pl.col(column))
 
 
+def alike(text: pl.Expr) -> pl.Expr:
+    """Return a number that equal texts share, and hardly any others: four bytes stand for a name."""
+    return (text.hash() // 2**32).cast(pl.UInt32)
+
+
+def folded(column: str) -> pl.Expr:
+    """Return a title as it is compared with others: in lower case."""
+    return pl.col(column).str.to_lowercase()
+
+
+def also_alike(ids: pl.Series, everybody: pl.DataFrame) -> pl.Series:
+    """Return these numbers and those of all in a frame (``id, alike``) whose names may be the same as one of theirs."""
+    own = everybody.lazy().filter(pl.col("id").is_in(ids.implode())).select("alike").unique().collect()["alike"]
+    found = everybody.lazy().filter(pl.col("alike").is_in(own.implode())).select("id").collect()["id"]
+    return pl.concat([ids, found]).unique()
+
+
 class ImdbFiles:
     """The files of one folder, and the filter that says which titles count."""
 
@@ -65,7 +83,8 @@ class ImdbFiles:
         """
         path = self._folder / file
         with readable(path):
-            found = query(scan(path, COLUMNS[file], tuple(wanted), file in self._seen)).collect(engine="streaming")
+            rows = scan(path, COLUMNS[file], tuple(wanted), file in self._seen)
+            found = owned(query(rows)).collect(engine="streaming")
         self._seen.add(file)
         return found
 
@@ -74,12 +93,16 @@ class ImdbFiles:
         return (start.is_not_null() | end.is_not_null()) & (start.is_null() | (start <= self._last_year))
 
     def titles(self, omissions: Omissions) -> pl.DataFrame:
-        """Return all titles that count, with ``id, series, start, end, runtime, score``: its votes, 1 without any."""
+        """Return all titles that count, with ``id, alike, series, start, end, runtime, score``.
+
+        The score is its votes, 1 without any.
+        """
         everything = self.collect(
             BASICS,
-            ("tconst", "titleType", "startYear", "endYear", "runtimeMinutes"),
+            ("tconst", "titleType", "primaryTitle", "startYear", "endYear", "runtimeMinutes"),
             lambda rows: rows.select(
                 id=number("tconst"),
+                alike=alike(folded("primaryTitle")),
                 series=pl.col("titleType").is_in(SERIES),
                 start=pl.col("startYear").cast(pl.Int16),
                 end=pl.col("endYear").cast(pl.Int16),
@@ -109,7 +132,7 @@ class ImdbFiles:
             raise AlmanacError(f"{self._folder / file}: the number {twice} stands twice; bring the file again")
 
     def people(self, titles: pl.DataFrame) -> pl.DataFrame:
-        """Return all people, with ``id, score, born, died, profession, known, famous``.
+        """Return all people, with ``id, alike, score, born, died, profession, known, famous``.
 
         The score is the sum of those of their known-for titles that count. ``profession`` and ``known`` are given where
         there is just one; ``famous`` are those who are known for anything.
@@ -124,24 +147,27 @@ class ImdbFiles:
         votes[numbers] = titles["score"].to_numpy()
 
         def scored(batch: pl.DataFrame) -> pl.DataFrame:
-            listed = batch["knownForTitles"].str.split(",")
+            listed = batch["knownForTitles"].str.slice(2).str.split(",tt")
             lengths = listed.list.len().fill_null(0).to_numpy()
-            known = listed.drop_nulls().explode().str.slice(2).cast(pl.UInt32).to_numpy()
+            known = listed.drop_nulls().explode().cast(pl.UInt32).to_numpy()
             running = np.concatenate([[0], np.cumsum(votes[np.minimum(known, len(votes) - 1)], dtype=np.int64)])
             ends = np.cumsum(lengths, dtype=np.int64)
+            only_one = np.zeros(len(batch), np.uint32)
+            only_one[lengths == 1] = known[ends[lengths == 1] - 1]
             return batch.select(
                 id=number("nconst"),
+                alike=alike(pl.col("primaryName")),
                 score=pl.Series(running[ends] - running[ends - lengths]).cast(pl.UInt32),
                 born=pl.col("birthYear").cast(pl.Int16),
                 died=pl.col("deathYear").cast(pl.Int16),
                 profession=only("primaryProfession"),
-                known=only("knownForTitles").str.slice(2).cast(pl.UInt32),
-                famous=pl.col("knownForTitles").is_not_null(),
+                known=pl.when(pl.Series(lengths == 1)).then(pl.Series(only_one)),
+                famous=pl.Series(lengths > 0),
             )
 
         people = self.collect(
             NAMES,
-            ("nconst", "birthYear", "deathYear", "primaryProfession", "knownForTitles"),
+            ("nconst", "primaryName", "birthYear", "deathYear", "primaryProfession", "knownForTitles"),
             lambda rows: rows.map_batches(scored, schema=PERSON, streamable=True).with_columns(
                 pl.col("profession").cast(PROFESSION)
             ),
@@ -149,10 +175,18 @@ class ImdbFiles:
         self._once(NAMES, people)
         return people
 
-    def named_people(self, people: pl.DataFrame) -> pl.DataFrame:
-        """Return ``id, label, first`` (known-for title, as an identifier) of the people in a frame's ``id``."""
-        wanted = people["id"].unique().implode()  # `is_in` holds less than a join, which buffers what it reads
-        return self.collect(
+    def named_people(self, ids: pl.Series, people: pl.DataFrame) -> pl.DataFrame:
+        """Return the people of these numbers with their names.
+
+        Args:
+            ids: the numbers.
+            people: all people, to tell how many share a name.
+
+        Returns:
+            ``id, label, first`` (known-for title, as an identifier), ``bearers`` (how many people have the name).
+        """
+        wanted = also_alike(ids, people).implode()  # `is_in` holds less than a join, which buffers what it reads
+        found = self.collect(
             NAMES,
             ("nconst", "primaryName", "knownForTitles"),
             lambda rows: (
@@ -161,45 +195,33 @@ class ImdbFiles:
                 .select("id", label="primaryName", first=pl.col("knownForTitles").str.split(",").list.first())
             ),
         )
+        return found.with_columns(bearers=pl.len().over("label")).filter(pl.col("id").is_in(ids.implode()))
 
-    def same_name(self, labels: pl.Series) -> pl.DataFrame:
-        """Return ``label`` and ``len``: how many people have each of these names."""
-        wanted = labels.unique().to_frame("label").lazy()
-        return self.collect(
-            NAMES,
-            ("primaryName",),
-            lambda rows: rows.select(label="primaryName").join(wanted, on="label", how="semi").group_by("label").len(),
-        )
+    def named_titles(self, ids: pl.Series, titles: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the titles of these numbers with their names.
 
-    def named_titles(self, identifiers: pl.Series) -> pl.DataFrame:
-        """Return the entities of these titles."""
-        wanted = identifiers.unique().to_frame("tconst").lazy()
+        Args:
+            ids: the numbers.
+            titles: all titles that count.
+
+        Returns:
+            The entities, and of those that count ``id, bearers``: how many that count have the name, in any case.
+        """
+        wanted = also_alike(ids, titles).implode()
         title, original = pl.col("primaryTitle"), pl.col("originalTitle")
-        return self.collect(
+        found = self.collect(
             BASICS,
             ("tconst", "titleType", "primaryTitle", "originalTitle"),
-            lambda rows: rows.join(wanted, on="tconst", how="semi").select(
-                entity_id="tconst",
-                label=title,
-                aliases=pl.when(original != title)
-                .then(pl.concat_list(original))
-                .otherwise(pl.lit([], pl.List(pl.String))),
-                type="titleType",
-            ),
+            lambda rows: rows.with_columns(id=number("tconst")).filter(pl.col("id").is_in(wanted)),
         )
-
-    def same_title(self, labels: pl.Series) -> pl.DataFrame:
-        """Return ``folded`` and ``len``: how many titles that count have each of these, in lower case."""
-        wanted = labels.str.to_lowercase().unique().to_frame("folded").lazy()
-        start, end = pl.col("startYear").cast(pl.Int16), pl.col("endYear").cast(pl.Int16)
-        return self.collect(
-            BASICS,
-            ("primaryTitle", "startYear", "endYear"),
-            lambda rows: (
-                rows.filter(self.kept(start, end))
-                .select(folded=pl.col("primaryTitle").str.to_lowercase())
-                .join(wanted, on="folded", how="semi")
-                .group_by("folded")
-                .len()
-            ),
+        counted = found.join(titles.select("id"), on="id", how="semi").select(
+            "id", bearers=pl.len().over(folded("primaryTitle"))
         )
+        named = found.filter(pl.col("id").is_in(ids.implode()))
+        entities = named.select(
+            entity_id="tconst",
+            label=title,
+            aliases=pl.when(original != title).then(pl.concat_list(original)).otherwise(pl.lit([], pl.List(pl.String))),
+            type="titleType",
+        )
+        return entities, counted.join(named.select("id"), on="id", how="semi")
