@@ -86,13 +86,18 @@ def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:
 
 def _check_lists(path: Path, field: pa.Field, values: list[Any]) -> None:
     """Refuse what Arrow takes for a list or notices too late: a text (as its letters) and a missing element."""
+    required, whole = not field.type.value_field.nullable, pa.types.is_integer(field.type.value_type)
     for index, value in enumerate(values):
-        where = f"{path}: row {index + 1}, column {field.name!r}"
-        if value is not None and not isinstance(value, list | tuple):
-            raise AlmanacError(f"{where}: {value!r} is no list")
-        if value is not None and not field.type.value_field.nullable and None in value:
-            raise AlmanacError(f"{where}: element {value.index(None) + 1}: a value is required, found none")
-        if value is not None and pa.types.is_integer(field.type.value_type):
+        if value is None:
+            continue
+        if not isinstance(value, list | tuple):
+            raise AlmanacError(f"{path}: row {index + 1}, column {field.name!r}: {value!r} is no list")
+        if required and None in value:
+            raise AlmanacError(
+                f"{path}: row {index + 1}, column {field.name!r}: element {value.index(None) + 1}: a value is "
+                "required, found none"
+            )
+        if whole:
             _check_whole(path, field, value, [index + 1] * len(value))
 
 
@@ -112,9 +117,11 @@ def check_key(path: Path, row: type, rows: Sequence[Any]) -> None:
     key: tuple[str, ...] = getattr(row, "KEY", ())
     if not key:
         return
+    identities = list(zip(*([getattr(one, column) for one in rows] for column in key), strict=True))
+    if len(set(identities)) == len(identities):
+        return
     seen: dict[tuple[Any, ...], int] = {}
-    for index, one in enumerate(rows):
-        identity = tuple(getattr(one, column) for column in key)
+    for index, identity in enumerate(identities):
         if identity in seen:
             where = ", ".join(f"{column}={value!r}" for column, value in zip(key, identity, strict=True))
             raise AlmanacError(

@@ -26,6 +26,7 @@ Row = TypeVar("Row")
 
 GROUP = 4096  # Rows of a Parquet row group: what must be held to write one, and the same file on every run.
 BATCH = 256  # Rows that are read at once where a table is streamed.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def check_writable(path: Path) -> None:
@@ -251,7 +252,7 @@ def _tuples(value: Any) -> Any:
 
 def canonical(value: Any) -> str:
     """Return the canonical JSON of a value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def as_dict(row: Any) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class LocalModel:
         """Where the model runs."""
         return torch.device(self.network.device)
 
-    @property
+    @functools.cached_property
     def vocabulary(self) -> int:
         """The number of logits a position."""
         return int(self.network.config.get_text_config().vocab_size)

@@ -168,13 +168,13 @@ def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> li
 
 def allowed(request: Request, model: Model) -> Tensor:
     """Return which ids may fill a blank, ``(vocabulary,)``: neither special, nor excluded, nor without a text."""
-    tokens = model.tokens
-    mask = torch.zeros(model.vocabulary, dtype=torch.bool)
+    tokens, vocabulary = model.tokens, model.vocabulary
+    mask = torch.zeros(vocabulary, dtype=torch.bool)
     mask[: len(tokens.words)] = True
     banned = set(tokens.special_ids)
     for word in request.exclude or ():
         banned |= tokens.excluded(word)
-    mask[[token for token in banned if token < model.vocabulary]] = False
+    mask[[token for token in banned if token < vocabulary]] = False
     return mask
 
 

@@ -70,8 +70,9 @@ def token_range(offsets: Sequence[tuple[int, int]], text: str, start: int, end: 
         start: the first character.
         end: the character after the last.
     """
-    ends = list(itertools.accumulate((stop for _, stop in offsets), max))
-    first = bisect_right(ends, start) if start else 0
+    first = 0
+    if start:
+        first = bisect_right(list(itertools.accumulate((stop for _, stop in offsets), max)), start)
     last = start + len(text[start:end].rstrip()) if text[start:end].strip() else end
     stop = len(offsets) if end >= len(text) else bisect_left([begin for begin, _ in offsets], last)
     return first, max(first, stop)
@@ -157,12 +158,13 @@ def _spans(request: Request, contexts: Mapping[str, str], model: Model) -> Token
             (), f"the request has {len(starts)} span starts and {len(ends)} span ends; give pairs, at least one"
         )
     [encoding] = model.tokens.encode([text])
+    offsets = encoding.offsets  # made anew each time that it is asked for
     parts = []
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         where = f"span {index + 1} (characters {start} to {end} of {len(request.text)})"
         if not 0 <= start < end <= len(request.text):
             return Tokenised((), f"{where} does not lie in the text")
-        part = token_range(encoding.offsets, text, start + shift, end + shift)
+        part = token_range(offsets, text, start + shift, end + shift)
         if part[0] == part[1]:
             return Tokenised((), f"{where} has no token; widen it")
         parts.append(part)

@@ -155,11 +155,8 @@ def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int)
     """
     if not count or not sequences:
         return []
-
-    def draw(index: int) -> int:
-        return tables.seed_of("check", names[index], sequences[index].tail)
-
-    *rest, longest = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, draw(index)))
+    draws = [tables.seed_of("check", name, own.tail) for name, own in zip(names, sequences, strict=True)]
+    *rest, longest = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, draws[index]))
     bounds = [len(rest) * part // max(1, count - 1) for part in range(count)]
     parts = [rest[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    return [*(min(part, key=draw) for part in parts), longest]
+    return [*(min(part, key=draws.__getitem__) for part in parts), longest]

@@ -34,19 +34,14 @@ class Growing:
         positions = [position for part in sequence.parts for position in range(*part)]
         if not positions:  # a text of one token that nothing stands before: there is nothing to score
             return []
-        path = [self._head(sequence.head), *([ROOT] * (len(sequence.tail) - 1))]
         if min(positions) < first:
             raise ValueError("a head holds scored tokens; only what follows it may be scored")
-        for place in range(max(positions) - first):
-            path[place + 1] = self._child(path[place], sequence.tail[place])
+        path = self._path(self._head(sequence.head), sequence.tail[: max(positions) - first])
         return [self._edge(path[position - first], sequence.tail[position - first]) for position in positions]
 
     def add_place(self, ids: Sequence[int]) -> int:
         """Add tokens after which the whole vocabulary is wanted, and return the node of the last."""
-        node = ROOT
-        for token in ids:
-            node = self._child(node, token)
-        return node
+        return self._path(ROOT, ids)[-1]
 
     def _head(self, head: tuple[int, ...]) -> int:
         if not head:
@@ -56,14 +51,17 @@ class Growing:
             known = self._heads[id(head)] = (head, self.add_place(head))
         return known[1]
 
-    def _child(self, node: int, token: int) -> int:
-        key = (node, token)
-        child = self._children.get(key)
-        if child is None:
-            child = self._children[key] = len(self.tokens)
-            self.tokens.append(token)
-            self.parents.append(node)
-        return child
+    def _path(self, node: int, tokens: Sequence[int]) -> list[int]:
+        """Return a node and those of the tokens behind it, which are added where they are not there."""
+        path = [node]
+        for token in tokens:
+            child = self._children.setdefault((node, token), len(self.tokens))
+            if child == len(self.tokens):
+                self.tokens.append(token)
+                self.parents.append(node)
+            path.append(child)
+            node = child
+        return path
 
     def _edge(self, node: int, token: int) -> int:
         key = (node, token)
