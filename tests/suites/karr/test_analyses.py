@@ -296,9 +296,13 @@ def test_a_fact_of_which_every_common_object_is_true_is_refused():
 def test_the_second_round_needs_the_first_to_have_asked_what_is_expected():
     data, exposures = world()
     first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), worlds.OPTIONS)
-    with pytest.raises(AlmanacError, match="the first round did not ask which objects a model expects"):
+    missing = r"fact a\|as0\|ao0: the first round has not asked which object a model expects there"
+    with pytest.raises(AlmanacError, match=missing):
         METHOD.ask_again(first, SPURIOUS, lambda: None)
     first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), SPURIOUS)
+    fewer = replace(data, facts=[fact for fact in data.facts if fact.object_id != "ao7"])
+    with pytest.raises(AlmanacError, match=missing):
+        METHOD.ask_again(replace(first, data=fewer), SPURIOUS, lambda: None)
     with pytest.raises(AlmanacError, match=r"1 of \d+ requests have no response"):
         METHOD.ask_again(replace(first, responses=first.responses[1:]), SPURIOUS, lambda: None)
 

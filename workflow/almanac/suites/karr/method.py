@@ -28,13 +28,9 @@ def ask_again(answered: Answered, options: KarrOptions, on_step: Callable[[], ob
     """Ask of a model the objects that it expects of any subject; see `expected.ask`.
 
     Raises:
-        AlmanacError: the first round did not ask which these are, or a request of it has no response.
+        AlmanacError: the first round has not asked which these are, or a request of it has no response.
     """
     data = answered.data
-    if not any(link.role == requests.MINED for link in answered.links):
-        raise AlmanacError(
-            "ask karr: the first round did not ask which objects a model expects; ask it with `spurious: true` too"
-        )
     asked = {request.request_id: request for request in answered.requests}
     responses = responses_of(answered.model, asked, answered.responses)
     pools, _ = requests.pools_of(data.facts, data.entities, data.relations, data.templates, options)

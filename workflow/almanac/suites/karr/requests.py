@@ -148,7 +148,7 @@ def ask_object(
             drawn = pools.draw(fact, key, VARIANTS[mode])
             out.add_draw(item, mode, drawn)
             if setting == FACTS and pools.options.spurious:
-                out.link(item, [_expectation(pools, fact.relation_id)], MINED)
+                out.link(item, [expectation(pools, fact.relation_id)], MINED)
             if setting == FACTS and pools.options.resamples:
                 resampling = Resampling(pools, VARIANTS[mode])
                 for kind in KINDS:
@@ -164,7 +164,7 @@ def ask_object(
                 _ask_blanks(out, pools, fact, setting, pools.names.label(key), wrong.get(fact.fact_id, ()))
 
 
-def _expectation(pools: Pools, relation: str) -> Request:
+def expectation(pools: Pools, relation: str) -> Request:
     """Return the question which of a relation's common objects a model expects where the subject is left open."""
     labels = [pools.names.label(key) for key in pools.common_objects[relation][:EXPECTED]]
     return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
