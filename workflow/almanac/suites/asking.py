@@ -33,11 +33,11 @@ class Asked:
     def request(self, request: Request) -> str:
         """Add a request, named by its content, and return its id."""
         named = replace(request, request_id="") if request.request_id else request
-        if named not in self._ids:
-            request_id = identity(as_dict(named))
-            self._ids[named] = request_id
+        request_id = self._ids.get(named)
+        if request_id is None:
+            request_id = self._ids[named] = identity(as_dict(named))
             self.requests[request_id] = replace(named, request_id=request_id)
-        return self._ids[named]
+        return request_id
 
     def shards(self, buckets: int) -> list[list[Request]]:
         """Divide the requests into buckets by context; a request without one goes by its own id. A bucket may be empty.
