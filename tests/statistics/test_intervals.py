@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from almanac.statistics.intervals import NOTHING, macro_share, ratio, wilson
+from almanac.statistics.intervals import LEVEL, NOTHING, macro_share, normal_quantile, ratio, wilson
 
 HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
 STRATA = st.lists(HITS, min_size=1, max_size=6)
@@ -28,6 +28,12 @@ def test_wilson_is_scipys(counts, level):
     peer = stats.binomtest(hits, n).proportion_ci(confidence_level=level, method="wilson")
     found = wilson(hits / n, n, level)
     assert (found.low, found.high) == pytest.approx((peer.low, peer.high), abs=1e-9)
+
+
+@given(st.floats(0.01, 0.9999))
+def test_the_normal_quantile_is_scipys(level):
+    assert normal_quantile(level) == pytest.approx(stats.norm.ppf(0.5 + level / 2), rel=1e-12)
+    assert normal_quantile(LEVEL) == stats.norm.ppf(0.975), "to the last digit"
 
 
 @settings(deadline=None)

@@ -61,7 +61,8 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     n = len(first)
     if n < 4 or np.ptp(np.asarray(first, dtype=float)) == 0 or np.ptp(np.asarray(second, dtype=float)) == 0:
         return NOTHING
-    rho = float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+    ranked = np.column_stack([_ranks(first), _ranks(second)])
+    rho = float(np.atleast_2d(np.corrcoef(ranked, rowvar=False))[1, 0])
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
     half = normal_quantile(level) * math.sqrt((1 + rho * rho / 2) / (n - 3))
