@@ -2,7 +2,7 @@
 
 python benchmarks/imdb.py generate FOLDER               # 12 M titles, 15 M names, 95 M principals: about 1.5 GB
 python benchmarks/imdb.py generate FOLDER --scale 0.001
-python benchmarks/imdb.py measure FOLDER                # CPU seconds, peak memory, rows of each table
+POLARS_MAX_THREADS=1 python benchmarks/imdb.py measure FOLDER   # as a job does: CPU seconds, peak memory, rows
 
 Everything in the files is invented. Titles that begin with a quotation mark, that are called NA, that are shared, and
 people without films are all there.

@@ -38,6 +38,7 @@ rule pull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
+    threads: 1
     resources:
         mem_mb=table_needs("mem_mb"),
         runtime=24 * 60,  # minutes: public servers set the pace
@@ -46,7 +47,7 @@ rule pull_source:
         source=pulled_flags,
         out=f"{RESULTS}/sources/{{source}}",
     shell:
-        "python -m almanac pull {params.source} --output {params.out} 2> {log}"
+        "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --output {params.out} 2> {log}"
 
 
 rule repull_source:
@@ -61,6 +62,7 @@ rule repull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
+    threads: 1
     resources:
         mem_mb=table_needs("mem_mb"),
         runtime=24 * 60,  # minutes: public servers set the pace
@@ -68,7 +70,8 @@ rule repull_source:
         version=VERSIONS["pull"],
         source=pulled_flags,
     shell:
-        "python -m almanac pull {params.source} --again {wildcards.date} --output {output} > {log} 2>&1"
+        "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --again {wildcards.date}"
+        " --output {output} > {log} 2>&1"
 
 
 rule pull_model:

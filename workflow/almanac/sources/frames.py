@@ -138,7 +138,9 @@ def drawn(frame: pl.DataFrame, count: int, *parts: object) -> pl.DataFrame:
         parts: what the draw is for; with it the seed.
     """
     seed = seed_of(*parts)
-    ids = [lowest(part["id"].to_numpy(), count, seed) for part in frame.partition_by("bucket")]
+    # Not `partition_by`, which copies every column.
+    own = [frame.lazy().filter(pl.col("bucket").eq_missing(one)) for one in frame["bucket"].unique()]
+    ids = [lowest(part.select("id").collect()["id"].to_numpy(), count, seed) for part in own]
     return frame.filter(pl.col("id").is_in(pl.Series(np.concatenate(ids)).implode())) if ids else frame
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from almanac.errors import AlmanacError
@@ -121,7 +122,22 @@ class ImdbFiles:
             lambda rows: rows.select(id=number("tconst"), score=pl.col("numVotes").cast(pl.UInt32)),
         )
         self._once(RATINGS, votes)
-        return titles.join(votes, on="id", how="left").with_columns(pl.col("score").fill_null(1))
+        scores = self._looked_up(votes, 1)
+        return titles.with_columns(score=pl.Series(scores[np.minimum(titles["id"].to_numpy(), len(scores) - 1)]))
+
+    def _looked_up(self, scored: pl.DataFrame, others: int) -> npt.NDArray[np.uint32]:
+        """Return scores by the title's number; the last stands for all that lie beyond.
+
+        Args:
+            scored: ``id, score``.
+            others: the score of titles that are not there.
+        """
+        numbers = scored["id"].to_numpy()
+        if (largest := int(numbers.max(initial=0))) >= LARGEST:
+            raise AlmanacError(f"{self._folder / BASICS}: the number {largest} is larger than any that IMDb has given")
+        found = np.full(largest + 2, others, np.uint32)
+        found[numbers] = scored["score"].to_numpy()
+        return found
 
     def _once(self, file: str, frame: pl.DataFrame) -> None:
         numbers = frame["id"]
@@ -140,16 +156,12 @@ class ImdbFiles:
         Args:
             titles: all titles that count.
         """
-        numbers = titles["id"].to_numpy()
-        if (largest := int(numbers.max(initial=0))) >= LARGEST:
-            raise AlmanacError(f"{self._folder / BASICS}: the number {largest} is larger than any that IMDb has given")
-        votes = np.zeros(largest + 2, np.uint32)  # the last stands for all that lie beyond
-        votes[numbers] = titles["score"].to_numpy()
+        votes = self._looked_up(titles, 0)
 
         def scored(batch: pl.DataFrame) -> pl.DataFrame:
             listed = batch["knownForTitles"].str.slice(2).str.split(",tt")
             lengths = listed.list.len().fill_null(0).to_numpy()
-            known = listed.drop_nulls().explode().cast(pl.UInt32).to_numpy()
+            known = listed.explode(empty_as_null=False, keep_nulls=False).cast(pl.UInt32).to_numpy()
             running = np.concatenate([[0], np.cumsum(votes[np.minimum(known, len(votes) - 1)], dtype=np.int64)])
             ends = np.cumsum(lengths, dtype=np.int64)
             only_one = np.zeros(len(batch), np.uint32)
