@@ -65,6 +65,10 @@ def _basics(draw: np.random.Generator, first: int, count: int, titles: int) -> p
     name = pl.select(
         pl.when(odd == 0).then('"' + name + '" lives').when(odd == 1).then(pl.lit("NA")).otherwise(name)
     ).to_series()
+    # Most episodes are named by their season and place, and so very many of them alike.
+    untitled = pl.Series((kind == 0) & (draw.random(count) < 0.65))
+    season, place = (_text(_popular(draw, count, most)) for most in (30, 250))
+    name = pl.select(pl.when(untitled).then("Episode #" + season + "." + place).otherwise(name)).to_series()
     return pl.DataFrame(
         {
             "tconst": _identity("tt", numbers),

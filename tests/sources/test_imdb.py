@@ -250,6 +250,31 @@ def text(change):
         ("title.ratings", text(lambda old: old.replace("100", "many")), "title.ratings.tsv.gz: cannot be read"),
         ("title.ratings", text(lambda old: old.replace("tt0000003", "tt0000001")), "the number 1 stands twice"),
         ("title.basics", text(lambda old: old.replace("tt0000003", "tt999999999")), "larger than any"),
+        (
+            "title.ratings",
+            text(lambda old: old.replace("tt0000003", "tt999999999")),
+            "title.ratings.tsv.gz: the number",
+        ),
+        (
+            "title.basics",
+            text(lambda old: old.replace("tt0000003", "\\N")),
+            "title.basics.tsv.gz: a row has no identifier",
+        ),
+        (
+            "name.basics",
+            text(lambda old: old.replace("nm0000003", "\\N")),
+            "name.basics.tsv.gz: a row has no identifier",
+        ),
+        (
+            "name.basics",
+            text(lambda old: old.replace("tt0000002,tt0000003", "tt0000002,nm0000003")),
+            "nm0000005 is known for 'tt0000002,nm0000003,tt10000006'; expected are titles",
+        ),
+        (
+            "name.basics",
+            text(lambda old: old.replace("\ttt0000003\n", "\tnm0000003\n")),
+            "nm0000002 is known for 'nm0000003'; expected are titles",
+        ),
     ],
 )
 def test_a_file_that_is_not_whole_or_not_imdbs_is_named(tmp_path, name, change, message):
@@ -267,6 +292,18 @@ def test_a_maker_who_is_no_person_is_counted_and_costs_nothing_else(tmp_path):
     counts = {row.reason: row.count for row in source.omissions.rows()}
     assert counts["a maker is no person's identifier"] == 3
     assert "imdb.director|tt0000001|nm0000001" in source.facts["fact_id"].to_pylist()
+
+
+@pytest.mark.parametrize("missing", ["\\N", ""])
+def test_who_has_no_name_is_asked_for_nothing(tmp_path, missing):
+    folder = damaged(tmp_path, "name.basics", text(lambda old: old.replace("Ann One", missing)))
+    basics = folder / "title.basics.tsv.gz"
+    basics.write_bytes(text(lambda old: old.replace("\tNA\t", f"\t{missing}\t", 1))(basics.read_bytes()))
+    found = tables(folder, tmp_path)
+    assert {row.entity_id for row in found["entities"]}.isdisjoint({"nm0000001", "tt0000002"})
+    reasons = {(row.table, row.reason): row.example for row in found["omissions"]}
+    assert not any("birth_year" in example or "namesakes" in example for example in reasons.values())
+    assert objects(found, "namesakes") >= {("tt0000003", "0")}
 
 
 def test_a_missing_file_is_named(tmp_path):

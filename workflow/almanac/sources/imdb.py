@@ -226,7 +226,7 @@ def person_facts(
             for name, has in eligible.items()
         }
         labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), people)
-        alone = labels.filter(pl.col("bearers") == 1)
+        alone = labels.filter((pl.col("bearers") == 1) & (pl.col("label") != ""))  # a missing name is none, too
         found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
         if all(_full(found[name], there[name], count, options) for name in found):
             break

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.sources.frames import owned, readable, scan
+from almanac.sources.frames import NOTHING, owned, readable, scan
 from almanac.sources.options import ImdbOptions
 from almanac.sources.source_tables import Omissions
 
@@ -122,25 +122,28 @@ class ImdbFiles:
             lambda rows: rows.select(id=number("tconst"), score=pl.col("numVotes").cast(pl.UInt32)),
         )
         self._once(RATINGS, votes)
-        scores = self._looked_up(votes, 1)
+        scores = self._looked_up(RATINGS, votes, 1)
         return titles.with_columns(score=pl.Series(scores[np.minimum(titles["id"].to_numpy(), len(scores) - 1)]))
 
-    def _looked_up(self, scored: pl.DataFrame, others: int) -> npt.NDArray[np.uint32]:
+    def _looked_up(self, file: str, scored: pl.DataFrame, others: int) -> npt.NDArray[np.uint32]:
         """Return scores by the title's number; the last stands for all that lie beyond.
 
         Args:
+            file: where the numbers come from.
             scored: ``id, score``.
             others: the score of titles that are not there.
         """
         numbers = scored["id"].to_numpy()
         if (largest := int(numbers.max(initial=0))) >= LARGEST:
-            raise AlmanacError(f"{self._folder / BASICS}: the number {largest} is larger than any that IMDb has given")
+            raise AlmanacError(f"{self._folder / file}: the number {largest} is larger than any that IMDb has given")
         found = np.full(largest + 2, others, np.uint32)
         found[numbers] = scored["score"].to_numpy()
         return found
 
     def _once(self, file: str, frame: pl.DataFrame) -> None:
         numbers = frame["id"]
+        if numbers.null_count():
+            raise AlmanacError(f"{self._folder / file}: a row has no identifier ({NOTHING}); bring the file again")
         if numbers.is_sorted() and not (numbers == numbers.shift(1)).any():
             return  # the files are sorted; this is much cheaper
         if numbers.is_duplicated().any():
@@ -156,12 +159,15 @@ class ImdbFiles:
         Args:
             titles: all titles that count.
         """
-        votes = self._looked_up(titles, 0)
+        votes = self._looked_up(BASICS, titles, 0)
 
         def scored(batch: pl.DataFrame) -> pl.DataFrame:
             listed = batch["knownForTitles"].str.slice(2).str.split(",tt")
             lengths = listed.list.len().fill_null(0).to_numpy()
-            known = listed.explode(empty_as_null=False, keep_nulls=False).cast(pl.UInt32).to_numpy()
+            found = listed.explode(empty_as_null=False, keep_nulls=False).cast(pl.UInt32, strict=False)
+            if found.null_count() or not batch["knownForTitles"].str.starts_with("tt").all():
+                raise self._no_titles(batch)
+            known = found.to_numpy()
             running = np.concatenate([[0], np.cumsum(votes[np.minimum(known, len(votes) - 1)], dtype=np.int64)])
             ends = np.cumsum(lengths, dtype=np.int64)
             only_one = np.zeros(len(batch), np.uint32)
@@ -186,6 +192,15 @@ class ImdbFiles:
         )
         self._once(NAMES, people)
         return people
+
+    def _no_titles(self, batch: pl.DataFrame) -> AlmanacError:
+        """Return the error for the first person of a batch who is known for something that is no list of titles."""
+        strange = batch.filter(~pl.col("knownForTitles").str.contains(r"^tt\d{1,9}(,tt\d{1,9})*$"))
+        person, text = strange.select("nconst", "knownForTitles").row(0)
+        return AlmanacError(
+            f"{self._folder / NAMES}: {person} is known for {text!r}; expected are titles (tt0000001,tt0000002); "
+            "bring the file again, or correct the row"
+        )
 
     def named_people(self, ids: pl.Series, people: pl.DataFrame) -> pl.DataFrame:
         """Return the people of these numbers with their names.
@@ -220,16 +235,19 @@ class ImdbFiles:
             The entities, and of those that count ``id, bearers``: how many that count have the name, in any case.
         """
         wanted = also_alike(ids, titles).implode()
-        title, original = pl.col("primaryTitle"), pl.col("originalTitle")
+        title, original, own = pl.col("primaryTitle"), pl.col("originalTitle"), pl.col("id").is_in(ids.implode())
         found = self.collect(
             BASICS,
             ("tconst", "titleType", "primaryTitle", "originalTitle"),
-            lambda rows: rows.with_columns(id=number("tconst")).filter(pl.col("id").is_in(wanted)),
+            lambda rows: (
+                rows.with_columns(id=number("tconst"))
+                .filter(pl.col("id").is_in(wanted))
+                .with_columns(pl.when(own).then(pl.col("tconst", "titleType", "originalTitle")))
+            ),
         )
-        counted = found.join(titles.select("id"), on="id", how="semi").select(
-            "id", bearers=pl.len().over(folded("primaryTitle"))
-        )
-        named = found.filter(pl.col("id").is_in(ids.implode()))
+        counted = found.drop_nulls("primaryTitle").join(titles.select("id"), on="id", how="semi")
+        counted = counted.select("id", bearers=pl.len().over(folded("primaryTitle")))
+        named = found.filter(own)
         entities = named.select(
             entity_id="tconst",
             label=title,
