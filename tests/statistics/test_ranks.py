@@ -143,6 +143,20 @@ def test_kendall_of_things_in_order_has_the_p_of_two_orders_among_all(n):
     assert kendall(range(n), range(n, 0, -1)) == pytest.approx((-1, 2 / math.factorial(n)), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [176, 181, 1000])
+def test_the_p_of_an_order_among_very_many_fades_to_zero(n):
+    swapped = [1, 0, *range(2, n)]
+    assert kendall(range(n), range(n)).p == 2 / math.factorial(n)
+    assert kendall(range(n), swapped).p == 2 * n / math.factorial(n)
+
+
+def test_kendall_of_very_many_pairs_has_the_tau_of_its_distances():
+    """Rotating n things by k puts each of the last k before the n - k others: k(n - k) pairs in the wrong order."""
+    n, k = 300_000, 70_000
+    found = kendall(range(n), [*range(k, n), *range(k)])
+    assert found.tau == pytest.approx(1 - 2 * k * (n - k) / math.comb(n, 2), abs=1e-12)
+
+
 def test_kendall_of_less_than_two_different_values_is_nothing():
     assert kendall([], []) is kendall([1.0], [2.0]) is kendall([1.0, 1.0], [1.0, 2.0]) is None
 
@@ -157,3 +171,25 @@ def test_kendall_sees_ranks_alone_and_turns_with_either_side(pairs):
         turned = kendall([-x for x in first], second)
         assert (turned.tau, turned.p) == pytest.approx((-found.tau, found.p), abs=1e-12)
         assert kendall(second, first) == pytest.approx(found, abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", [auc, spearman, kendall])
+def test_nan_has_no_rank_and_is_refused_on_either_side(statistic):
+    whole, holed = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, math.nan, 4.0]
+    for sides in ((holed, whole), (whole, holed)):
+        with pytest.raises(ValueError, match="value 3 of 4 is NaN"):
+            statistic(*sides)
+
+
+@pytest.mark.parametrize("statistic", [auc, spearman, kendall])
+def test_infinities_rank_beyond_all_numbers(statistic):
+    endless, finite = [-math.inf, -3.0, 0.0, 2.0, math.inf], [-9.0, -3.0, 0.0, 2.0, 9.0]
+    other = [math.inf, 1.0, 4.0, math.inf, 0.0]
+    assert statistic(endless, other) == statistic(finite, [9.0, 1.0, 4.0, 9.0, 0.0])
+
+
+@pytest.mark.parametrize("end", [math.inf, -math.inf])
+def test_a_side_that_is_infinite_throughout_is_constant(end):
+    assert spearman([end] * 5, range(5)) == spearman(range(5), [end] * 5) == NOTHING
+    assert kendall([end] * 5, range(5)) is None
+    assert auc([end] * 5, [end] * 5).value == 0.5

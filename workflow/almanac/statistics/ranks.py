@@ -4,7 +4,6 @@ They are written out here, since scipy takes longer to load than most steps take
 """
 
 import math
-from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
 
 EXACT = 33  # Up to so many pairs without ties, the p of Kendall's tau is counted.
+VANISHING = 180  # Of more things, the share of orders with at most one discordant pair is no float above 0.
 
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -23,15 +23,18 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
     variance, which stays inside 0 to 1 and has a width at AUC 1, where resampling has none.
 
     Args:
-        positive: scores of the positives, any scale.
-        negative: scores of the negatives.
+        positive: scores of the positives, any scale; finite or infinite, no NaN.
+        negative: scores of the negatives, likewise.
         level: the interval's coverage.
+
+    Raises:
+        ValueError: a score is NaN.
     """
-    m, n = len(positive), len(negative)
+    above, ranked = _numbers(positive), np.sort(_numbers(negative))
+    m, n = len(above), len(ranked)
     if m == 0 or n == 0:
         return NOTHING
-    ranked = np.sort(np.asarray(negative, dtype=float))
-    below, upto = (np.searchsorted(ranked, np.asarray(positive, dtype=float), side) for side in ("left", "right"))
+    below, upto = (np.searchsorted(ranked, above, side) for side in ("left", "right"))
     value = float((below + upto).sum()) / 2 / (m * n)  # the Mann-Whitney statistic by pairs
     z = normal_quantile(level)
     half = (m + n) / 2 - 1
@@ -57,11 +60,20 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     """Return Spearman's rank correlation with the interval of Bonett and Wright (Psychometrika 65, 2000).
 
     Fisher's z with variance (1 + rho²/2) / (n - 3). Nothing is said of fewer than four pairs or of a constant.
+
+    Args:
+        first: values, any scale; finite or infinite, no NaN.
+        second: values in parallel, likewise.
+        level: the interval's coverage.
+
+    Raises:
+        ValueError: a value is NaN.
     """
-    n = len(first)
-    if n < 4 or np.ptp(np.asarray(first, dtype=float)) == 0 or np.ptp(np.asarray(second, dtype=float)) == 0:
+    one, other = _numbers(first), _numbers(second)
+    n = len(one)
+    if n < 4 or np.all(one == one[0]) or np.all(other == other[0]):
         return NOTHING
-    ranked = np.column_stack([_ranks(first), _ranks(second)])
+    ranked = np.column_stack([_ranks(one), _ranks(other)])
     rho = float(np.atleast_2d(np.corrcoef(ranked, rowvar=False))[1, 0])
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
@@ -69,9 +81,18 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     return Estimate(rho, math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 
 
-def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+def _numbers(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return values that can be ranked; refuse NaN, which sorting would put above all others."""
+    found = np.asarray(values, dtype=float)
+    missing = np.flatnonzero(np.isnan(found))
+    if len(missing):
+        raise ValueError(f"value {missing[0] + 1} of {len(found)} is NaN, which cannot be ranked; leave it out")
+    return found
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rank of every value, 1 first; equal ones share the mean of theirs."""
-    _, place, counts = np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
@@ -87,17 +108,23 @@ def kendall(first: Sequence[float], second: Sequence[float]) -> Kendall | None:
 
     Its p is exact for up to `EXACT` pairs without ties and where at most one pair stands against all others. Else it is
     that of the normal distribution, with the variance that ties leave (Kendall, Rank Correlation Methods, section 4.9).
+
+    Args:
+        first: values, any scale; finite or infinite, no NaN.
+        second: values in parallel, likewise.
+
+    Raises:
+        ValueError: a value is NaN.
     """
     (_, one, ties), (_, other, other_ties) = (
-        np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
-        for values in (first, second)
+        np.unique(_numbers(values), return_inverse=True, return_counts=True) for values in (first, second)
     )
     if len(ties) < 2 or len(other_ties) < 2:
         return None
     n, pairs = len(first), math.comb(len(first), 2)
     tied, tied_other = _pairs(ties), _pairs(other_ties)
     tied_both = _pairs(np.unique(one * n + other, return_counts=True)[1])
-    discordant = _discordant(other[np.lexsort((other, one))].tolist())
+    discordant = _discordant(other[np.lexsort((other, one))])
     score = pairs - tied - tied_other + tied_both - 2 * discordant
     tau = max(-1.0, min(1.0, score / math.sqrt(pairs - tied) / math.sqrt(pairs - tied_other)))
     fewer = min(discordant, pairs - discordant)
@@ -121,18 +148,26 @@ def _pairs(counts: NDArray[np.int64]) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _discordant(ranks: Sequence[int]) -> int:
-    """Return how many pairs stand in the wrong order."""
-    before: list[int] = []
-    count = 0
-    for rank in ranks:
-        count += len(before) - bisect_right(before, rank)
-        insort(before, rank)
+def _discordant(ranks: NDArray[np.intp]) -> int:
+    """Return how many pairs stand in the wrong order, in as many sweeps as the highest rank has binary digits.
+
+    Each sweep sorts by one digit more, the highest first. Among ranks that were alike so far, those with a 1 move back,
+    each by as many places as ranks with a 0 stood behind it: those are its pairs in the wrong order.
+    """
+    count, ordered = 0, np.sort(ranks)
+    for digit in reversed(range(int(ordered[-1]).bit_length())):
+        here, there = ((places >> digit & 1).astype(bool) for places in (ranks, ordered))
+        count += int((np.flatnonzero(there) - np.flatnonzero(here)).sum())
+        sorted_so_far = np.empty_like(ranks)
+        sorted_so_far[there], sorted_so_far[~there] = ranks[here], ranks[~here]
+        ranks = sorted_so_far
     return count
 
 
 def _exact_p(n: int, discordant: int) -> float:
     """Return the share of orders of n things with at most so many discordant pairs or concordant ones."""
+    if n > VANISHING and discordant <= 1:
+        return 0.0
     counts = [1] + [0] * discordant  # by discordant pairs, the orders of one thing, of two, of three, and so on
     for size in range(2, n + 1):
         counts = [sum(counts[max(0, found - size + 1) : found + 1]) for found in range(discordant + 1)]
