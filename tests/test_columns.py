@@ -6,7 +6,6 @@ import inspect
 import pkgutil
 
 import pyarrow as pa
-import pytest
 
 from almanac import rows
 from almanac.columns import columns, schema
@@ -35,10 +34,3 @@ def test_a_schema_knows_what_may_be_missing():
     assert found["fact_id"] == ("string", False)
     assert columns(Exposure) == ["fact_id", "dose"]
     assert schema(Response).field("ranks").type == pa.list_(pa.field("element", pa.int64(), nullable=True))
-
-
-def test_arrow_still_finds_pandas_where_it_is_asked_for():
-    pandas = pytest.importorskip("pandas")
-    frame = pa.table({"number": [1, None], "text": ["a", "b"]}).to_pandas()
-    assert isinstance(frame, pandas.DataFrame)
-    assert pa.Table.from_pandas(frame).column("text").to_pylist() == ["a", "b"]

@@ -1,8 +1,6 @@
 """The import contract: modules import downwards only, and what must not know of each other does not."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 import almanac
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "absent", "rows", "columns", "tables", "options"}
+BASE = {"errors", "rows", "columns", "tables", "options"}
 
 
 def modules() -> dict[str, Path]:
@@ -98,7 +96,7 @@ CONTRACT = {
     "errors": ("errors",),
     "rows": ("rows",),
     "absent": ("absent",),
-    "columns": ("columns", "absent", "errors"),
+    "columns": ("columns", "errors"),
     "tables": ("tables", "columns", "errors"),
     "options": ("options", "errors"),
     "sources": ("sources", *BASE),
@@ -158,34 +156,3 @@ def test_the_command_line_loads_no_verb_before_it_runs():
     assert not any(within(name, "verbs") for name in GRAPH["cli"])
     importers = [name for name, targets in GRAPH.items() if any(within(target, "verbs") for target in targets)]
     assert importers == []
-
-
-TABLE_STEPS = """
-from almanac import tables
-from almanac.rows import Evidence
-tables.write(file, Evidence, [Evidence("a fact", "a text")])
-assert tables.read(file, Evidence)
-from almanac.statistics.agreement import agreement
-from almanac.statistics.recovery import Sample, estimates
-sample = Sample((0, 0, 1, 8, 8), (0, 0, 1, 1, 1), (0.1, 0.3, 0.2, 0.4, 0.5), (1, 1, 1, 1, 1))
-assert estimates(sample)["recovery_auc"].value and agreement(sample.scores, [True] * 5, sample.doses, 8).tau
-"""
-HEAVY = ("torch", "transformers", "pandas", "scipy", "matplotlib", "polars", "snakemake")
-
-
-@pytest.mark.parametrize(
-    ("verb", "work", "allowed"),
-    [
-        ("ask", TABLE_STEPS, set()),
-        ("build", TABLE_STEPS, set()),
-        ("measure", TABLE_STEPS, set()),
-        ("freeze", TABLE_STEPS, set()),
-        ("answer", "", {"torch", "transformers", "scipy"}),  # transformers takes scipy up where it is there
-    ],
-)
-def test_a_step_loads_no_package_that_it_does_not_need(verb, work, allowed, tmp_path):
-    """Loading them takes longer than most steps; they are all installed here."""
-    code = f"import sys, almanac.verbs.{verb}\nfile = {str(tmp_path / 'table.parquet')!r}\n{work}"
-    code += f"print(*(name for name in {HEAVY!r} if name in sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert set(found) <= allowed

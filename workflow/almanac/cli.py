@@ -1,7 +1,6 @@
 """The command line: `python -m almanac VERB …`. A verb's module is imported only when it runs."""
 
 import argparse
-import gc
 import importlib
 import os
 import resource
@@ -27,6 +26,11 @@ VERBS = {
 }
 
 
+def load(verb: str) -> ModuleType:
+    """Return a verb's module, imported with all that it needs."""
+    return importlib.import_module(f"almanac.verbs.{verb}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
@@ -36,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
-    verb = _loaded(words[0])
+    verb = load(words[0])
     parser = argparse.ArgumentParser(
         prog=f"almanac {words[0]}",
         description=verb.__doc__,
@@ -63,16 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
     return status
-
-
-def _loaded(verb: str) -> ModuleType:
-    """Import a verb's module; none of what is loaded with it is garbage, so none is looked for, then or later."""
-    gc.disable()
-    try:
-        return importlib.import_module(f"almanac.verbs.{verb}")
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _top_level(words: Sequence[str]) -> int:

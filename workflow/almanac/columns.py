@@ -12,13 +12,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from almanac.absent import without
 from almanac.errors import AlmanacError
-
-# With its first array Arrow looks for pandas, in case that it is given one of its series. Here it is given none, and
-# loading pandas takes longer than writing most tables. What asks for pandas itself (`to_pandas`) still finds it.
-with without("pandas"):
-    pa.array([], pa.null())
 
 ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
