@@ -49,8 +49,8 @@ class EditionConfig(Options):
     answer_together: int = Field(
         default=20_000_000,
         ge=0,
-        description="models of fewer parameters answer all that they are asked in one job a shard, since loading takes "
-        "longer than answering; 0: none",
+        description="models of fewer parameters answer all that they are asked in the first round in one job a shard, "
+        "since loading takes longer than answering; 0: none",
     )
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
