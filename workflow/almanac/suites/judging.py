@@ -12,12 +12,14 @@ from almanac.suites.asking import missing_responses
 
 
 def responses_of(model: str, asked: Iterable[str], responses: Iterable[Response]) -> dict[str, Response]:
-    """Return a model's responses by request; of several to one, from several rounds, the first that is ok.
+    """Return a model's responses by request; of several to one, from several rounds, the first, whatever its status.
+
+    So what a later round asks once more changes nothing of the earlier ones.
 
     Args:
         model: its name, for the message.
         asked: the ids of the requests.
-        responses: what it answered.
+        responses: what it answered, in the order of the rounds.
 
     Raises:
         AlmanacError: a request has no response.
@@ -25,9 +27,7 @@ def responses_of(model: str, asked: Iterable[str], responses: Iterable[Response]
     wanted = list(dict.fromkeys(asked))
     answered: dict[str, Response] = {}
     for response in responses:
-        known = answered.get(response.request_id)
-        if known is None or (known.status != "ok" and response.status == "ok"):
-            answered[response.request_id] = response
+        answered.setdefault(response.request_id, response)
     missing = missing_responses(wanted, answered)
     if missing:
         raise AlmanacError(

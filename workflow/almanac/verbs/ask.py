@@ -75,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     drawn, after = getattr(arguments, "drawn", None), getattr(arguments, "after", None)
     if drawn is not None and after is not None:
         raise AlmanacError(f"ask {arguments.suite}: draws made elsewhere have no second round; leave out --after")
+    if after is None and getattr(arguments, "responses", None):
+        raise AlmanacError(f"ask {arguments.suite}: --responses is for a second round; add --after")
     asked = _drawn(drawn) if drawn is not None else _suite(arguments)
     for row in asked.refused:
         print(f"not asked: {row.thing}: {row.reason}", file=sys.stderr)

@@ -5,7 +5,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from almanac.rows import (
     Outcome,
     Question,
     QuestionSimilarity,
+    Response,
     Validation,
 )
 from almanac.sources.records import read
@@ -55,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
         if method.ask_again is not None:
             part.add_argument("--again", type=Path, metavar="FOLDER", help="with --requests: what `ask --after` wrote")
-        part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="with --requests: of `answer`")
+        help_text = "with --requests: of `answer`, the first round's before the second's"
+        part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help=help_text)
         part.add_argument("--facts", type=Path, metavar="FOLDER", help="with --requests: the dataset, for its slices")
         part.add_argument("--output", type=Path, metavar="FOLDER", help="without an edition: where the tables go")
         part.add_argument("--model", default="model", help="its name in the edition, or any name [model]")
@@ -106,7 +108,14 @@ def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
     """Measure requests and responses that belong to no edition; write every table as Parquet and as JSON Lines."""
     if not arguments.responses or arguments.output is None:
         raise AlmanacError(f"measure {method.name}: --requests needs --responses and --output; give both")
-    folders = [arguments.requests, *([arguments.again] if getattr(arguments, "again", None) is not None else [])]
+    options, again = from_flags(arguments, method.options), getattr(arguments, "again", None)
+    if options.asks_again and again is None:
+        raise AlmanacError(
+            f"measure {method.name}: these settings want a second round; give its folder (--again) and the responses "
+            "to it, or leave out what wants one"
+        )
+    _check_model(method.name, arguments.responses)
+    folders = [arguments.requests, *([again] if again is not None else [])]
     answered = Answered.read(
         tables.read,
         folders,
@@ -117,8 +126,23 @@ def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
         dataset=arguments.dataset,
         data=_data(arguments.facts, tables.read(arguments.requests / "items.parquet", Item)),
     )
-    write(method, method.measure(answered, from_flags(arguments, method.options)), arguments.output)
+    write(method, method.measure(answered, options), arguments.output)
     return 0
+
+
+def _check_model(suite: str, responses: Sequence[Path]) -> None:
+    """Refuse answers of several models: rounds and shards are measured as those of one."""
+    found: dict[str, Path] = {}
+    for path in responses:
+        for batch in tables.stream(path, Response, ["status", "model_digest"]):
+            for status, digest in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if status == "ok" and digest:
+                    found.setdefault(digest, path)
+    if len(found) > 1:
+        listed = ", ".join(f"{path} (of {digest[:12]}…)" for digest, path in found.items())
+        raise AlmanacError(
+            f"measure {suite}: the responses are of {len(found)} models: {listed}; give those of one, to all rounds"
+        )
 
 
 def _answers(method: Method[Any], measure: Callable[..., Measured], arguments: argparse.Namespace) -> int:
