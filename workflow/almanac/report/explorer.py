@@ -51,9 +51,11 @@ def explorer(layout: Layout) -> dict[str, Any]:
 
 def follower(layout: Layout, suites: Sequence[str], dataset: str) -> Callable[[Measure], Behind]:
     """Return what finds the items behind a number of these suites on a dataset."""
-    settings = {}
+    settings: dict[str, list[str]] = {}
     for suite in suites:
-        items = layout.read(layout.request_folder(suite, dataset) / "items.parquet", Item)
+        askings = [one for one in layout.config.asked() if (one.suite, one.dataset) == (suite, dataset)]
+        folders = dict.fromkeys(folder for asking in askings for folder in layout.request_folders(asking))
+        items = (item for folder in folders for item in layout.read(folder / "items.parquet", Item))
         settings[suite] = sorted({item.setting for item in items})
     options = layout.config.suites.by_name()
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from almanac.edition.layout import Layout
 from almanac.report.chapter import Chapter
+from almanac.report.explorer import follower
 from almanac.resources import stored_parameters
 from almanac.rows import Measure, NotAsked, Relation
 from almanac.suites.karr import figures
@@ -128,7 +129,12 @@ def chapters(layout: Layout) -> list[Chapter]:
             anchor=f"karr-{section.dataset}",
             title=f"KaRR: {section.dataset}",
             template="karr.html.j2",
-            values={"section": section, "captions": CAPTIONS, "names": NAMES},
+            values={
+                "section": section,
+                "captions": CAPTIONS,
+                "names": NAMES,
+                "behind": follower(layout, [SUITE], section.dataset),
+            },
             figures=draw(section),
             measures=section.measures,
         )

@@ -142,6 +142,7 @@ class Behind:
         places: the first ``index`` of their links, and the one behind the last; none: all.
         marks: what they all bear (`Method.marks`); none: all.
         reading: which other judgement the number is of (`Method.readings`); none: that of the outcomes.
+        both: the settings in which a question must have a score, so that its items count in any; none: no matter.
     """
 
     experiments: tuple[str, ...]
@@ -150,6 +151,7 @@ class Behind:
     places: tuple[int, int] | None = None
     marks: tuple[str, ...] = ()
     reading: str | None = None
+    both: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,8 @@ function row(cells, tag = "td") {
 const marked = (marks, own) => marks.split(" | ").every((mark) => own.split(" | ").includes(mark));
 const among = (list, value) => !list || list.split(" | ").includes(value);
 
-// Of what was asked in two ways, with a passage and without, or with the true object and with an expected one, a number
-// counts what was answered both ways.
-const BOTH_WAYS = ["f1_without", "f1_with", "kept", "gained", "followed"];
-const EXPECTED = "spurious";
-const whicheverWay = (item) => item.replace(/context=[^,/]*/, "").replace(/^(karr\/[^/]*)\/(facts|spurious)\//, "$1/");
+// What an item asks, whatever its setting.
+const question = (items, at) => items.item[at].replace(`/${items.setting[at]}/`, "/");
 
 // Returns the columns of all that a model was asked: of all models, and of it alone.
 function askedOf({ suite, model, dataset }) {
@@ -29,19 +26,19 @@ function askedOf({ suite, model, dataset }) {
 }
 
 // Returns the places of the items behind a number.
-function behind({ experiment, setting, relation, metric, doses, role, first, end, marks }, items, found) {
+function behind({ experiment, setting, relation, metric, doses, role, first, end, marks, both }, items, found) {
   const all = [...items.item.keys()];
   const counted = (at) => !marks || marked(marks, data.texts[items.marks[at]]);
-  const bothWays = setting === EXPECTED || (BOTH_WAYS.includes(metric) && marks && marks.includes("pairs="));
-  const lacking = (at) => found.outcome[at] === "error" || (setting === EXPECTED && found.score[at] === null);
-  const unanswered = new Set(bothWays ? all.filter((at) => counted(at) && lacking(at)).map((at) => whicheverWay(items.item[at])) : []);
+  // Of questions that must have a score in two settings, those that lack it in one.
+  const lacking = (at) => both && among(both, items.setting[at]) && counted(at) && found.score[at] === null;
+  const unanswered = new Set(all.filter(lacking).map((at) => question(items, at)));
   return all.filter((at) =>
     among(experiment, items.experiment[at]) && among(setting, items.setting[at]) &&
     (!relation || items.relation[at] === relation) && among(role, items.role[at]) &&
     (!first || (items.index[at] >= Number(first) && items.index[at] < Number(end))) &&
     (!doses || (doses === "any" ? found.dose[at] !== null : doses.split(", ").includes(String(found.dose[at])))) &&
-    counted(at) && !unanswered.has(whicheverWay(items.item[at])) &&
-    (!bothWays || metric !== "followed" || found.prediction[at] !== null) &&
+    counted(at) && !unanswered.has(question(items, at)) &&
+    (metric !== "followed" || found.prediction[at] !== null) &&
     (metric !== "accuracy_at_k" || found.confidence[at] >= 0.5));
 }
 

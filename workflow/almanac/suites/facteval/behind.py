@@ -18,24 +18,26 @@ COUNTED = "counted"  # no passage in which nothing was replaced
 def behind(row: Measure, options: FactEvalOptions, settings: Collection[str]) -> Behind:
     """Return the items that a number counts.
 
-    A number of robustness counts questions that were asked both ways; of those that say what became of answers, both
-    ways are shown.
+    A number of robustness counts questions that were asked and answered both ways; of those that say what became of
+    answers, both ways are shown.
     """
     asked, _, rest = row.setting.partition("mode=")
     mode, _, part = rest.partition(",")
     setting, context = asked.rstrip(","), parts(asked)["context"]
     own: tuple[str, ...] = (setting,)
     marks: tuple[str, ...] = (COUNTED, *([part] if part else []))
+    both: tuple[str, ...] = ()
     if row.experiment == ALL:
         own = tuple(one for one in settings if _averaged(parts(one), parts(asked)))
     elif row.metric in BOTH:
         without = setting.replace(f"context={context}", f"context={NONE}")
         marks = (f"pairs={context}",)
-        own = {"f1_with": own, "followed": own, "f1_without": (without,)}.get(row.metric, (without, *own))
+        both = (without, setting)
+        own = {"f1_with": own, "followed": own, "f1_without": (without,)}.get(row.metric, both)
     elif row.metric == "no_ops":
         marks = ()
     experiments = () if row.experiment == ALL else (row.experiment,)
-    return Behind(experiments, own, marks=marks, reading=None if mode == options.modes[0] else mode)
+    return Behind(experiments, own, marks=marks, reading=None if mode == options.modes[0] else mode, both=both)
 
 
 def _averaged(setting: Mapping[str, str], wanted: Mapping[str, str]) -> bool:

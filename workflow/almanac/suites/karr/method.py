@@ -1,17 +1,17 @@
 """KaRR as the house knows it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from almanac.errors import AlmanacError
-from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Rating
+from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Measure, Rating
 from almanac.suites.asking import Asked
 from almanac.suites.judging import responses_of
 from almanac.suites.karr import analyses, expected, judging, labels, measures, requests
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.null import null_rows
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.method import Answered, Data, Measured, Method
+from almanac.suites.method import Answered, Behind, Data, Measured, Method
 
 
 def ask(data: Data, options: KarrOptions, on_step: Callable[[], object]) -> Asked:
@@ -99,6 +99,12 @@ def _runs(
     return list(analyses.runs(answers, answered.items, data.facts, pools, limits, options))
 
 
+def behind(row: Measure, options: KarrOptions, settings: Collection[str]) -> Behind:
+    """Return the items that a number counts: of an expected object's, those with a value as the true one's has."""
+    both = (requests.SPURIOUS, requests.FACTS) if row.setting == requests.SPURIOUS else ()
+    return Behind((row.experiment,), (row.setting,), both=both)
+
+
 def recovers(item: Item) -> bool:
     """Count true facts alone, not those with another object."""
     return item.setting == requests.FACTS
@@ -116,4 +122,5 @@ METHOD = Method(
     workings={"leaves": KarrLeaf},
     recovers=recovers,
     chances=measures.chances,
+    behind=behind,
 )
