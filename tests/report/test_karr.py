@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+from dataclasses import replace
 from html import unescape
 
 import editions
@@ -13,8 +14,12 @@ from almanac import tables
 from almanac.cli import main
 from almanac.edition.remeasure import measured
 from almanac.report import karr
+from almanac.report.explorer import follower
 from almanac.report.page import share
 from almanac.rows import Entity, Exposure, Measure, Outcome, Rating, Relation, Response, Template, Validation
+from almanac.suites.karr.method import METHOD
+from almanac.suites.karr.requests import SUITE
+from almanac.suites.methods import METHODS
 
 KARR = {"sample": 6, "templates": 1, "resamples": 3, "spurious": True}
 
@@ -156,7 +161,25 @@ def test_both_rounds_can_be_measured_by_hand(layout, tmp_path):
         {(row.experiment, row.metric): row for row in rows if row.setting == "spurious" and row.experiment != "paper"}
         for rows in (tables.read(layout.measures(asking), Measure), tables.read(tmp_path / "measures.parquet", Measure))
     )
-    assert found == wanted and len(found) == 3 * (len(karr.NAMES) - 1)
+    assert found == wanted and len(found) == 4 * (len(karr.NAMES) - 1)
+
+
+def test_what_cannot_be_measured_by_hand_is_refused_in_words(layout, tmp_path, capsys):
+    asking = next(one for one in layout.config.asked() if one.model == "large")
+    first, second = layout.request_folders(asking)
+    words = ["measure", "karr", "--requests", str(first), "--output", str(tmp_path / "out"), "--templates", "1"]
+    answered = list(map(str, layout.responses(asking)))
+    assert main([*words, "--spurious", "true", "--responses", *answered[:2]]) == 1
+    assert "these settings want a second round; give its folder (--again)" in capsys.readouterr().err
+    for name, paths in (("a", answered[:2]), ("b", answered[2:])):
+        for at, path in enumerate(paths):
+            rows = [replace(row, model_digest=name * 64) for row in tables.read(path, Response)]
+            tables.write(tmp_path / f"{name}{at}.parquet", Response, rows)
+    mixed = [str(tmp_path / f"{name}{at}.parquet") for name in "ab" for at in (0, 1)]
+    assert main([*words, "--again", str(second), "--responses", *mixed]) == 1
+    told = f"the responses are of 2 models: {mixed[0]} (of aaaaaaaaaaaa…), {mixed[2]} (of bbbbbbbbbbbb…); give those"
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_second_round_that_cannot_be_asked_is_refused_in_words(layout, tmp_path, capsys):
@@ -166,6 +189,7 @@ def test_a_second_round_that_cannot_be_asked_is_refused_in_words(layout, tmp_pat
     ask = ["ask", "karr", "--dataset", str(layout.root / "dataset" / "invented"), "--output", str(tmp_path / "out")]
     for words, message in (
         (["--spurious", "true", *after], "--after needs --responses"),
+        (["--spurious", "true", *answered], "--responses is for a second round; add --after"),
         ([*after, *answered], "these settings want no second round"),
         (["--spurious", "true", "--sample", "6", *after, "--responses", answered[1]], "requests have no response"),
     ):
@@ -174,6 +198,14 @@ def test_a_second_round_that_cannot_be_asked_is_refused_in_words(layout, tmp_pat
     assert main(["ask", "karr", "--draws", "mine.jsonl", *after, "--output", str(tmp_path / "out")]) == 1
     assert "draws made elsewhere have no second round" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_is_told_the_settings_of_every_round_where_it_says_what_a_number_counts(layout, monkeypatch):
+    told = []
+    asked = replace(METHOD, behind=lambda row, options, settings: told.append(settings))
+    monkeypatch.setitem(METHODS, SUITE, asked)
+    follower(layout, [SUITE], "invented")(karr.sections(layout)[0].measures[0])
+    assert told == [["facts", "null", "spurious"]]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs the page's script, with node")

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 7,
     "answer": 4,
-    "measure": 10,
-    "report": 13,
+    "measure": 11,
+    "report": 14,
     "freeze": 2,
 }

@@ -248,17 +248,23 @@ def test_two_models_with_other_expectations_are_asked_other_things():
     assert shared[0] > 0.8 * len(one.requests) and shared[0] > shared[1]
 
 
-def test_the_second_round_asks_half_of_the_first_and_part_of_that_was_answered_before():
+def test_the_second_round_asks_a_third_of_the_first_and_most_of_that_was_answered_before():
+    """A relation's facts share their false object, so they ask fewer strings than their true ones do."""
     data, exposures = world()
-    asked = second(data, logprobs(data, exposures, knows, prior=expecting("o5")))
+    logprob = logprobs(data, exposures, knows, prior=expecting("o5"))
+    asked = second(data, logprob)
     first = METHOD.ask(data, SPURIOUS, lambda: None).requests
-    assert len(asked.requests) <= len(first)
+    assert 0.3 < len(asked.requests) / len(first) < 0.4
+    assert 0.6 < len(asked.requests.keys() & first.keys()) / len(asked.requests) < 0.7
     blanks = [request_id for request_id, request in asked.requests.items() if request.kind == "fill"]
     assert blanks and set(blanks) <= first.keys()  # the expected object is one of the fact's wrong choices here
     alone = replace(data, choices=[])
-    asked = second(alone, logprobs(data, exposures, knows, prior=expecting("o5")))
+    asked = second(alone, logprob)
+    own = {link.request_id: link.item_id.split("/")[-1] for link in asked.links if link.role.startswith("blank")}
     blanks = [request for request in asked.requests.values() if request.kind == "fill"]
-    assert blanks and {request.choices[-1][1:] for request in blanks} <= {"o5", *(f"o{at}" for at in range(12))}
+    wanted = {fact.fact_id: most_expected(data, fact, logprob) for fact in its_tests(data)}
+    assert {own[request.request_id] for request in blanks} == wanted.keys()
+    assert all(request.choices[-1] == wanted[own[request.request_id]] for request in blanks)
     assert not asked.requests.keys() & {one.request_id for one in first.values() if one.kind == "fill"}
 
 
@@ -307,6 +313,32 @@ def test_the_second_round_needs_the_first_to_have_asked_what_is_expected():
         METHOD.ask_again(replace(first, responses=first.responses[1:]), SPURIOUS, lambda: None)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"subjects": 2}, r"a\|as0\|ao0: the first round has not asked it in the mode paper, or with other draws"),
+        ({"templates": 1}, r"a\|as0\|ao0: the first round has not asked it in the mode paper, or with other draws"),
+        ({"modes": ("paper", "official")}, r"a\|as0\|ao0: the first round has not asked it in the mode official"),
+        ({"sample": 20}, r"the first round and the second do not both ask it by k_prompts, lama_at_1.* paper, pararel"),
+        ({"baselines": False}, r"do not both ask it by k_prompts, lama_at_1, lama_at_10, pararel; ask it with"),
+    ],
+)
+def test_a_second_round_with_other_draws_facts_or_methods_than_the_first_is_refused(change, message):
+    data, exposures = world()
+    first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), SPURIOUS)
+    assert METHOD.ask_again(first, SPURIOUS, lambda: None).items
+    with pytest.raises(AlmanacError, match=message):
+        METHOD.ask_again(first, SPURIOUS.model_copy(update=change), lambda: None)
+
+
+def test_a_fact_that_the_second_round_alone_would_ask_is_refused():
+    data, exposures = world()
+    few = SPURIOUS.model_copy(update={"sample": 20})
+    first = worlds.first_round(data, exposures, logprobs(data, exposures, knows), few)
+    with pytest.raises(AlmanacError, match="the first round has not asked which object a model expects there"):
+        METHOD.ask_again(first, SPURIOUS, lambda: None)
+
+
 def test_sp_and_delta_are_the_shares_above_the_threshold_of_the_facts_that_have_both_values():
     data, exposures = world()
     logprob = logprobs(data, exposures, lambda dose: 0.15 * knows(dose), prior=expecting("o5", "o3"))
@@ -337,6 +369,9 @@ def test_sp_and_delta_are_the_shares_above_the_threshold_of_the_facts_that_have_
     assert value(rows, "paper", "spurious_delta", "spurious") == pytest.approx(share - control)
     row = rows["paper", "spurious", "known", None, None, None]
     assert (row.n, row.n_correct, row.n_error) == (len(both), round(share * len(both)), 0)
+    row = rows["paper", "spurious", "without_value", None, None, None]
+    assert (row.n, row.n_error) == (len(pairs), len(pairs) - len(both)) and row.value == row.n_error / row.n > 0
+    assert row.n_correct == round(share * len(both))
 
 
 def test_a_method_that_follows_the_prior_is_fooled_and_karr_is_not():
@@ -353,17 +388,23 @@ def test_a_method_that_follows_the_prior_is_fooled_and_karr_is_not():
 
 @pytest.mark.parametrize("modes", [("paper",), ("official",), ("paper", "official")])
 def test_the_second_round_leaves_the_facts_own_numbers_alone(modes):
-    """Even where a second answer to the same string differs a little, as those of another pass may."""
+    """Where a second answer to the same request differs, as another pass's may, and where the first had failed."""
     options = KarrOptions(subjects=6, modes=modes, resamples=2)
-    plain = measured(options=options, size={"aliases": 2})
     with_both = options.model_copy(update={"spurious": True})
     data, exposures = world(aliases=2)
     logprob = logprobs(data, exposures, knows)
     first = worlds.first_round(data, exposures, logprob, with_both)
+    again = METHOD.ask_again(first, with_both, lambda: None).requests
+    gone = {link.request_id for link in first.links if link.item_id.split("/")[2:] == ["facts", "a|as1|ao1"]}
+    gone = set(sorted(gone & again.keys())[:3])  # some of one fact, which the second round asks once more
+    failed = [replace(row, status="failed") if row.request_id in gone else row for row in first.responses]
+    first = replace(first, responses=failed)
+    plain = rows_of(METHOD.measure(first, options))
+    assert len(gone) == 3 and plain[modes[0], "facts", "without_value", None, None, None].n_error > 0
     asked = METHOD.ask_again(first, with_both, lambda: None)
     more = worlds.joined(first, asked, lambda text, shown: logprob(text, shown) + 0.5)
     found = rows_of(METHOD.measure(more, with_both))
-    assert {key: row for key, row in found.items() if key[1] != "spurious"} == plain
+    assert gone <= asked.requests.keys() and {key: row for key, row in found.items() if key[1] != "spurious"} == plain
     assert value(found, modes[0], "known", "spurious") is not None
 
 
@@ -373,9 +414,12 @@ def test_the_estimate_of_tokens_knows_the_second_round():
     assert (KarrOptions().asks_again, SPURIOUS.asks_again) == (False, True)
 
 
-def test_a_number_of_objects_is_refused_where_a_second_round_is_switched_on():
-    with pytest.raises(ValidationError, match="spurious\n  Input should be a valid boolean"):
-        KarrOptions(spurious=3)
+@pytest.mark.parametrize("number", [1, 1.0, 3])
+def test_a_number_of_objects_is_refused_where_a_second_round_is_switched_on(number):
+    with pytest.raises(ValidationError, match="spurious\n  Value error, is a switch, true or false"):
+        KarrOptions(spurious=number)
+    assert not any(KarrOptions(spurious=said).spurious for said in (0, False, "false"))
+    assert KarrOptions(spurious="true").spurious
 
 
 def rate(fact, rater="r", given="known"):

@@ -10,7 +10,7 @@ import numpy as np
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, Item, Link, Measure, Outcome
 from almanac.statistics.agreement import agreement
-from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.intervals import NOTHING, Estimate, wilson
 from almanac.suites.judging import Judged, Sheet, share
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS, estimate
@@ -141,7 +141,8 @@ def run_rows(sheet: Sheet, group: Sequence[Judged], found: Sequence[Runs]) -> li
 def spurious_rows(sheet: Sheet, false: Sequence[Judged], facts: Sequence[Judged]) -> list[Measure]:
     """Return SP, the share known of the facts with the expected false object, and ΔP, SP less the share with the true.
 
-    Both are of the facts that have a value with either object.
+    Both are of the facts that have a value with both objects; ``without_value`` is the share that has none with the
+    expected one, of all that were asked again.
 
     Args:
         sheet: the method, with the setting ``spurious``.
@@ -158,7 +159,13 @@ def spurious_rows(sheet: Sheet, false: Sequence[Judged], facts: Sequence[Judged]
         sheet.row("known", found, paired),
         sheet.row("spurious_control", control, true),
         sheet.row("spurious_delta", Estimate(delta, None, None), true),
+        without_value(sheet, false),
     ]
+
+
+def without_value(sheet: Sheet, group: Sequence[Judged]) -> Measure:
+    """Return the share of items that have no value, with their number by outcome."""
+    return sheet.row("without_value", wilson(sum(not one.answered for one in group) / len(group), len(group)), group)
 
 
 def label_rows(sheet: Sheet, group: Sequence[Judged], labels: Mapping[str, float], known: float) -> list[Measure]:

@@ -1,7 +1,8 @@
 """KaRR's numbers, its baselines' and what they recover of planted knowledge; thresholds, their choice and their curve.
 
-Items without a value (no answer, an empty denominator) are left out of every share; ``n_error`` says how many they were
-and ``without_value`` their share.
+Items without a value (no answer, an empty denominator) are left out of every share; ``without_value`` is their share,
+and ``n_error`` of its row (for LAMA ``n_invalid`` too) says how many they were. SP leaves out facts that lack a value with
+one of two objects.
 """
 
 import math
@@ -16,7 +17,7 @@ from almanac.statistics.agreement import agreement, best_cut
 from almanac.statistics.intervals import NOTHING, Estimate, macro_share, wilson
 from almanac.statistics.ranks import auc
 from almanac.suites.judging import Judged, Sheet, gather, recovery_rows, share, times_taught
-from almanac.suites.karr.analyses import Runs, label_rows, run_rows, spurious_rows
+from almanac.suites.karr.analyses import Runs, label_rows, run_rows, spurious_rows, without_value
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import FACTS, NULL, PARAREL, SPURIOUS, SUITE
@@ -172,7 +173,7 @@ def _known_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
     rows = [
         sheet.row("known", share([one for own in strata for one in own]), group),
         sheet.row("known_macro", macro_share(values, [[one.subject for one in own] for own in strata]), group),
-        sheet.row("without_value", wilson(sum(not one.answered for one in group) / len(group), len(group)), group),
+        without_value(sheet, group),
     ]
     for (relation, own), kept in zip(by_relation.items(), strata, strict=True):
         rows.append(sheet.row("known", share(kept), own, relation))

@@ -28,13 +28,16 @@ def ask_again(answered: Answered, options: KarrOptions, on_step: Callable[[], ob
     """Ask of a model the objects that it expects of any subject; see `expected.ask`.
 
     Raises:
-        AlmanacError: the first round has not asked which these are, or a request of it has no response.
+        AlmanacError: the first round has not asked which these are, or with other settings; or a request of it has no
+            response.
     """
     data = answered.data
     asked = {request.request_id: request for request in answered.requests}
     responses = responses_of(answered.model, asked, answered.responses)
     pools, _ = requests.pools_of(data.facts, data.entities, data.relations, data.templates, options)
-    return _asked(expected.ask(pools, data.choices, answered.links, asked, responses, on_step), [])
+    draws = answered.beside["draws"]
+    found = expected.ask(pools, data.choices, answered.items, answered.links, draws, asked, responses, on_step)
+    return _asked(found, [])
 
 
 def ask_drawn(draws: Mapping[str, Drawn]) -> Asked:

@@ -57,6 +57,13 @@ class KarrOptions(SuiteOptions):
     labels_known: Annotated[float, Field(description="the mean label of a fact from which on it is held known")] = 0.5
     seed: Annotated[int, Field(ge=0, description="seed of all draws")] = 0
 
+    @field_validator("spurious", mode="before")
+    @classmethod
+    def _switch(cls, spurious: object) -> object:
+        if isinstance(spurious, int | float) and not isinstance(spurious, bool) and spurious:  # 1 would pass for true
+            raise ValueError("is a switch, true or false: the one object that a model expects most is asked")
+        return spurious
+
     @field_validator("labels")
     @classmethod
     def _home(cls, labels: str | None) -> str | None:

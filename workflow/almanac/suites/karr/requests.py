@@ -164,9 +164,14 @@ def ask_object(
                 _ask_blanks(out, pools, fact, setting, pools.names.label(key), wrong.get(fact.fact_id, ()))
 
 
+def expectable(pools: Pools, relation: str) -> list[str]:
+    """Return the objects of a relation among which a model's expectation is found, the most common first."""
+    return pools.common_objects[relation][:EXPECTED]
+
+
 def expectation(pools: Pools, relation: str) -> Request:
     """Return the question which of a relation's common objects a model expects where the subject is left open."""
-    labels = [pools.names.label(key) for key in pools.common_objects[relation][:EXPECTED]]
+    labels = [pools.names.label(key) for key in expectable(pools, relation)]
     return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
 
 
