@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 
@@ -18,7 +17,7 @@ def without(package: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-class _Refusal(MetaPathFinder):
+class _Refusal:
     """A finder that ends the search for one package by raising (Python's reference, section 5.3.3)."""
 
     def __init__(self, package: str) -> None:
