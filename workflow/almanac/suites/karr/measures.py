@@ -1,8 +1,8 @@
 """KaRR's numbers, its baselines' and what they recover of planted knowledge; thresholds, their choice and their curve.
 
 Items without a value (no answer, an empty denominator) are left out of every share; ``without_value`` is their share,
-and ``n_error`` of its row (for LAMA ``n_invalid`` too) says how many they were. SP leaves out facts that lack a value with
-one of two objects.
+and ``n_error`` of its row (for LAMA ``n_invalid`` too) says how many they were. SP leaves out facts that lack a value
+with one of two objects.
 """
 
 import math
