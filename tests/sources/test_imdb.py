@@ -10,7 +10,7 @@ import pytest
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Omission, Popularity
-from almanac.sources import imdb, imdb_files, source_tables
+from almanac.sources import imdb, source_tables
 from almanac.sources.options import ImdbOptions
 from almanac.sources.thirds import cuts
 from almanac.tables import read as read_table
@@ -214,12 +214,6 @@ def test_a_larger_pool_keeps_what_a_smaller_one_drew(thousandth, tmp_path):
     assert {row.fact_id for row in few} < {row.fact_id for row in more}
     other = tables(thousandth, tmp_path / "seed", pool=10, seed=1)["facts"]
     assert {row.fact_id for row in few} != {row.fact_id for row in other}
-
-
-def test_names_that_share_a_number_are_told_apart(thousandth, tmp_path, monkeypatch):
-    told = tables(thousandth, tmp_path / "told")
-    monkeypatch.setattr(imdb_files, "alike", lambda text: text.str.len_bytes())  # most names are equally long
-    assert tables(thousandth, tmp_path / "shared") == told
 
 
 def damaged(tmp_path: Path, name: str, change) -> Path:

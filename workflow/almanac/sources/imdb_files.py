@@ -26,7 +26,7 @@ LARGEST = 2**27  # of the titles' numbers, in 2026 below 2**26: votes are looked
 PROFESSION = pl.Categorical(pl.Categories("imdb.profession", physical=pl.UInt16))
 PERSON = {
     "id": pl.UInt32(),
-    "alike": pl.UInt32(),
+    "alike": pl.UInt64(),
     "score": pl.UInt32(),
     "born": pl.Int16(),
     "died": pl.Int16(),
@@ -52,8 +52,8 @@ def only(column: str) -> pl.Expr:
 
 
 def alike(text: pl.Expr) -> pl.Expr:
-    """Return a number that equal texts share, and hardly any others: four bytes stand for a name."""
-    return (text.hash() // 2**32).cast(pl.UInt32)
+    """Return a number of 64 bits that equal texts share, and of twelve million others none but by a rare accident."""
+    return text.hash()
 
 
 def folded(column: str) -> pl.Expr:
@@ -61,11 +61,16 @@ def folded(column: str) -> pl.Expr:
     return pl.col(column).str.to_lowercase()
 
 
-def also_alike(ids: pl.Series, everybody: pl.DataFrame) -> pl.Series:
-    """Return these numbers and those of all in a frame (``id, alike``) whose names may be the same as one of theirs."""
-    own = everybody.lazy().filter(pl.col("id").is_in(ids.implode())).select("alike").unique().collect()["alike"]
-    found = everybody.lazy().filter(pl.col("alike").is_in(own.implode())).select("id").collect()["id"]
-    return pl.concat([ids, found]).unique()
+def bearers(ids: pl.Series, everybody: pl.DataFrame) -> pl.DataFrame:
+    """Return ``id, bearers`` of those of these numbers that are in a frame: how many there have the same name.
+
+    Args:
+        ids: the numbers.
+        everybody: ``id, alike``.
+    """
+    own = everybody.lazy().filter(pl.col("id").is_in(ids.implode())).select("id", "alike").collect()
+    same = everybody.lazy().filter(pl.col("alike").is_in(own["alike"].unique().implode()))
+    return own.join(same.group_by("alike").agg(bearers=pl.len()).collect(), on="alike").select("id", "bearers")
 
 
 class ImdbFiles:
@@ -212,7 +217,7 @@ class ImdbFiles:
         Returns:
             ``id, label, first`` (known-for title, as an identifier), ``bearers`` (how many people have the name).
         """
-        wanted = also_alike(ids, people).implode()  # `is_in` holds less than a join, which buffers what it reads
+        wanted = ids.unique().implode()  # `is_in` holds less than a join, which buffers what it reads
         found = self.collect(
             NAMES,
             ("nconst", "primaryName", "knownForTitles"),
@@ -222,7 +227,7 @@ class ImdbFiles:
                 .select("id", label="primaryName", first=pl.col("knownForTitles").str.split(",").list.first())
             ),
         )
-        return found.with_columns(bearers=pl.len().over("label")).filter(pl.col("id").is_in(ids.implode()))
+        return found.join(bearers(ids, people), on="id")
 
     def named_titles(self, ids: pl.Series, titles: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the titles of these numbers with their names.
@@ -234,24 +239,16 @@ class ImdbFiles:
         Returns:
             The entities, and of those that count ``id, bearers``: how many that count have the name, in any case.
         """
-        wanted = also_alike(ids, titles).implode()
-        title, original, own = pl.col("primaryTitle"), pl.col("originalTitle"), pl.col("id").is_in(ids.implode())
+        wanted, title, original = ids.unique().implode(), pl.col("primaryTitle"), pl.col("originalTitle")
         found = self.collect(
             BASICS,
             ("tconst", "titleType", "primaryTitle", "originalTitle"),
-            lambda rows: (
-                rows.with_columns(id=number("tconst"))
-                .filter(pl.col("id").is_in(wanted))
-                .with_columns(pl.when(own).then(pl.col("tconst", "titleType", "originalTitle")))
-            ),
+            lambda rows: rows.with_columns(id=number("tconst")).filter(pl.col("id").is_in(wanted)),
         )
-        counted = found.drop_nulls("primaryTitle").join(titles.select("id"), on="id", how="semi")
-        counted = counted.select("id", bearers=pl.len().over(folded("primaryTitle")))
-        named = found.filter(own)
-        entities = named.select(
+        entities = found.select(
             entity_id="tconst",
             label=title,
             aliases=pl.when(original != title).then(pl.concat_list(original)).otherwise(pl.lit([], pl.List(pl.String))),
             type="titleType",
         )
-        return entities, counted.join(named.select("id"), on="id", how="semi")
+        return entities, bearers(ids, titles).join(found.filter(title != ""), on="id", how="semi")
