@@ -227,6 +227,10 @@ def text(change):
     return lambda packed: gzip.compress(change(gzip.decompress(packed).decode()).encode())
 
 
+def swapped(old, new):
+    return text(lambda found: found.replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -236,37 +240,37 @@ def text(change):
         ("title.ratings", text(lambda old: ""), "has the columns ; expected are"),
         (
             "title.crew",
-            text(lambda old: old.replace("directors\twriters", "writers\tdirectors")),
+            swapped("directors\twriters", "writers\tdirectors"),
             "has the columns tconst, writers, directors; expected are tconst, directors, writers, in this order",
         ),
         ("title.crew", text(lambda old: old + "tt0000005\tnm0000001\n"), "a row has fewer cells than the header"),
         ("title.crew", text(lambda old: old + "tt0000005\ta\tb\tc\n"), "title.crew.tsv.gz: cannot be read"),
-        ("title.ratings", text(lambda old: old.replace("100", "many")), "title.ratings.tsv.gz: cannot be read"),
-        ("title.ratings", text(lambda old: old.replace("tt0000003", "tt0000001")), "the number 1 stands twice"),
-        ("title.basics", text(lambda old: old.replace("tt0000003", "tt999999999")), "larger than any"),
+        ("title.ratings", swapped("100", "many"), "title.ratings.tsv.gz: cannot be read"),
+        ("title.ratings", swapped("tt0000003", "tt0000001"), "the number 1 stands twice"),
+        ("title.basics", swapped("tt0000003", "tt999999999"), "larger than any"),
         (
             "title.ratings",
-            text(lambda old: old.replace("tt0000003", "tt999999999")),
+            swapped("tt0000003", "tt999999999"),
             "title.ratings.tsv.gz: the number",
         ),
         (
             "title.basics",
-            text(lambda old: old.replace("tt0000003", "\\N")),
+            swapped("tt0000003", "\\N"),
             "title.basics.tsv.gz: a row has no identifier",
         ),
         (
             "name.basics",
-            text(lambda old: old.replace("nm0000003", "\\N")),
+            swapped("nm0000003", "\\N"),
             "name.basics.tsv.gz: a row has no identifier",
         ),
         (
             "name.basics",
-            text(lambda old: old.replace("tt0000002,tt0000003", "tt0000002,nm0000003")),
+            swapped("tt0000002,tt0000003", "tt0000002,nm0000003"),
             "nm0000005 is known for 'tt0000002,nm0000003,tt10000006'; expected are titles",
         ),
         (
             "name.basics",
-            text(lambda old: old.replace("\ttt0000003\n", "\tnm0000003\n")),
+            swapped("\ttt0000003\n", "\tnm0000003\n"),
             "nm0000002 is known for 'nm0000003'; expected are titles",
         ),
     ],

@@ -56,11 +56,6 @@ def alike(text: pl.Expr) -> pl.Expr:
     return text.hash()
 
 
-def folded(column: str) -> pl.Expr:
-    """Return a title as it is compared with others: in lower case."""
-    return pl.col(column).str.to_lowercase()
-
-
 def bearers(ids: pl.Series, everybody: pl.DataFrame) -> pl.DataFrame:
     """Return ``id, bearers`` of those of these numbers that are in a frame: how many there have the same name.
 
@@ -108,7 +103,7 @@ class ImdbFiles:
             ("tconst", "titleType", "primaryTitle", "startYear", "endYear", "runtimeMinutes"),
             lambda rows: rows.select(
                 id=number("tconst"),
-                alike=alike(folded("primaryTitle")),
+                alike=alike(pl.col("primaryTitle").str.to_lowercase()),
                 series=pl.col("titleType").is_in(SERIES),
                 start=pl.col("startYear").cast(pl.Int16),
                 end=pl.col("endYear").cast(pl.Int16),
