@@ -46,6 +46,12 @@ def _schema(row: Hashable) -> pa.Schema:
     return pa.schema(fields)
 
 
+def kinds(row: type) -> dict[str, type]:
+    """Return the Python type of each column of a row class, or of the fields of a tuple, whether or not it may be missing."""
+    of_arrow = {arrow: python for python, arrow in ARROW.items()}
+    return {field.name: of_arrow.get(field.type, list) for field in schema(row)}
+
+
 def columns(row: type) -> list[str]:
     """Return the column names of a row class."""
     return list(schema(row).names)

@@ -91,6 +91,66 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mappi
     return len(listed)
 
 
+def arrow_of(row: type, rows: Iterable[Any]) -> pa.Table:
+    """Return rows of a class as an Arrow table after checking them against their schema.
+
+    Raises:
+        AlmanacError: a value is missing or of another type, naming row and column.
+    """
+    listed, where = list(rows), Path(f"table of {row.__name__}")
+    arrays = [check_column(where, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
+    return pa.Table.from_arrays(arrays, schema=schema(row))
+
+
+class Writer:
+    """Writes one table a piece at a time, in row groups of `GROUP`; holds no more than one of them.
+
+    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the pieces.
+    """
+
+    def __init__(self, path: Path, row: type, handle: pq.ParquetWriter) -> None:
+        self.rows = 0
+        self._path, self._schema, self._handle = path, schema(row), handle
+        self._held: list[pa.RecordBatch] = []
+        self._count = 0
+
+    def add(self, piece: pa.Table) -> None:
+        """Add rows: the columns of the row class, in any order, of types that convert without loss."""
+        if not piece.num_rows:
+            return
+        batch = conform(self._path, self._schema, piece, self.rows)
+        self.rows += batch.num_rows
+        while batch.num_rows:
+            part = batch.slice(0, GROUP - self._count)
+            batch = batch.slice(part.num_rows)
+            self._held.append(part)
+            self._count += part.num_rows
+            if self._count == GROUP:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        if self._held or not self.rows:
+            self._handle.write_table(pa.Table.from_batches(self._held, self._schema).combine_chunks())
+        self._held, self._count = [], 0
+
+
+@contextmanager
+def writing(path: Path, row: type, metadata: Mapping[str, str] | None = None) -> Iterator[Writer]:
+    """Yield a writer of a table, which appears whole when the block ends without an error.
+
+    Args:
+        path: the file; its folder is made.
+        row: its row class.
+        metadata: what the file says of itself; see `read_metadata`.
+    """
+    whole = schema(row).with_metadata(metadata)
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as handle:
+        writer = Writer(path, row, handle)
+        yield writer
+        writer.flush()
+
+
 def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch | pa.Table]) -> int:
     """Write Arrow batches as one Parquet file, batch by batch: for tables too large for memory.
 
@@ -186,14 +246,17 @@ def read_arrow(path: Path | str, row: type) -> pa.Table:
         return file.read()
 
 
-def stream(path: Path | str, row: type, names: Sequence[str] | None = None, start: int = 0) -> Iterator[pa.RecordBatch]:
-    """Yield a Parquet table of a row class in batches of at most `BATCH` rows, without holding more.
+def stream(
+    path: Path | str, row: type, names: Sequence[str] | None = None, start: int = 0, size: int = BATCH
+) -> Iterator[pa.RecordBatch]:
+    """Yield a Parquet table of a row class in batches of at most ``size`` rows, without holding more.
 
     Args:
         path: the file.
         row: its row class.
         names: the columns that are wanted; all if none.
         start: the number of rows that are left out.
+        size: rows of a batch.
 
     Raises:
         AlmanacError: as `read_arrow`.
@@ -202,7 +265,7 @@ def stream(path: Path | str, row: type, names: Sequence[str] | None = None, star
         groups, skip = list(range(file.num_row_groups)), start
         while groups and skip >= file.metadata.row_group(groups[0]).num_rows:
             skip -= file.metadata.row_group(groups.pop(0)).num_rows
-        for batch in file.iter_batches(BATCH, row_groups=groups, columns=names, use_threads=False):
+        for batch in file.iter_batches(size, row_groups=groups, columns=names, use_threads=False):
             rest = batch.slice(skip)
             skip = max(0, skip - batch.num_rows)
             if rest.num_rows:

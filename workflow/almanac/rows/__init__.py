@@ -8,16 +8,15 @@ identify a row.
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
 from almanac.rows.facteval import FactEvalVerdict, Question, QuestionSimilarity, QuestionTexts, WrittenQuestion
 from almanac.rows.karr import Draw, KarrLeaf, KarrValue
-from almanac.rows.measures import Comparison, Measure, Outcome, OutcomeKind, Validation
+from almanac.rows.measures import Measure, Outcome, OutcomeKind, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
-from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Status
+from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
 from almanac.rows.sources import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
 __all__ = [
     "KINDS",
     "BucketSize",
     "Choices",
-    "Comparison",
     "Context",
     "Draft",
     "Draw",
@@ -47,6 +46,7 @@ __all__ = [
     "RelationCount",
     "Request",
     "Response",
+    "Setting",
     "Status",
     "Template",
     "Validation",

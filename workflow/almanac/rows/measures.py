@@ -8,11 +8,14 @@ OutcomeKind = Literal["correct", "incorrect", "missing", "invalid", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an item: the prediction, its verdict, a score and a confidence (their meaning is the suite's)."""
+    """What became of an item: the prediction, its verdict, a score and a confidence (their meaning is the suite's).
 
-    KEY: ClassVar = ("model", "item_id")
-    model: str
-    item_id: str
+    ``reading`` is the way in which the answer was read, where the suite has several; else it is empty.
+    """
+
+    KEY: ClassVar = ("item", "reading")
+    item: int
+    reading: str
     prediction: str | None
     outcome: str
     score: float | None
@@ -21,21 +24,27 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number of the report, its 95 % interval, its slice, and how many items stood behind it by outcome."""
+    """One number with its 95 % interval, and the items that it counts.
 
-    KEY: ClassVar = ("suite", "dataset", "experiment", "metric", "model", "setting", "relation_id", "exposure", "level")
+    ``where`` says which items these are, as JSON: a condition a column of what was judged (`suites.judged`).
+    ``formula`` makes the number of them, from the columns ``of``. ``n`` is how many they are, followed by how many of
+    each outcome. A number between models has no ``model`` where it is of all of them, and names the ``other`` of two;
+    ``p`` is that of a test.
+    """
+
+    KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")
     suite: str
     dataset: str
-    experiment: str
+    model: str | None
+    other: str | None
     metric: str
-    model: str
-    setting: str
-    relation_id: str | None
-    exposure: int | None
-    level: float | None
+    where: str
+    formula: str
+    of: tuple[str, ...]
     value: float | None
     low: float | None
     high: float | None
+    p: float | None
     n: int
     n_correct: int
     n_incorrect: int
@@ -71,25 +80,3 @@ class Validation:
     prior_auc: float | None
     judged: bool
     failed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One number between models, with its 95 % interval (`suites/comparison.py` says which there are).
-
-    ``model`` and ``other`` are names of models, or of series for a number between series; ``p`` is a test's where there
-    is one; ``n`` counts what the number rests on: questions, relations or models.
-    """
-
-    KEY: ClassVar = ("suite", "dataset", "metric", "model", "other", "relation_id")
-    suite: str
-    dataset: str
-    metric: str
-    model: str | None
-    other: str | None
-    relation_id: str | None
-    value: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    n: int

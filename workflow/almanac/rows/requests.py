@@ -10,25 +10,40 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question put to a model: the unit that is judged. ``accepted`` are the texts that count as true."""
+    """One question put to a model: the unit that is judged.
 
-    KEY: ClassVar = ("item_id",)
-    item_id: str
-    suite: str
+    ``item`` is its number: items of a suite and dataset are counted through all rounds. ``name`` is the name of the
+    subject that it is asked by, where that is one of several; ``setting`` the name of its row in `Setting`.
+    ``accepted`` are the texts that count as true. A question about no fact has none.
+    """
+
+    KEY: ClassVar = ("item",)
+    item: int
     experiment: str
-    fact_id: str
-    relation_id: str
+    fact_id: str | None
+    relation_id: str | None
     template_id: str | None
+    name: str | None
     setting: str
     accepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How items are asked: ``fields`` is the suite's own value as JSON, ``label`` says it to a reader."""
+
+    KEY: ClassVar = ("setting",)
+    setting: str
+    label: str
+    fields: str
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """Which request serves which item, in which role; ``index`` is the position of the true choice, if any."""
 
-    KEY: ClassVar = ("item_id", "role", "request_id")
-    item_id: str
+    KEY: ClassVar = ("item", "role", "request_id")
+    item: int
     role: str
     request_id: str
     index: int | None

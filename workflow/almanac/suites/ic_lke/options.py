@@ -1,10 +1,10 @@
-"""What can be set about IC-LKE; the defaults are the paper's."""
+"""What can be set about IC-LKE and its studies; the defaults are the paper's."""
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
-from almanac.options import Options
 from almanac.suites.options import Sample, SuiteOptions
 
 LayoutName = Annotated[
@@ -40,12 +40,226 @@ class IcLkeOptions(SuiteOptions):
         return relations * (self.shots * 10 + asked * choices * 8)
 
 
-class Bars(Options):
-    """What a valid method must reach on an invented world."""
+class EicOptions(SuiteOptions):
+    """How many test facts stand in one sequence, and where."""
 
-    reference: Annotated[str, Field(description="the model whose AUC must reach the bar")] = "base"
-    auc: Annotated[float, Field(ge=0, le=1, description="least AUC of the reference, often taught against never")] = (
-        0.95
+    examples: Annotated[int, Field(ge=2, description="train facts in a sequence")] = 100
+    first: Annotated[int, Field(ge=1, description="train facts before the first test fact; IC-LKE's beside it too")] = (
+        50
     )
-    spearman_low: Annotated[float, Field(ge=-1, le=1, description="the Spearman interval must lie above this")] = 0.3
-    prior: Annotated[float, Field(ge=0, le=0.5, description="how far the prior's AUC may be from .50")] = 0.02
+    step: Annotated[int, Field(ge=1, description="train facts from one test fact to the next")] = 5
+    between: Annotated[
+        Literal["comma", "space"], Field(description="what stands between pairs; comma: the paper's, and a space")
+    ] = "comma"
+    isolated: Annotated[
+        bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
+    ] = True
+    sample: Sample = None
+    seed: Annotated[int, Field(ge=0, description="seed of the order of train facts, test facts and choices")] = 0
+
+    @property
+    def slots(self) -> range:
+        """The numbers of train facts after which a test fact stands."""
+        return range(self.first, self.examples, self.step)
+
+    @model_validator(mode="after")
+    def _has_slots(self) -> Self:
+        if self.first >= self.examples:
+            raise ValueError(
+                f"first is {self.first} and examples is {self.examples}: no test fact would stand in a sequence; "
+                "lower first or raise examples"
+            )
+        return self
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "examples", self.examples
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about, for sequences, their control and IC-LKE."""
+        asked = min(self.sample or facts, facts)
+        groups = -(-asked // len(self.slots))
+        sequences = groups * choices * ((self.examples - self.first) * 10 + len(self.slots) * 8)
+        alone = asked * choices * 8 * (2 if self.isolated else 1)
+        return relations * (self.examples * 10 + sequences + alone)
+
+
+class SweepOptions(SuiteOptions):
+    """Which numbers of examples are tried, and how often."""
+
+    examples: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2, description="numbers of examples that are tried")
+    ] = (0, 1, 2, 5, 10, 20, 30, 40, 50)
+    draws: Annotated[int, Field(ge=1, description="independent draws of the examples (the paper's five seeds)")] = 5
+    enough: Annotated[
+        float, Field(gt=0, le=1, description="share of the accuracy at the most examples that counts as enough")
+    ] = 0.95
+    layout: LayoutName = "paper"
+    relations: Relations = ()
+    sample: Sample = None
+    seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.examples)) != len(self.examples):
+            raise ValueError(f"examples must be distinct, found {list(self.examples)}")
+        return self
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "examples", max(self.examples)
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about."""
+        asked = min(self.sample or facts, facts) * choices * 8
+        return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)
+
+
+class SeparatorOptions(SuiteOptions):
+    """Which separators are tried, and of what."""
+
+    shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
+    written: Annotated[int, Field(ge=0, description="infixes of a relation's own templates, at most")] = 3
+    mined: Annotated[
+        int, Field(ge=0, description="infixes mined from the texts that a dataset has for its train facts, at most")
+    ] = 3
+    code: Annotated[bool, Field(description="also the released code's ' : ' and commas")] = True
+    relations: Relations = ()
+    sample: Sample = None
+    seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "shots", self.shots
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: an infix is three."""
+        ways = 1 + int(self.code) + self.written + self.mined
+        asked = min(self.sample or facts, facts) * choices * 10
+        return (len(self.relations) or relations) * ways * (asked + self.shots * 13)
+
+
+Kind = Literal["unknown", "incorrect"]
+Arrangement = Literal["distributed", "contiguous"]
+STAR = (
+    114 / 200
+)  # where in the sequence the pair stands that follows the contiguous ones, as we read the paper's figure
+
+
+class PositionOptions(SuiteOptions):
+    """How long the sequences are, and what in them is replaced."""
+
+    pairs: Annotated[int, Field(ge=4, description="pairs in a sequence")] = 200
+    replaced: Annotated[int, Field(ge=1, description="pairs of it that are replaced; at most half")] = 40
+    kinds: Annotated[
+        tuple[Kind, ...],
+        Field(description="what replaces them; unknown: an invented name and an object, incorrect: another object"),
+    ] = ("unknown", "incorrect")
+    arrangements: Annotated[
+        tuple[Arrangement, ...], Field(min_length=1, description="where they stand: here and there, or side by side")
+    ] = ("distributed", "contiguous")
+    start: Annotated[
+        int | None, Field(ge=0, description="the first of them side by side (none: the next stands at 57 % of all)")
+    ] = None
+    draws: Annotated[int, Field(ge=1, description="sequences a relation, each of its own draw and order")] = 1
+    bins: Annotated[int, Field(ge=1, description="parts of the sequence that means are taken over")] = 10
+    judged: Annotated[
+        bool,
+        Field(
+            description="validation: in every part of the sequence, objects of what was taught most must be likelier "
+            "than those of what was never taught, their intervals apart"
+        ),
+    ] = False
+    relations: Relations = ()
+    seed: Annotated[int, Field(ge=0, description="seed of facts, order and what is replaced")] = 0
+
+    @property
+    def first(self) -> int:
+        """The place of the first of the replaced pairs that stand side by side."""
+        if self.start is not None:
+            return self.start
+        return max(0, min(round(STAR * self.pairs) - self.replaced, self.pairs - self.replaced - 1))
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first place of each of the parts that means are taken over."""
+        return tuple(-(-number * self.pairs // self.bins) for number in range(self.bins))
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if 2 * self.replaced > self.pairs:
+            raise ValueError(f"replaced is {self.replaced}; at most half of the {self.pairs} pairs can be replaced")
+        if self.first + self.replaced >= self.pairs:
+            raise ValueError(
+                f"start is {self.start}: {self.replaced} pairs from there leave none to follow; "
+                f"give at most {self.pairs - self.replaced - 1}"
+            )
+        if self.bins > self.pairs:
+            raise ValueError(f"bins is {self.bins}; there are {self.pairs} pairs")
+        return self
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about."""
+        sequences = self.draws * (1 + len(self.kinds) * len(self.arrangements))
+        return (len(self.relations) or relations) * sequences * self.pairs * 10
+
+
+class PromptsOptions(SuiteOptions):
+    """Which prompts stand before the choices."""
+
+    kinds: Annotated[
+        tuple[Literal["written", "mined"], ...],
+        Field(description="written: the dataset's own templates; mined: found in the dataset's evidence"),
+    ] = ("written", "mined")
+    variants: Annotated[
+        tuple[Literal["clean", "mangled"], ...],
+        Field(description="clean: templates that end in the object; mangled: any, the object deleted as the paper did"),
+    ] = ("clean", "mangled")
+    published: Annotated[
+        str | None,
+        Field(description="a file of published prompts, JSON Lines of relation_id, kind (hgp or mmp) and text"),
+    ] = None
+    prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
+    sample: Sample = None
+    best_only: Annotated[
+        bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
+    ] = False
+    seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
+
+    @field_validator("published")
+    @classmethod
+    def _home(cls, published: str | None) -> str | None:
+        return published and str(Path(published).expanduser())
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
+        sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
+        return relations * min(self.sample or facts, facts) * sets * self.prompts * (10 + choices * 4)
+
+    def files(self, verb: str) -> tuple[str, ...]:
+        """Return the published prompts, which asking waits for."""
+        return (self.published,) if verb == "ask" and self.published is not None else ()
+
+
+class GeneratedOptions(SuiteOptions):
+    """What is written, behind what."""
+
+    shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
+    new_tokens: Annotated[int, Field(ge=1, description="tokens that the model writes, the most likely ones")] = 50
+    layout: LayoutName = "paper"
+    relations: Relations = ()
+    sample: Sample = None
+    seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "shots", self.shots
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about; one that it writes counts as twenty."""
+        asked = min(self.sample or facts, facts) * (5 + 20 * self.new_tokens)
+        return (len(self.relations) or relations) * (self.shots * 10 + asked)

@@ -1,0 +1,137 @@
+"""Writing what a suite asks: numbered items, every distinct request once, divided into shards.
+
+Requests are sorted, so that neighbours in a file begin alike: `answer` reads a beginning once. Where there are very
+many, they are sorted a run at a time and a file is several sorted stretches; only their ids are held.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from almanac import tables
+from almanac.frames import as_frame
+from almanac.rows import Context, Item, Link, NotAsked, Request, Setting
+from almanac.suites.asked import Batch
+
+RUN = 200_000  # requests that are sorted together
+TABLES: dict[str, type] = {
+    "items": Item,
+    "links": Link,
+    "settings": Setting,
+    "contexts": Context,
+    "refused": NotAsked,
+}
+ORDER = ("kind", "context", "text", "request_id")
+
+
+def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type], shards: int) -> dict[str, int]:
+    """Write the tables of a round.
+
+    Args:
+        folder: where they go.
+        batches: what is asked.
+        own: the suite's own tables with their row classes.
+        shards: how many request files there are.
+
+    Returns:
+        The number of rows of each table, ``requests`` among them.
+    """
+    seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}
+    with ExitStack() as stack:
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_made(folder), prefix=".asking.")))
+        writers = {
+            name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row))
+            for name, row in {**TABLES, **own}.items()
+        }
+        runs = _Runs(work)
+        for batch in batches:
+            for name in ("items", "links"):
+                writers[name].add(getattr(batch, name))
+            for name, known in seen.items():
+                writers[name].add(_new(getattr(batch, name), known))
+            for name in own:
+                writers[name].add(batch.own[name])
+            runs.add(batch.requests)
+        counts = {name: writer.rows for name, writer in writers.items()}
+        counts["requests"] = runs.write(folder, shards)
+    return counts
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _new(table: pa.Table, known: set[str]) -> pa.Table:
+    """Return the rows whose key, the first column, has not been seen before."""
+    keys = table.column(0).to_pylist()
+    new = [key not in known and not known.add(key) for key in keys]  # type: ignore[func-returns-value]
+    return table.filter(pa.array(new, pa.bool_()))
+
+
+class _Runs:
+    """Requests, sorted `RUN` at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: list[pa.Table] = []
+        self._rows = 0
+        self._keys: list[pl.DataFrame] = []
+
+    def add(self, requests: pa.Table) -> None:
+        """Add requests; equal ones may come again."""
+        self._held.append(requests)
+        self._rows += requests.num_rows
+        if self._rows >= RUN:
+            self._sort()
+
+    def _sort(self) -> None:
+        frame = as_frame(pa.concat_tables(self._held)).unique("request_id", keep="first", maintain_order=True)
+        self._held, self._rows = [], 0
+        frame = frame.with_columns(pl.col("context_id").fill_null("").alias("context")).sort(ORDER).drop("context")
+        digits = pl.col("request_id").str
+        parts = [digits.slice(start, 15).str.to_integer(base=16).alias(str(start)) for start in (0, 15)]
+        self._keys.append(frame.select(*parts, pl.lit(len(self._keys), pl.UInt16).alias("run")))
+        tables_of_run = frame.to_arrow().cast(tables.schema(Request))
+        with tables.writing(self._path(len(self._keys) - 1), Request) as writer:
+            writer.add(tables_of_run)
+
+    def _path(self, run: int) -> Path:
+        return self._folder / f"run-{run}.parquet"
+
+    def write(self, folder: Path, shards: int) -> int:
+        """Write the request files; return how many requests there are."""
+        if self._held or not self._keys:
+            self._held = self._held or [tables.schema(Request).empty_table()]
+            self._sort()
+        first = pl.concat(self._keys).select("run", pl.struct("0", "15").is_first_distinct().alias("first"))
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(tables.writing(folder / f"requests-{shard}.parquet", Request))
+                for shard in range(shards)
+            ]
+            for run in range(len(self._keys)):
+                kept = first.filter(pl.col("run") == run)["first"].to_arrow()
+                for piece in self._pieces(run, kept):
+                    for shard, part in enumerate(_divided(piece, shards)):
+                        writers[shard].add(part)
+            return sum(writer.rows for writer in writers)
+
+    def _pieces(self, run: int, kept: pa.Array) -> Iterator[pa.Table]:
+        start = 0
+        for batch in tables.stream(self._path(run), Request, size=tables.GROUP):
+            yield pa.Table.from_batches([batch]).filter(kept.slice(start, batch.num_rows))
+            start += batch.num_rows
+
+
+def _divided(requests: pa.Table, shards: int) -> list[pa.Table]:
+    """Divide requests by their context; one without goes by its own id."""
+    if shards == 1:
+        return [requests]
+    names = zip(requests.column("context_id").to_pylist(), requests.column("request_id").to_pylist(), strict=True)
+    of = pa.array([int(context or request, 16) % shards for context, request in names], pa.int64())
+    return [requests.filter(pa.compute.equal(of, shard)) for shard in range(shards)]

@@ -1,0 +1,49 @@
+"""The tables of `rows/` as columns (polars), for what is computed over all rows at once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from almanac import tables
+from almanac.columns import schema
+
+SIZE = 16 * tables.GROUP  # rows that are read at once
+
+
+def as_frame(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
+    """Return an Arrow table as columns."""
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def frame_of(row: type, rows: Iterable[Any]) -> pl.DataFrame:
+    """Return rows of a class as columns, checked against their schema; see `tables.arrow_of`."""
+    return as_frame(tables.arrow_of(row, rows))
+
+
+def frames(path: Path | str, row: type, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """Yield columns of a Parquet table, `SIZE` rows at a time, of an empty one a frame without rows.
+
+    Args:
+        path: the file.
+        row: its row class.
+        names: the columns that are wanted, in their order; all if none.
+
+    Raises:
+        AlmanacError: as `tables.read_arrow`.
+    """
+    wanted, empty = list(names or schema(row).names), True
+    for batch in tables.stream(path, row, wanted, size=SIZE):
+        empty = False
+        yield as_frame(batch).select(wanted)
+    if empty:
+        yield as_frame(pa.schema([schema(row).field(name) for name in wanted]).empty_table())
+
+
+def read_frame(path: Path | str, row: type, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read columns of a Parquet table, all rows; see `frames`."""
+    return pl.concat(frames(path, row, names))

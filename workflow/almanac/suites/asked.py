@@ -1,0 +1,147 @@
+"""What a suite asks, some facts at a time: items, the requests that serve them, and what could not be asked.
+
+`Asked` is filled question by question and gives up what it holds as a `Batch` of columns (`take`), so that no more than
+a batch is ever held as objects. What is equal in several batches (requests, contexts, settings) is written once by who
+writes them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
+from almanac.tables import arrow_of, as_dict, canonical, identity
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A part of what is asked, as Arrow tables of their row classes.
+
+    Attributes:
+        items: in the order of their numbers, which go on from batch to batch and from round to round.
+        links: of these items, or of items of earlier rounds.
+        requests: a request may stand in several batches.
+        contexts: so may a context.
+        settings: so may a setting.
+        refused: what could not be asked, and why.
+        own: rows of the suite's own tables, by name.
+    """
+
+    items: pa.Table
+    links: pa.Table
+    requests: pa.Table
+    contexts: pa.Table
+    settings: pa.Table
+    refused: pa.Table
+    own: Mapping[str, pa.Table]
+
+
+@dataclass
+class Asked:
+    """Collects what is asked.
+
+    Attributes:
+        own_rows: the row classes of the suite's own tables, by name.
+        first: the number of the first item: how many there are in earlier rounds.
+        own: rows of these tables.
+    """
+
+    own_rows: Mapping[str, type] = field(default_factory=dict)
+    first: int = 0
+    own: dict[str, list[Any]] = field(default_factory=dict)
+    _items: list[Item] = field(default_factory=list)
+    _links: dict[tuple[int, str, str], Link] = field(default_factory=dict)
+    _requests: dict[Request, str] = field(default_factory=dict)
+    _contexts: dict[str, Context] = field(default_factory=dict)
+    _settings: dict[Any, Setting] = field(default_factory=dict)
+    _refused: dict[str, NotAsked] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.own = {name: [] for name in self.own_rows}
+
+    def context(self, text: str) -> str:
+        """Add a text that requests begin with, and return its id."""
+        context_id = identity(text)
+        self._contexts.setdefault(context_id, Context(context_id, text))
+        return context_id
+
+    def request(self, request: Request) -> str:
+        """Add a request, named by its content, and return its id."""
+        named = replace(request, request_id="") if request.request_id else request
+        request_id = self._requests.get(named)
+        if request_id is None:
+            request_id = self._requests[named] = identity(as_dict(named))
+        return request_id
+
+    def setting(self, setting: Any) -> str:
+        """Add a setting and return the name that items know it by.
+
+        Args:
+            setting: a NamedTuple; its fields become columns, and `label`, if it has one, says it to a reader.
+        """
+        known = self._settings.get(setting)
+        if known is None:
+            fields = setting._asdict()
+            text = ",".join(f"{name}={value}" for name, value in fields.items() if value is not None)
+            label = setting.label() if hasattr(setting, "label") else text
+            known = self._settings[setting] = Setting(text or "only", label or "only", canonical(fields))
+        return known.setting
+
+    def item(
+        self,
+        experiment: str,
+        setting: Any,
+        fact: Fact | None,
+        accepted: Sequence[str] = (),
+        *,
+        relation: str | None = None,
+        template: str | None = None,
+        name: str | None = None,
+    ) -> int:
+        """Add a question and return its number.
+
+        Args:
+            experiment: which of the suite's it belongs to.
+            setting: how it is asked.
+            fact: what it asks for; none where it is about no fact.
+            accepted: the texts that count as true.
+            relation: its relation, where there is no fact.
+            template: the template that words it.
+            name: the name of the subject that it is asked by, where that is one of several.
+        """
+        number = self.first + len(self._items)
+        fact_id, relation_id = (None, relation) if fact is None else (fact.fact_id, fact.relation_id)
+        self._items.append(
+            Item(number, experiment, fact_id, relation_id, template, name, self.setting(setting), tuple(accepted))
+        )
+        return number
+
+    def link(self, item: int, role: str, request: Request, index: int | None = None, weight: float | None = None) -> None:
+        """Say which request serves an item, in which role."""
+        request_id = self.request(request)
+        self._links.setdefault((item, role, request_id), Link(item, role, request_id, index, weight))
+
+    def refuse(self, thing: str, reason: str) -> None:
+        """Say what could not be asked, and why."""
+        self._refused.setdefault(thing, NotAsked(thing, reason))
+
+    def take(self) -> Batch:
+        """Return what has been asked since the last time, and hold it no longer."""
+        requests = [replace(request, request_id=name) for request, name in self._requests.items()]
+        batch = Batch(
+            items=arrow_of(Item, self._items),
+            links=arrow_of(Link, self._links.values()),
+            requests=arrow_of(Request, requests),
+            contexts=arrow_of(Context, self._contexts.values()),
+            settings=arrow_of(Setting, self._settings.values()),
+            refused=arrow_of(NotAsked, self._refused.values()),
+            own={name: arrow_of(row, self.own[name]) for name, row in self.own_rows.items()},
+        )
+        self.first += len(self._items)
+        for held in (self._items, self._links, self._requests, self._contexts, self._settings, self._refused):
+            held.clear()
+        for rows in self.own.values():
+            rows.clear()
+        return batch

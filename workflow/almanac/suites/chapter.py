@@ -1,0 +1,154 @@
+"""What the page shows of a suite, as data: tables whose cells are numbers with the way to their items, and figures."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from almanac.rows import Measure, NotAsked
+from almanac.suites.judged import conditions_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Cell = Measure | str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its cells are numbers, which open their items and stand with their intervals, texts and counts.
+
+    Attributes:
+        name: unique in the chapter.
+        caption: what it shows, in a sentence.
+        head: the columns' names.
+        rows: as many cells each.
+        folded: whether it is shown only when it is asked for.
+    """
+
+    name: str
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, drawn when it is wanted; ``name`` is unique in the chapter."""
+
+    name: str
+    caption: str
+    draw: "Callable[[], Figure]"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter of the page: one suite on one dataset.
+
+    Attributes:
+        title: its heading.
+        asks: what is asked, in a sentence or two.
+        parts: tables, figures and paragraphs, in their order.
+    """
+
+    title: str
+    asks: str
+    parts: Sequence[Table | Drawing | str]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A model as it is shown and compared.
+
+    Attributes:
+        name: its name.
+        series: the family it is shown with; without one it is its own.
+        base: the model that it was tuned from.
+        parameters: how many it has, where that is known.
+        null: the model that was taught the same with permuted objects, and was asked the same; none where there is none.
+        permuted: whether it was itself taught nothing true.
+        taught: whether it was taught the facts of the dataset.
+    """
+
+    name: str
+    series: str
+    base: str | None = None
+    parameters: int | None = None
+    null: str | None = None
+    permuted: bool = False
+    taught: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a chapter is made of: all that is known of one suite on one dataset.
+
+    Attributes:
+        dataset: its name.
+        invented: whether its facts are of an invented world.
+        choices: how many choices a fact of it has.
+        models: who was asked.
+        relations: the relations' names.
+        measures: the numbers of all models, and between them.
+        refused: what could not be asked, and why.
+        own: the suite's own tables of what was asked, by name.
+    """
+
+    dataset: str
+    invented: bool
+    choices: int
+    models: Sequence[Entrant]
+    relations: Mapping[str, str] = field(default_factory=dict)
+    measures: Sequence[Measure] = ()
+    refused: Sequence[NotAsked] = ()
+    own: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def find(self, metric: str, *keys: str, model: str | None = None, **fixed: Any) -> list[Measure]:
+        """Return the numbers of a metric that were made by exactly these keys.
+
+        Args:
+            metric: its name.
+            keys: columns that the numbers' items were chosen by, whatever the value.
+            model: whose; none: of all.
+            fixed: columns that the items were chosen by, with their value.
+        """
+        wanted = {*keys, *fixed}
+        return [
+            row
+            for row in self._by_metric().get(metric, ())
+            if (model is None or row.model == model)
+            and (where := conditions_of(row)).keys() == wanted
+            and all(where[name] == value for name, value in fixed.items())
+        ]
+
+    def one(self, metric: str, model: str, **fixed: Any) -> Measure | None:
+        """Return the number of a model that was made by exactly these conditions, if there is one."""
+        return next(iter(self.find(metric, model=model, **fixed)), None)
+
+    def relation(self, row: Measure) -> str:
+        """Return the name of the relation that a number is of."""
+        name = str(conditions_of(row)["relation"])
+        return self.relations.get(name, name)
+
+    def _by_metric(self) -> Mapping[str, Sequence[Measure]]:
+        found = self.__dict__.get("_index")
+        if found is None:
+            index: dict[str, list[Measure]] = {}
+            for row in self.measures:
+                index.setdefault(row.metric, []).append(row)
+            object.__setattr__(self, "_index", index)
+            found = index
+        return found  # type: ignore[no-any-return]
+
+    def not_asked(self) -> Iterator[str]:
+        """Yield a sentence on what could not be asked, if anything could not."""
+        if self.refused:
+            first = "; ".join(f"{row.thing} ({row.reason})" for row in self.refused[:3])
+            yield f"{len(self.refused):,} not asked; the first: {first}."
+
+
+def silent(row: Measure | None) -> str:
+    """Return how many items of a number have no answer."""
+    return "–" if row is None else f"{row.n_missing + row.n_invalid + row.n_error:,} of {row.n:,}"

@@ -1,0 +1,105 @@
+"""A dataset as suites read it: its tables as rows or as columns, each read when it is first asked for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+
+from almanac import tables
+from almanac.dataset.names import ObjectNames
+from almanac.frames import frame_of, read_frame
+from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.tables import hash_order
+
+Row = TypeVar("Row")
+
+
+class Data:
+    """The tables of a dataset.
+
+    Attributes:
+        folder: where they lie; none: what is given instead (`of`), every other table being empty.
+    """
+
+    def __init__(self, folder: Path | None = None, given: Mapping[str, list[object]] | None = None) -> None:
+        self.folder = folder
+        self._given = dict(given or {})
+
+    @classmethod
+    def of(cls, **rows: list[object]) -> "Data":
+        """Return a dataset of the given rows, by the tables' names."""
+        return cls(None, rows)
+
+    def rows(self, table: str, row: type[Row]) -> list[Row]:
+        """Return a table as rows."""
+        if self.folder is None:
+            return list(self._given.get(table, ()))  # type: ignore[arg-type]
+        return tables.read(self.folder / f"{table}.parquet", row)
+
+    def frame(self, table: str, row: type, columns: list[str] | None = None) -> pl.DataFrame:
+        """Return columns of a table; all if none are named."""
+        if self.folder is None:
+            found = frame_of(row, self.rows(table, row))
+            return found.select(columns) if columns else found
+        return read_frame(self.folder / f"{table}.parquet", row, columns)
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """The things that facts speak of, with their names."""
+        return self.rows("entities", Entity)
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The relations."""
+        return self.rows("relations", Relation)
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """Every fact: shown in examples, asked, and beyond what is asked."""
+        return self.rows("facts", Fact)
+
+    @cached_property
+    def choices(self) -> list[Choices]:
+        """The wrong choices of the test facts."""
+        return self.rows("choices", Choices)
+
+    @cached_property
+    def templates(self) -> list[Template]:
+        """The sentences of the relations."""
+        return self.rows("templates", Template)
+
+    @cached_property
+    def evidence(self) -> list[Evidence]:
+        """Texts in which facts are said."""
+        return self.rows("evidence", Evidence)
+
+    @cached_property
+    def popularity(self) -> list[Popularity]:
+        """How well known things are."""
+        return self.rows("popularity", Popularity)
+
+    @cached_property
+    def names(self) -> ObjectNames:
+        """The names of subjects and objects."""
+        return ObjectNames.of(self.entities)
+
+    @cached_property
+    def by_relation(self) -> dict[str, list[Fact]]:
+        """The facts of each relation, relations sorted."""
+        found: dict[str, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            found[fact.relation_id].append(fact)
+        return dict(sorted(found.items()))
+
+    def tested(self, sample: int | None, seed: int) -> dict[str, list[Fact]]:
+        """Return the facts that are asked, of each relation a seeded sample (none: all): the same for every suite."""
+        return {relation: asked_facts(own, sample, seed) for relation, own in self.by_relation.items()}
+
+
+def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
+    """Return the test facts of one relation, sorted, or a seeded sample of them (none: all)."""
+    tested = {fact.fact_id: fact for fact in facts if fact.split == "test"}
+    return [tested[fact_id] for fact_id in sorted(hash_order(tested, seed, "sample")[:sample])]

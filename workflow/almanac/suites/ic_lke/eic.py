@@ -1,0 +1,303 @@
+"""EIC-LKE: many test facts in one text (Wu et al., section 3, "efficient in-context learning").
+
+The train facts of a relation stand in one sequence, and from some place on a test fact stands between them every few
+pairs; a sequence carries one choice of each of its test facts, so that as many sequences as a fact has choices score
+many facts at once. Subjects and choices are tokenised apart and their ids put together. The paper leaves open which
+places these are; ours are after 50, 55, … 95 of 100 train facts, ten a sequence. What follows the last test fact cannot
+change any score of a causal model and is left out.
+
+A choice is read after the choices of earlier test facts, most of them wrong. ``isolated`` is the control: the same
+places, and only train facts before.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import polars as pl
+
+from almanac.rows import Fact, Measure, Request
+from almanac.statistics import grouped
+from almanac.statistics.agreement import cohens_kappa
+from almanac.statistics.correlation import pearson
+from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.paired import macro_difference
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data, asked_facts
+from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, judge_choices
+from almanac.suites.ic_lke.options import EicOptions
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
+from almanac.suites.ic_lke.suite import IN_CONTEXT, LEVELS
+from almanac.suites.judged import Judged, Not, Range
+from almanac.suites.recovery import recovery
+from almanac.suites.suite import Judgements, Method, Own, Round
+from almanac.tables import hash_order, seed_of
+
+SEQUENCE, ISOLATED = "sequence", "isolated"
+CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
+GLUE = {"comma": ", ", "space": " "}
+DRAWS = 1000  # of the bootstrap of the paired difference
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an experiment makes a model read: texts, their characters, and those with each shared context once."""
+
+    KEY: ClassVar = ("experiment",)
+    experiment: str
+    texts: int
+    characters: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """How many tokens the scored characters of what was answered came to."""
+
+    tokens: int
+    characters: int
+
+
+class EicSetting(NamedTuple):
+    """How many examples stand before the subject; in sequences how many test facts stand in one."""
+
+    shots: int | None = None
+    slots: int | None = None
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return f"{self.shots} examples" if self.slots is None else f"{self.slots} facts a text"
+
+
+class Eic(ChoiceSuite[EicOptions]):
+    """Test facts in sequences, isolated, and as IC-LKE asks them after the same first examples."""
+
+    name = "eic_lke"
+    label = "EIC-LKE"
+    summary = "many facts in one text, a choice of each; and each by itself"
+    options = EicOptions
+    setting = EicSetting
+    reads_predictions = True
+    own: Mapping[str, Own] = {**OFFERED, "costs": Own(Cost), "read": Own(Read, at="judged")}
+    needs = frozenset({"choices"})
+    methods = (
+        Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
+        Method("isolated", "EIC-LKE, isolated", {"experiment": ISOLATED}, ("slots",)),
+    )
+
+    def ask(self, at: Round, data: Data, options: EicOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask an item a fact and experiment. In sequences an item has a link a choice, whose ``index`` is the piece.
+
+        Raises:
+            AlmanacError: a relation has fewer train facts than ``examples``.
+        """
+        questioner = Questioner.of(data, self.own)
+        costs: Counter[tuple[str, str]] = Counter()
+        for relation_id, own in data.by_relation.items():
+            tested = asked_facts(own, options.sample, options.seed)
+            if tested:
+                examples = draw_examples(own, options.examples, options.seed, 0, "examples")
+                first = EicSetting(shots=options.first)
+                questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
+                _Sequences(questioner, examples, options).ask(tested)
+            else:
+                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+            batch = questioner.asked.take()
+            _count(costs, batch)
+            yield batch
+        for experiment in sorted({name for name, _ in costs}):
+            counted = (costs[experiment, name] for name in ("texts", "characters", "distinct"))
+            questioner.asked.own["costs"].append(Cost(experiment, *counted))
+        yield questioner.asked.take()
+
+    def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
+        """Judge every item; a fact in sequences by its choices in all of them."""
+        tokens = characters = 0
+        counted: set[str] = set()
+        wanted = ("experiment", "role", "request_id", "status", "index", "logprobs", "token_counts", "choices", "pieces")
+        for part in answers.parts(wanted):
+            links = part.links
+            fresh = links.unique("request_id", keep="first", maintain_order=True).filter(
+                (pl.col("status") == "ok") & ~pl.col("request_id").is_in(list(counted))
+            )
+            counted |= set(fresh["request_id"].to_list())
+            tokens += int(fresh["token_counts"].explode().sum() or 0)
+            texts = pl.coalesce("pieces", "choices")
+            characters += int(fresh.select(texts.explode().str.len_chars().sum()).item() or 0)
+            plain = links.filter(pl.col("experiment") != SEQUENCE)
+            sequences = _as_choices(links.filter(pl.col("experiment") == SEQUENCE))
+            both = [judge_choices(one) for one in (plain, sequences) if one.height]
+            yield Judgements(pl.concat(both).sort("item"), {})
+        yield Judgements(pl.DataFrame(), {"read": pl.DataFrame({"tokens": [tokens], "characters": [characters]})})
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: EicOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            IC-LKE's by experiment; for ``sequence`` and ``isolated`` also ``same_prediction``, ``accuracy_difference``
+            (theirs less IC-LKE's), ``kappa`` and ``pearson`` (accuracy over relations), all against IC-LKE on the facts
+            that both answered; and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model
+            reads for it, about.
+        """
+        by = ("experiment",)
+        rows = accuracy(judged, *by)
+        rows += judged.measures("probability_mass", "macro", "probability", by=by)
+        rows += judged.measures("probability_mass", "macro", "probability", by=(*by, "relation"))
+        read = own["read"].sum().row(0)
+        costs = {row["experiment"]: row for row in own["costs"].iter_rows(named=True)}
+        for group in judged.groups(*by):
+            experiment = str(group.conditions["experiment"])
+            rows.append(chance(group))
+            for level in LEVELS:
+                rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
+            if experiment != IN_CONTEXT:
+                rows += agreement(judged, experiment)
+            cost = costs[experiment]
+            rows.append(group.measure("texts", cost["texts"], "count"))
+            for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
+                rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None, "count"))
+        return rows + recovery(judged, *by)
+
+    def chapter(self, shown: Shown, options: EicOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.eic`."""
+        return chapter.eic(shown)
+
+
+@dataclass(frozen=True)
+class _Sequences:
+    """Asks the test facts of one relation in sequences."""
+
+    questioner: Questioner
+    examples: Sequence[Fact]
+    options: EicOptions
+
+    def ask(self, tested: Sequence[Fact]) -> None:
+        """Ask the test facts, as many together as a sequence has places."""
+        facts = {fact.fact_id: fact for fact in tested}
+        order = hash_order(facts, self.options.seed, "slots")
+        slots = self.options.slots
+        for at in range(0, len(order), len(slots)):
+            placed = [(slot, facts[name]) for slot, name in zip(slots, order[at : at + len(slots)], strict=False)]
+            self._together(placed)
+            if self.options.isolated:
+                self._isolated(placed)
+
+    def _together(self, placed: Sequence[tuple[int, Fact]]) -> None:
+        """Ask a group of test facts, each after its number of train facts; a sequence carries one choice of each.
+
+        A fact's choices come in an order of its own. In the order of the table, where the true one stands last, all
+        true choices would share a sequence: they alone would be read after true choices.
+        """
+        questioner, options, glue = self.questioner, self.options, GLUE[self.options.between]
+        context_id = questioner.asked.context(self._text(self.examples[: options.first]))
+        setting = EicSetting(slots=len(options.slots))
+        items = [questioner.item(fact, SEQUENCE, setting) for _, fact in placed]
+        labels = [questioner.labels(fact) for _, fact in placed]
+        orders = [
+            hash_order(map(str, range(len(own))), options.seed, "choices", fact.fact_id)
+            for own, (_, fact) in zip(labels, placed, strict=True)
+        ]
+        for number in range(max(map(len, labels))):
+            pieces: list[str] = []
+            carried: list[tuple[int, str, int]] = []
+            for place, (slot, fact) in enumerate(placed):
+                if place:
+                    pieces.append(glue + self._text(self.examples[placed[place - 1][0] : slot]))
+                if number < len(orders[place]):
+                    choice = orders[place][number]
+                    pieces += [f"{glue}{questioner.subject(fact)}", f" {labels[place][int(choice)]}"]
+                    carried.append((items[place], f"{CHOICE}{choice}", len(pieces) - 1))
+            request = Request("", "spans", context_id, "", pieces=tuple(pieces))
+            for item, role, index in carried:
+                questioner.asked.link(item, role, request, index)
+
+    def _isolated(self, placed: Sequence[tuple[int, Fact]]) -> None:
+        """Ask each test fact at its place by itself: only train facts stand before it."""
+        for slot, fact in placed:
+            context_id = self.questioner.asked.context(self._text(self.examples[:slot]))
+            choices = tuple(f" {label}" for label in self.questioner.labels(fact))
+            text = f"{GLUE[self.options.between]}{self.questioner.subject(fact)}"
+            request = Request("", "choices", context_id, text, choices=choices)
+            self.questioner.add(fact, ISOLATED, EicSetting(slots=len(self.options.slots)), request)
+
+    def _text(self, facts: Sequence[Fact]) -> str:
+        pairs = map(self.questioner.pair, facts)
+        return GLUE[self.options.between].join(f"{subject} {found}" for subject, found in pairs)
+
+
+def _count(costs: Counter[tuple[str, str]], batch: Batch) -> None:
+    """Add what each experiment makes a model read; a request that serves several facts counts once."""
+    experiments = dict(zip(*(batch.items.column(name).to_pylist() for name in ("item", "experiment")), strict=True))
+    requests = {row["request_id"]: row for row in batch.requests.to_pylist()}
+    lengths = {row["context_id"]: len(row["text"]) for row in batch.contexts.to_pylist()}
+    own: dict[str, set[str]] = {}
+    for item, request_id in zip(*(batch.links.column(name).to_pylist() for name in ("item", "request_id")), strict=True):
+        own.setdefault(experiments[item], set()).add(request_id)
+    for experiment, names in own.items():
+        contexts = set()
+        for request in map(requests.__getitem__, names):
+            texts = [len(request["text"]) + len(choice) for choice in request["choices"] or ()]
+            if request["pieces"] is not None:
+                texts.append(sum(map(len, request["pieces"])))
+            context = lengths.get(request["context_id"], 0)
+            costs[experiment, "texts"] += len(texts)
+            costs[experiment, "characters"] += sum(texts) + context * len(texts)
+            costs[experiment, "distinct"] += sum(texts)
+            contexts.add(request["context_id"])
+        costs[experiment, "distinct"] += sum(lengths.get(context, 0) for context in contexts)
+
+
+def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
+    """Return facts in sequences as if one request had asked their choices, the true one last.
+
+    Args:
+        links: one a choice, its number in its role, what it is the piece ``index`` of ``pieces``. A fact that lacks the
+            answer to one of its choices has none.
+    """
+    own = links.with_columns(
+        pl.col("role").cast(pl.String).str.strip_prefix(CHOICE).cast(pl.Int32).alias("choice"),
+        pl.col("logprobs").list.get(pl.col("index"), null_on_oob=True).alias("logprob"),
+        pl.col("pieces").list.get(pl.col("index"), null_on_oob=True).alias("text"),
+    ).sort("item", "choice")
+    found = own.group_by("item", maintain_order=True).agg(
+        pl.when((pl.col("status") == "refused").any())
+        .then(pl.lit("refused"))
+        .when(((pl.col("status") == "ok") & pl.col("logprob").is_not_null()).all())
+        .then(pl.lit("ok"))
+        .otherwise(pl.lit("failed"))
+        .alias("status"),
+        (pl.len() - 1).cast(pl.Int32).alias("index"),
+        pl.col("logprob").alias("logprobs"),
+        pl.col("text").alias("choices"),
+    )
+    return found
+
+
+def agreement(judged: Judged, experiment: str) -> list[Measure]:
+    """Return how far an experiment agrees with IC-LKE on the facts that both answered; ``n`` counts these."""
+    answered = judged.where(hit=Not(None), experiment=(experiment, IN_CONTEXT))
+    ours, theirs = (answered.frame.filter(pl.col("experiment") == name) for name in (experiment, IN_CONTEXT))
+    pairs = ours.join(theirs.select("fact", "hit", "prediction"), on="fact", how="inner", suffix="_in_context", maintain_order="left")
+    compared = Judged(judged.suite, judged.dataset, judged.model, pairs, answered.conditions)
+    same = compared.frame.with_columns((pl.col("prediction") == pl.col("prediction_in_context")).alias("same"))
+    share = grouped.macro(same, [], "same", "relation", "subject").rows()
+    hits = [(bool(one), bool(other)) for one, other in pairs.select("hit", "hit_in_context").iter_rows()]
+    difference = macro_difference(
+        [float(one) - float(other) for one, other in hits],
+        [str(name) for name in pairs["relation"]],
+        [str(name) for name in pairs["subject"]],
+        DRAWS,
+        seed_of(judged.suite, judged.dataset, experiment, judged.model),
+    )
+    means = pairs.group_by("relation", maintain_order=True).agg(pl.col("hit", "hit_in_context").cast(pl.Float64).mean())
+    found = {
+        "same_prediction": Estimate(*share[0]) if share else NOTHING,
+        "accuracy_difference": difference,
+        "kappa": cohens_kappa([one for one, _ in hits], [other for _, other in hits]),
+        "pearson": pearson(means["hit"].to_list(), means["hit_in_context"].to_list()),
+    }
+    return [compared.measure(metric, estimate, of=("hit", "fact")) for metric, estimate in found.items()]

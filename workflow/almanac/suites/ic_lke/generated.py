@@ -1,0 +1,143 @@
+"""IC-LKE's prompts continued by the model: does the true object stand in what it writes (Wu et al.)?
+
+The examples and the subject are those of the choices; the model continues greedily. In the layout ``code`` the prompt
+ends with the separator, as in the released code; in ``paper`` it ends at the subject, since no token should span the
+cut. An empty text is an answer, and incorrect.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from almanac.dataset.text import normalise
+from almanac.rows import Fact, Measure, Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data, asked_facts
+from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke.choices import PAPER, accuracy, unanswered
+from almanac.suites.ic_lke.options import GeneratedOptions
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, chosen, draw_examples
+from almanac.suites.judged import Judged
+from almanac.suites.recovery import recovery
+from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+
+NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
+TEXT = "text"  # the role of the request
+STRIPPED = ":,. "  # what the released code takes off the ends of the object, and of nothing else
+
+
+class GeneratedSetting(NamedTuple):
+    """How many examples stand before the subject."""
+
+    shots: int
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return f"{self.shots} examples"
+
+
+class Generated(Suite[GeneratedOptions]):
+    """Of each fact one text, which several items judge.
+
+    ``names``: any name of any true object stands in the text; ``label``: the fact's own label does; ``official``: the
+    same as the released code sees it; ``begins``: the text begins with a true name; ``wrong``, the control: the label
+    of the fact's first wrong choice stands in it.
+    """
+
+    name = "lke_generated"
+    label = "Generated output"
+    summary = "whether the object stands in what a model writes"
+    paper = PAPER
+    options = GeneratedOptions
+    setting = GeneratedSetting
+    own: Mapping[str, Own] = OFFERED
+    needs = frozenset({"choices"})
+    methods = (
+        Method("names", "Generated: any name", {"experiment": NAMES}, ("shots",), {"experiment": WRONG}),
+        Method("begins", "Generated: begins with a name", {"experiment": BEGINS}, ("shots",)),
+    )
+
+    def ask(self, at: Round, data: Data, options: GeneratedOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask each test fact for one text.
+
+        Raises:
+            AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
+        """
+        questioner = Questioner.of(data, self.own)
+        asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
+        for relation_id, own in chosen(data, options.relations, self.name).items():
+            tested = asked_facts(own, options.sample, options.seed)
+            if not tested:
+                asked.refuse(f"relation {relation_id}", "it has no test fact")
+            pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
+            context_id = asked.context(layout.context(pairs)) if pairs else None
+            for fact in tested:
+                text = layout.question(questioner.subject(fact), bool(pairs))
+                request = Request(
+                    "", "generate", context_id, text, max_new_tokens=options.new_tokens, samples=1, temperature=0.0
+                )
+                for experiment, accepted in _accepted(questioner, fact).items():
+                    asked.link(asked.item(experiment, setting, fact, accepted), TEXT, request)
+            yield asked.take()
+
+    def judge(self, answers: Answers, data: Data, options: GeneratedOptions) -> Iterator[Judgements]:
+        """Judge every item: ``prediction`` is the text, ``score`` 1 where it holds the object, else 0."""
+        for part in answers.parts(("experiment", "accepted", "status", "texts")):
+            links = part.links.with_columns(pl.col("texts").list.first().alias("prediction"))
+            found = [
+                None if text is None else present(text, accepted, experiment)
+                for text, accepted, experiment in links.select("prediction", "accepted", "experiment").iter_rows()
+            ]
+            hit = pl.Series("hit", found, dtype=pl.Boolean)
+            outcome = pl.when(hit).then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
+            yield Judgements(
+                links.select(
+                    "item",
+                    "prediction",
+                    pl.when(hit.is_null()).then(unanswered()).otherwise(outcome).alias("outcome"),
+                    hit.cast(pl.Float64).alias("score"),
+                    pl.lit(None, pl.Float64).alias("confidence"),
+                ),
+                {},
+            )
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            By experiment ``present``: the share of facts whose object is there, over all relations and in each; and the
+            recovery of ``names`` and ``begins``.
+        """
+        by = ("experiment", "shots")
+        return accuracy(judged, *by, metric="present") + recovery(judged.where(experiment=(NAMES, BEGINS)), *by)
+
+    def chapter(self, shown: Shown, options: GeneratedOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.generated`."""
+        return chapter.generated(shown)
+
+
+def present(text: str, accepted: Sequence[str], experiment: str) -> bool:
+    """Return whether one of the accepted names stands in a text.
+
+    ``official`` does as the released code: both in lower case, colons, commas, full stops and spaces taken off the
+    ends of the name alone, and a name may stand within another word (*Iran* in *Tirana*). Otherwise both are normalised
+    and the name must stand as words of its own; for ``begins``, first in the text.
+    """
+    if experiment == OFFICIAL:
+        return any(name.lower().strip(STRIPPED) in text.lower() for name in accepted)
+    place = r"\A\W*" if experiment == BEGINS else r"(?<!\w)"
+    return any(re.search(f"{place}{re.escape(normalise(name))}(?!\\w)", normalise(text)) for name in accepted)
+
+
+def _accepted(questioner: Questioner, fact: Fact) -> dict[str, tuple[str, ...]]:
+    """Return, for each experiment, the texts that are looked for; without wrong choices there is no control."""
+    true = questioner.true[fact.relation_id, fact.subject_id]
+    names = tuple(dict.fromkeys(name for key in true for name in questioner.names.names(key)))
+    label = (questioner.names.label(fact.object_key),)
+    wrong = questioner.wrong[fact.fact_id].labels[:1]
+    found = {NAMES: names, LABEL: label, OFFICIAL: label, BEGINS: names, WRONG: wrong}
+    return {experiment: accepted for experiment, accepted in found.items() if accepted}

@@ -1,1 +1,0 @@
-"""Whether the true object stands in what a model writes."""

@@ -1,0 +1,267 @@
+"""The probability of objects by their place in a long text, and by what stands before them (Wu et al., section 3).
+
+One sequence of 200 pairs as it is; others in which 40 are replaced by unknown ones (an invented subject, an object of
+the relation) or by incorrect ones (another object), distributed over the sequence or side by side. All of a draw have
+the same facts in the same order, and distributed pairs never touch. An item is correct where its object, as it is
+shown, is more likely than all else together (probability above one half).
+"""
+
+import itertools
+import random
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import polars as pl
+
+from almanac.dataset.invented import Names
+from almanac.dataset.names import true_objects
+from almanac.dataset.text import normalise
+from almanac.rows import Fact, Measure, Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke.choices import PAPER, unanswered
+from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
+from almanac.suites.ic_lke.questions import chosen
+from almanac.suites.judged import Judged, Not, conditions_of
+from almanac.suites.suite import Judgements, Own, Round, Suite, Verdict
+from almanac.tables import hash_order, seed_of
+
+AS_IS, WHOLE = "as_is", "whole"  # the experiment and the arrangement of a sequence in which nothing is replaced
+REPLACED, FOLLOWING, REST = "replaced", "following", "rest"  # the classes of pairs
+CLASSES = {"correct": (FOLLOWING, REST), REPLACED: (REPLACED,), FOLLOWING: (FOLLOWING,), REST: (REST,)}
+IN_BIN = "probability_in_bin"
+HALF = 0.5
+
+
+class PositionSetting(NamedTuple):
+    """Where replaced pairs stand, and which draw of facts and order."""
+
+    arrangement: str
+    draw: int
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return f"{self.arrangement}, draw {self.draw}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its sequence an item stands, from 0; its class there, and the first place of its part of the sequence."""
+
+    KEY: ClassVar = ("item",)
+    item: int
+    place: int
+    pair: str
+    part: int
+
+
+class Positions(Suite[PositionOptions]):
+    """Sequences of many pairs of one relation, in which every object's probability is read."""
+
+    name = "lke_positions"
+    label = "Positions"
+    summary = "how probable objects are by their place in a long text"
+    paper = PAPER
+    options = PositionOptions
+    setting = PositionSetting
+    own: Mapping[str, Own] = {"places": Own(Place, of="item")}
+
+    def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the sequences of each relation as `spans` requests, a span an object; train and test facts are alike.
+
+        An item is a place of a sequence. A relation with fewer subjects than ``pairs`` is refused.
+
+        Raises:
+            AlmanacError: the dataset has no relation of that name.
+        """
+        asked = Asked({"places": Place})
+        for relation_id, own in chosen(data, options.relations, self.name).items():
+            relation = _Relation(asked, relation_id, own, data, options)
+            usable = relation.one_a_subject()
+            if len(usable) < options.pairs:
+                asked.refuse(
+                    f"relation {relation_id}",
+                    f"it has {len(usable)} subjects with a fact and a wrong object, and {options.pairs} pairs are asked "
+                    "for; lower `pairs`",
+                )
+            else:
+                for draw in range(options.draws):
+                    order = hash_order(usable, options.seed, "positions", relation_id, draw)[: options.pairs]
+                    relation.ask([usable[key] for key in order], draw)
+            yield asked.take()
+
+    def judge(self, answers: Answers, data: Data, options: PositionOptions) -> Iterator[Judgements]:
+        """Judge every item: ``score`` is its object's log-probability (nats), ``confidence`` that as a probability."""
+        value = pl.col("logprobs").list.get(pl.col("index"), null_on_oob=True)
+        for part in answers.parts(("accepted", "status", "index", "logprobs")):
+            found = part.links.with_columns(pl.when(pl.col("status") == "ok").then(value).alias("score"))
+            correct = pl.col("score").exp() > HALF
+            yield Judgements(
+                found.select(
+                    "item",
+                    pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),
+                    pl.when(pl.col("score").is_null())
+                    .then(unanswered())
+                    .when(correct)
+                    .then(pl.lit("correct"))
+                    .otherwise(pl.lit("incorrect"))
+                    .alias("outcome"),
+                    "score",
+                    pl.col("score").exp().alias("confidence"),
+                ),
+                {},
+            )
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: PositionOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            By experiment (``as_is``, ``unknown``, ``incorrect``) and arrangement, all draws together: the mean
+            probability of the objects of ``correct`` pairs and by class (``probability_replaced``, ``_following``,
+            ``_rest``, over all relations and in each); ``probability_at`` each place of the correct pairs and
+            ``replaced_at`` of the replaced ones, without interval, since there are few; and ``probability_in_bin`` of
+            the correct pairs by part of the sequence, also by dose where nothing is replaced.
+        """
+        by = ("experiment", "arrangement")
+        rows: list[Measure] = []
+        for name, pairs in CLASSES.items():
+            known = judged if name == "correct" else judged.where(experiment=Not(AS_IS))
+            for keys in (by, (*by, "relation")):
+                rows += known.where(pair=pairs).measures(f"probability_{name}", "macro", "confidence", by=keys)
+        correct = judged.where(pair=Not(REPLACED))
+        for metric, pairs_at in (("probability_at", correct), ("replaced_at", judged.where(pair=REPLACED))):
+            at = pairs_at.measures(metric, "macro", "confidence", by=(*by, "place"))
+            rows += [replace(row, low=None, high=None) for row in at]
+        rows += correct.measures(IN_BIN, "macro", "confidence", by=(*by, "part"))
+        as_is = correct.where(experiment=AS_IS, dose=Not(None))
+        return rows + as_is.measures(IN_BIN, "macro", "confidence", by=("arrangement", "part", "dose"))
+
+    def bars(self, measures: Sequence[Measure], options: PositionOptions) -> list[Verdict]:
+        """Hold each part of the sequence as it is against the bar, where the study is judged.
+
+        It is met where the interval of the facts taught most lies above that of the facts never taught, and both are
+        there.
+        """
+        if not options.judged:
+            return []
+        by_dose = {}
+        for row in measures:
+            where = conditions_of(row)
+            if row.metric == IN_BIN and isinstance(where.get("dose"), int) and row.value is not None:
+                by_dose[where["dose"], where["part"]] = row
+        most = max((dose for dose, _ in by_dose), default=0)
+        return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
+
+    def chapter(self, shown: Shown, options: PositionOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.positions`."""
+        return chapter.positions(shown, options)
+
+
+def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> Verdict:
+    if not dose or most is None or never is None:
+        return Verdict(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
+    said = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
+    apart = most.low is not None and never.high is not None and most.low > never.high
+    return Verdict(f"from place {start}: taught {dose} times {said[0]}, never {said[1]}", apart)
+
+
+class _Relation:
+    """Asks the sequences of one relation."""
+
+    def __init__(
+        self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
+    ) -> None:
+        names = data.names
+        self._asked, self._relation_id, self._facts, self._names, self._options = asked, relation_id, facts, names, options
+        self._true = true_objects(facts)
+        self._known = {normalise(name) for key in names.entities for name in names.names(key)}
+        self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}
+
+    def wrong(self, fact: Fact) -> list[str]:
+        """Return the objects of the relation that share no name with a true object of the fact's subject."""
+        true = {name for key in self._true[fact.relation_id, fact.subject_id] for name in self._names.folded(key)}
+        return [key for key, own in self._objects.items() if not own & true]
+
+    def one_a_subject(self) -> dict[str, Fact]:
+        """Return the usable facts by id, of each subject one and of subjects that read alike one."""
+        usable = [fact for fact in self._facts if self.wrong(fact)]
+        drawn = {fact.fact_id: fact for fact in usable if fact.split is not None}
+        found: dict[str, Fact] = {}
+        for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
+            found.setdefault(normalise(self._names.label(drawn[fact_id].subject_id)), drawn[fact_id])
+        return {fact.fact_id: fact for fact in found.values()}
+
+    def ask(self, facts: Sequence[Fact], draw: int) -> None:
+        """Ask the sequences of one draw: as it is, and each kind of replacement in each arrangement."""
+        shown = [(self._names.label(fact.subject_id), self._names.label(fact.object_key)) for fact in facts]
+        self._add(facts, shown, frozenset(), AS_IS, PositionSetting(WHOLE, draw))
+        for kind in self._options.kinds:
+            for arrangement in self._options.arrangements:
+                places = replaced_places(self._options, arrangement, self._relation_id, draw)
+                pairs = [
+                    self._replacement(fact, kind, draw) if place in places else pair
+                    for place, (fact, pair) in enumerate(zip(facts, shown, strict=True))
+                ]
+                self._add(facts, pairs, places, kind, PositionSetting(arrangement, draw))
+
+    def _replacement(self, fact: Fact, kind: Kind, draw: int) -> tuple[str, str]:
+        """Return the pair that stands for a fact's: an invented subject with an object, or the subject with another."""
+        found = self._names.label(hash_order(self.wrong(fact), self._options.seed, kind, fact.fact_id, draw)[0])
+        if kind == "unknown":
+            return invented_name(fact.fact_id, self._known, self._options.seed), found
+        return self._names.label(fact.subject_id), found
+
+    def _add(
+        self,
+        facts: Sequence[Fact],
+        pairs: Sequence[tuple[str, str]],
+        replaced: frozenset[int],
+        kind: str,
+        setting: PositionSetting,
+    ) -> None:
+        text, starts, ends = joined(pairs)
+        request = Request("", "spans", None, text, span_starts=starts, span_ends=ends)
+        options = self._options
+        for place, (fact, (_, found)) in enumerate(zip(facts, pairs, strict=True)):
+            item = self._asked.item(kind, setting, fact, (found,))
+            part = options.starts[place * options.bins // options.pairs]
+            self._asked.own["places"].append(Place(item, place, class_of(place, replaced), part))
+            self._asked.link(item, "object", request, place)
+
+
+def joined(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    """Return pairs as the paper writes them, one space everywhere, and the characters of each object with its space."""
+    text, starts, ends = "", [], []
+    for subject, found in pairs:
+        text += f"{' ' if text else ''}{subject}"
+        starts.append(len(text))
+        text += f" {found}"
+        ends.append(len(text))
+    return text, tuple(starts), tuple(ends)
+
+
+def class_of(place: int, replaced: frozenset[int]) -> str:
+    """Return the class of a place: replaced, right after a replaced one, or the rest."""
+    if place in replaced:
+        return REPLACED
+    return FOLLOWING if place - 1 in replaced else REST
+
+
+def replaced_places(options: PositionOptions, arrangement: Arrangement, relation_id: str, draw: int) -> frozenset[int]:
+    """Return which places are replaced: side by side, or one in each of as many equal stretches, none at its end."""
+    if arrangement == "contiguous":
+        return frozenset(range(options.first, options.first + options.replaced))
+    edges = [number * options.pairs // options.replaced for number in range(options.replaced + 1)]
+    chance = random.Random(seed_of(options.seed, "replaced", relation_id, draw))
+    return frozenset(chance.randrange(start, stop - 1) for start, stop in itertools.pairwise(edges))
+
+
+def invented_name(fact_id: str, known: Container[str], seed: int) -> str:
+    """Return a name that the dataset does not know (normalised), for a fact that it stands in for."""
+    source = Names(seed_of(seed, "unknown", fact_id))
+    names = (source.name("unknown", index, "two_words") for index in itertools.count())
+    return next(name for name in names if normalise(name) not in known)

@@ -1,0 +1,154 @@
+"""The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from almanac.dataset.mining import by_relation, mine
+from almanac.rows import Measure, Request, Template
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data, asked_facts
+from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
+from almanac.suites.ic_lke.options import PromptsOptions
+from almanac.suites.ic_lke.questions import Questioner
+from almanac.suites.judged import Judged
+from almanac.suites.recovery import recovery
+from almanac.suites.suite import Method, Round
+
+Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
+EXPERIMENTS = {
+    "written_clean": "Written prompts",
+    "written_mangled": "Written prompts, mangled",
+    "mined_clean": "Mined prompts",
+    "mined_mangled": "Mined prompts, mangled",
+    "hgp": "Human-generated prompts",
+    "mmp": "Machine-mined prompts",
+}
+
+
+class PromptSetting(NamedTuple):
+    """Which of the prompts of its relation, from 0."""
+
+    prompt: int
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return f"prompt {self.prompt}"
+
+
+class Prompts(ChoiceSuite[PromptsOptions]):
+    """IC-LKE's choices after written and mined prompts."""
+
+    name = "lke_prompts"
+    label = "Prompts"
+    summary = "the same choices after written and mined prompts, without examples"
+    options = PromptsOptions
+    setting = PromptSetting
+    needs = frozenset({"choices"})
+    methods = tuple(Method(name, label, {"experiment": name}) for name, label in EXPERIMENTS.items())
+
+    def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
+        """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.
+
+        What has too few prompts, and relations of published prompts that the dataset lacks, are listed as refused.
+        """
+        questioner = Questioner.of(data, self.own)
+        found = published.read(Path(options.published)) if options.published is not None else {}
+        prompts: Sets = {**_sets(data, options), **found}
+        for relation_id, own in data.by_relation.items():
+            tested = asked_facts(own, options.sample, options.seed)
+            for experiment, sets in prompts.items():
+                drawn = list(sets.get(relation_id, ()))[: options.prompts]
+                if len(drawn) < options.prompts:
+                    reason = f"{len(drawn)} prompts; asked for are {options.prompts}, and what there is is asked"
+                    questioner.asked.refuse(f"{experiment} of relation {relation_id}", reason)
+                for number, template in enumerate(drawn):
+                    for fact in tested:
+                        request = Request(
+                            request_id="",
+                            kind="choices",
+                            context_id=None,
+                            text=prompt(template).replace("[X]", questioner.subject(fact)),
+                            choices=tuple(f" {label}" for label in questioner.labels(fact)),
+                            best_only=options.best_only or None,
+                        )
+                        questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
+            yield questioner.asked.take()
+        for relation_id in published.strangers(found, data.by_relation):
+            reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
+            questioner.asked.refuse(f"published prompts of relation {relation_id}", reason)
+        yield questioner.asked.take()
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: PromptsOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            By experiment, ``accuracy`` of each prompt and over all of them: a fact's prompts are averaged first, so
+            that a fact counts once in the interval. ``accuracy_deviation`` is the standard deviation of the prompts'
+            accuracies (of a sample, n - 1) in a relation; overall the mean over relations. ``n`` counts items: facts
+            times prompts.
+        """
+        rows = accuracy(judged, "experiment", "prompt") + accuracy(judged, "experiment")
+        for group in judged.groups("experiment"):
+            rows += [*deviations(group, "accuracy_deviation", "prompt"), chance(group)]
+        return rows + recovery(judged, "experiment")
+
+    def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.prompts`."""
+        return chapter.prompts(shown, options)
+
+
+def _sets(data: Data, options: PromptsOptions) -> Sets:
+    """Return written and mined prompts by experiment and relation, each in the order in which they are taken."""
+    found: dict[str, Mapping[str, list[Template]]] = {}
+    if "written" in options.kinds:
+        found["written"] = _written(data.templates)
+    if "mined" in options.kinds:
+        unasked = [fact for fact in data.facts if fact.split != "test"]
+        found["mined"] = by_relation(mine(data.evidence, unasked, data.names))
+    out: dict[str, Mapping[str, Sequence[Template]]] = {}
+    for kind, own in found.items():
+        for variant in options.variants:
+            out[f"{kind}_{variant}"] = {relation: _usable(variant, listed) for relation, listed in own.items()}
+    return out
+
+
+def _written(templates: Sequence[Template]) -> Mapping[str, list[Template]]:
+    """Return each relation's sentences and prefixes by their ids; questions are no prompts of this kind."""
+    out: dict[str, list[Template]] = defaultdict(list)
+    for template in sorted(templates, key=lambda row: row.template_id):
+        if template.style in ("prefix", "statement"):
+            out[template.relation_id].append(template)
+    return out
+
+
+def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
+    """Return the templates of a variant, each different prompt once.
+
+    Clean are those that end where the object begins. Mangled are sentences with the object anywhere; those from which
+    its deletion takes something come first, since the others are clean too.
+    """
+    if variant == "clean":
+        kept = [row for row in templates if ends_in_object(row)]
+    else:
+        kept = sorted((row for row in templates if row.style == "statement"), key=ends_in_object)
+    first: dict[str, Template] = {}
+    for row in kept:
+        first.setdefault(prompt(row), row)
+    return list(first.values())
+
+
+def ends_in_object(template: Template) -> bool:
+    """Return whether what follows a template's text is its object: nothing is lost where the object is deleted."""
+    return "[Y]" not in template.text or template.text.rstrip(" .").endswith("[Y]")
+
+
+def prompt(template: Template) -> str:
+    """Return a template without its object and the full stop, ``[X]`` in place; the choice follows with its space."""
+    return " ".join(template.text.replace("[Y]", "").split()).rstrip(" .")

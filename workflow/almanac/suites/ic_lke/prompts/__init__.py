@@ -1,1 +1,0 @@
-"""Prompt baselines: the choices of IC-LKE behind human-written and machine-mined prompts, without examples."""

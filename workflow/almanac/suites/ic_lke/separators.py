@@ -1,0 +1,195 @@
+"""What stands between subject and object (Wu et al., section 3: a space is enough).
+
+An infix is what stands between ``[X]`` and ``[Y]`` of a template, in the examples and before the choice. Pairs are
+parted by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import polars as pl
+
+from almanac.dataset import mining
+from almanac.rows import Fact, Measure, Template
+from almanac.statistics.paired import macro_difference
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data, asked_facts
+from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
+from almanac.suites.ic_lke.options import SeparatorOptions
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Layout, Questioner, chosen, draw_examples
+from almanac.suites.judged import Condition, Judged
+from almanac.suites.suite import Own, Round
+from almanac.tables import seed_of
+
+SEPARATOR = "separator"  # the experiment
+SPACE, CODE = "space", "code"
+WRITTEN, MINED = "written", "mined"
+INFIXES = "infixes"  # what is said of all infixes together
+DRAWS = 1000  # of the bootstrap of a paired difference
+
+
+class SeparatorSetting(NamedTuple):
+    """What stands between subject and object, and whether it is an infix."""
+
+    separator: str
+    infix: bool
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return self.separator
+
+
+@dataclass(frozen=True, slots=True)
+class Infix:
+    """What stands between subject and object in one setting of one relation."""
+
+    KEY: ClassVar = ("relation_id", "separator")
+    relation_id: str
+    separator: str
+    template_id: str | None
+    text: str
+
+
+class Separators(ChoiceSuite[SeparatorOptions]):
+    """Test facts after the same examples with each separator."""
+
+    name = "lke_separators"
+    label = "Separators"
+    summary = "pick an object with other words between subject and object"
+    options = SeparatorOptions
+    setting = SeparatorSetting
+    own: Mapping[str, Own] = {**OFFERED, "infixes": Own(Infix)}
+    needs = frozenset({"choices"})
+
+    def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the test facts with a space, the released code's separators, written and mined infixes.
+
+        What the infixes are in each relation stands in the table of that name. A relation without any infix is asked
+        with the others, and listed as refused.
+
+        Raises:
+            AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
+        """
+        questioner = Questioner.of(data, self.own)
+        relations = chosen(data, options.relations, self.name)
+        infixes = _infixes(data, relations, options)
+        for relation_id, own in relations.items():
+            tested = asked_facts(own, options.sample, options.seed)
+            examples = draw_examples(own, options.shots, options.seed, 0)
+            ways = [(SPACE, LAYOUTS["paper"], None), *([(CODE, LAYOUTS["code"], None)] if options.code else [])]
+            ways += [(one.separator, layout_of(one.text), one.template_id) for one in infixes[relation_id]]
+            for name, layout, template in ways:
+                setting = SeparatorSetting(name, name not in (SPACE, CODE))
+                questioner.ask_in_context(examples, tested, layout, SEPARATOR, setting, template=template)
+            if not tested:
+                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+            elif not infixes[relation_id] and options.written + options.mined:
+                reason = "no template of it has words between [X] and [Y]; only other separators are asked"
+                questioner.asked.refuse(f"relation {relation_id}", reason)
+            questioner.asked.own["infixes"] += infixes[relation_id]
+            yield questioner.asked.take()
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: SeparatorOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            By separator, and of all infixes of a relation together (a fact's answers averaged), ``accuracy`` and
+            ``difference``, the accuracy less the space's on the facts answered with both, over all relations and in
+            each; of the infixes also ``deviation``, the standard deviation of their accuracies, a mean over relations; their difference is
+            ``infix_difference``.
+        """
+        rows = accuracy(judged, "separator")
+        rows += [chance(group) for group in judged.where(separator=SPACE).groups("separator")]
+        for group in judged.groups("separator"):
+            name = str(group.conditions["separator"])
+            if name != SPACE:
+                rows += differences(judged, name, {"separator": (name, SPACE)})
+        infixes = judged.where(infix=True)
+        if not infixes.frame.is_empty():
+            rows += accuracy(infixes) + deviations(infixes, "deviation", "separator")
+            rows += differences(judged, INFIXES, {"separator": _either(infixes)}, "infix_difference")
+        return rows
+
+    def chapter(self, shown: Shown, options: SeparatorOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.separators`."""
+        return chapter.separators(shown)
+
+
+def _either(infixes: Judged) -> Condition:
+    """Return the separators that are infixes, and the space."""
+    return (*infixes.frame["separator"].cast(pl.String).unique().sort().to_list(), SPACE)
+
+
+def differences(
+    judged: Judged, name: str, where: Mapping[str, Condition], metric: str = "difference"
+) -> list[Measure]:
+    """Return the accuracy of a separator less that of the space on the same facts, over all relations and in each.
+
+    Args:
+        judged: items of all separators.
+        name: the separator's, for the seed of the bootstrap.
+        where: its items and those of the space.
+        metric: what the numbers are called.
+    """
+    own = judged.where(where)
+    seed = seed_of(judged.suite, judged.dataset, judged.model, name)
+    return [_difference(group, metric, seed) for group in (own, *own.groups("relation"))]
+
+
+def _difference(judged: Judged, metric: str, seed: int) -> Measure:
+    known = judged.frame.filter(pl.col("hit").is_not_null()).with_columns(pl.col("hit").cast(pl.Int8))
+    space = known.filter(pl.col("separator") == SPACE).select("fact", "hit")
+    pairs = known.filter(pl.col("separator") != SPACE).join(
+        space, on="fact", how="inner", suffix="_space", maintain_order="left"
+    )
+    estimate = macro_difference(
+        (pairs["hit"] - pairs["hit_space"]).cast(pl.Float64).to_list(),
+        pairs["relation"].cast(pl.String).to_list(),
+        pairs["subject"].cast(pl.String).to_list(),
+        DRAWS,
+        seed,
+    )
+    return judged.measure(metric, estimate, of=("hit", "fact", "separator"))
+
+
+def infix_of(text: str) -> str | None:
+    """Return what stands between subject and object of a template, or none where the object stands first."""
+    before, subject, rest = text.partition("[X]")
+    infix, found, _ = rest.partition("[Y]")
+    return infix if subject and found and infix.strip() and "[Y]" not in before else None
+
+
+def layout_of(infix: str) -> Layout:
+    """Return the layout with an infix between subject and object; its last space begins the choice."""
+    cut = infix.rfind(" ") if " " in infix else 0
+    return Layout(infix, "", " ", " ", infix[cut:], infix[:cut])
+
+
+def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:
+    """Return the infixes of each relation: written ones, then mined ones, no text twice."""
+    mined: Mapping[str, list[Template]] = {}
+    if options.mined:
+        shown = [fact for own in relations.values() for fact in own if fact.split != "test"]
+        mined = mining.by_relation(mining.mine(data.evidence, shown, data.names))
+    written = [row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN]
+    out: dict[str, list[Infix]] = {}
+    for relation_id in relations:
+        own = [row for row in written if row.relation_id == relation_id]
+        seen: set[str] = set()
+        found = _take(own, WRITTEN, options.written, seen)
+        out[relation_id] = found + _take(mined.get(relation_id, ()), MINED, options.mined, seen)
+    return out
+
+
+def _take(templates: Iterable[Template], kind: str, most: int, seen: set[str]) -> list[Infix]:
+    found: list[Infix] = []
+    for template in templates:
+        text = infix_of(template.text)
+        if text is not None and text not in seen and len(found) < most:
+            seen.add(text)
+            found.append(Infix(template.relation_id, f"{kind} {len(found) + 1}", template.template_id, text))
+    return found

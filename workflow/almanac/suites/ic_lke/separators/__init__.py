@@ -1,1 +1,0 @@
-"""What stands between subject and object: a space, words of templates, or the marks of the released code."""

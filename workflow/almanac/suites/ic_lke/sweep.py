@@ -1,0 +1,95 @@
+"""Accuracy by the number of examples, and how many are enough (Wu et al., section 3)."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data, asked_facts
+from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, answered, chance, deviation
+from almanac.suites.ic_lke.options import SweepOptions
+from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
+from almanac.suites.judged import Judged, Not
+from almanac.suites.suite import Round
+
+SWEEP = "sweep"
+
+
+class SweepSetting(NamedTuple):
+    """How many examples stand before the subject, and which draw of them."""
+
+    shots: int
+    draw: int
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        return f"{self.shots} examples, draw {self.draw}"
+
+
+class Sweep(ChoiceSuite[SweepOptions]):
+    """Test facts after more and more examples; fewer examples are the first of more."""
+
+    name = "lke_sweep"
+    label = "Number of examples"
+    summary = "pick an object after more and more examples"
+    options = SweepOptions
+    setting = SweepSetting
+    needs = frozenset({"choices"})
+
+    def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the test facts after each number of examples, by each draw; without examples all draws are one.
+
+        Raises:
+            AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
+        """
+        questioner = Questioner.of(data, self.own)
+        for relation_id, own in chosen(data, options.relations, self.name).items():
+            tested = asked_facts(own, options.sample, options.seed)
+            if not tested:
+                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+            for shots in options.examples:
+                for draw in range(options.draws if shots else 1):
+                    examples = draw_examples(own, shots, options.seed, draw, "examples")
+                    setting = SweepSetting(shots, draw)
+                    questioner.ask_in_context(examples, tested, LAYOUTS[options.layout], SWEEP, setting)
+            yield questioner.asked.take()
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: SweepOptions) -> list[Measure]:
+        """Compute every number of one model.
+
+        Returns:
+            By number of examples: ``accuracy_at_shots`` over all relations, in each, and by dose, a fact's draws
+            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies; and
+            ``enough_shots``, the least number that reaches ``options.enough`` of the accuracy at the most.
+        """
+        metric = "accuracy_at_shots"
+        rows = accuracy(judged, "shots", metric=metric)
+        rows += judged.where(dose=Not(None)).measures(metric, "macro_of_facts", "hit", by=("shots", "dose"))
+        reached: dict[int, float] = {}
+        groups = list(judged.groups("shots"))
+        for group in groups:
+            rows.append(group.measure("deviation_at_shots", deviation(group, "draw"), "other", ("hit", "draw")))
+            whole = accuracy(group, relations=False)[0].value
+            if whole is not None and answered(group):
+                reached[int(str(group.conditions["shots"]))] = whole
+        if groups:
+            least = enough(reached, options.enough) if len(reached) == len(groups) else None
+            rows += [groups[-1].measure("enough_shots", least, of=("hit", "shots")), chance(groups[-1])]
+        return rows
+
+    def chapter(self, shown: Shown, options: SweepOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.sweep`."""
+        return chapter.sweep(shown, options)
+
+
+def enough(accuracies: Mapping[int, float], share: float) -> int | None:
+    """Return the least number of examples whose accuracy reaches a share of the accuracy at the most examples."""
+    if not accuracies:
+        return None
+    wanted = share * accuracies[max(accuracies)]
+    return min(shots for shots, value in accuracies.items() if value >= wanted)

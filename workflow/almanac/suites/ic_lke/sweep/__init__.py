@@ -1,1 +1,0 @@
-"""How many examples are enough: accuracy by their number, over several draws."""

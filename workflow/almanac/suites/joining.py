@@ -1,0 +1,85 @@
+"""From items and outcomes to `Judged`: items joined with what became of them, their facts, popularity and doses.
+
+All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from almanac.frames import frames
+from almanac.rows import Fact, Item, Popularity
+from almanac.suites.answers import Answers
+from almanac.suites.data import Data
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Suite
+
+ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
+
+
+def join(
+    suite: Suite[Any],
+    options: Any,
+    answers: Answers,
+    data: Data,
+    outcomes: pl.DataFrame,
+    own: Mapping[str, pl.DataFrame],
+) -> Judged:
+    """Return what became of one model's items.
+
+    Args:
+        suite: whose items they are.
+        options: its settings.
+        answers: what was asked.
+        data: the dataset.
+        outcomes: one row an item and reading, in the order of the items.
+        own: the suite's own tables of what was judged.
+    """
+    frame = _items(answers)
+    for name, table in suite.own.items():
+        if table.of == "item":
+            rows = answers.own(name) if table.at == "asked" else own[name]
+            frame = frame.join(_narrow(rows), on="item", how="left", maintain_order="left")
+    frame = frame.join(_facts(data, answers.exposures), on="fact", how="left", maintain_order="left")
+    kept = ["item", "reading", "outcome", "score", "confidence", *(["prediction"] if suite.reads_predictions else [])]
+    found = _narrow(outcomes.select(kept))
+    hit = pl.when(pl.col("score").is_not_null()).then(pl.col("outcome") == "correct").alias("hit")
+    frame = frame.join(found, on="item", how="inner", maintain_order="left_right").with_columns(hit)
+    return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
+
+
+def _items(answers: Answers) -> pl.DataFrame:
+    """Return the items of all rounds with the fields of their settings."""
+    wanted = ["item", "experiment", *ITEM, "name", "setting"]
+    found = pl.concat(
+        _narrow(frame) for one in answers.rounds for frame in frames(one.folder / "items.parquet", Item, wanted)
+    )
+    settings = answers.settings.drop("setting_label").with_columns(pl.col("setting").cast(pl.Categorical))
+    return found.join(settings, on="setting", how="left", maintain_order="left").rename(ITEM)
+
+
+def _facts(data: Data, exposures: pl.DataFrame | None) -> pl.DataFrame:
+    """Return facts with subject, object, the bucket of the subject's popularity, and how often each was taught."""
+    facts = _narrow(
+        data.frame("facts", Fact, ["fact_id", "subject_id", "object_id", "value"]).select(
+            pl.col("fact_id").alias("fact"),
+            pl.col("subject_id").alias("subject"),
+            pl.coalesce("object_id", "value").alias("object"),
+        )
+    )
+    buckets = data.frame("popularity", Popularity, ["entity_id", "source", "type", "bucket"])
+    buckets = buckets.sort("entity_id", "source", "type").unique("entity_id", keep="first", maintain_order=True)
+    named = _narrow(buckets.select(pl.col("entity_id").alias("subject"), "bucket"))
+    facts = facts.join(named, on="subject", how="left", maintain_order="left")
+    if exposures is None:
+        return facts.with_columns(pl.lit(None, pl.Int32).alias("dose"), pl.lit(None, pl.Int64).alias("object_dose"))
+    doses = exposures.select(pl.col("fact_id").cast(pl.Categorical).alias("fact"), pl.col("dose").cast(pl.Int32))
+    facts = facts.join(doses, on="fact", how="left", maintain_order="left")
+    return facts.with_columns(pl.col("dose").fill_null(0).cast(pl.Int64).sum().over("object").alias("object_dose"))
+
+
+def _narrow(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose texts are categories and whose items are counted in four bytes."""
+    found = frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
+    return found.with_columns(pl.col("item").cast(pl.UInt32)) if "item" in frame.columns else found

@@ -1,0 +1,203 @@
+"""What became of the items of one model, as columns, and the numbers that are made of them.
+
+A number is made by choosing items (`Judged.where`), grouping them and applying a formula. What they were chosen and
+grouped by is written with the number, as its ``where``: so whoever has the columns can find the items of a number, and
+a number cannot say one thing and count another.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.statistics import grouped
+from almanac.statistics.intervals import Estimate
+from almanac.tables import canonical
+
+OUTCOMES = ("correct", "incorrect", "missing", "invalid", "error")
+Formula = Literal["share", "mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
+RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
+
+
+class Range(NamedTuple):
+    """Values from ``least`` on and below ``below``; none: without end."""
+
+    least: float | None = None
+    below: float | None = None
+
+
+class Not(NamedTuple):
+    """Any value but this one; ``Not(None)``: any value at all."""
+
+    value: str | float | None = None
+
+
+Condition = str | float | bool | None | Range | Not | Sequence[str | float | None]
+
+
+def chosen(column: str, condition: Condition) -> pl.Expr:
+    """Return the expression that is true where a column meets a condition."""
+    own = pl.col(column)
+    if isinstance(condition, Range):
+        least = pl.lit(True) if condition.least is None else own >= condition.least
+        return least & (pl.lit(True) if condition.below is None else own < condition.below)
+    if isinstance(condition, Not):
+        return own.is_not_null() if condition.value is None else own != condition.value
+    if condition is None:
+        return own.is_null()
+    if isinstance(condition, list | tuple):
+        listed = [chosen(column, one) for one in condition]
+        return pl.any_horizontal(listed) if listed else pl.lit(False)
+    return own == condition
+
+
+def as_text(conditions: Mapping[str, Condition]) -> str:
+    """Return conditions as they are written with a number: JSON, a range as ``{"from", "below"}``, else ``{"not"}``."""
+
+    def plain(condition: Condition) -> Any:
+        if isinstance(condition, Range):
+            return {name: end for name, end in (("from", condition.least), ("below", condition.below)) if end is not None}
+        if isinstance(condition, Not):
+            return {"not": condition.value}
+        return list(condition) if isinstance(condition, list | tuple) else condition
+
+    return canonical({column: plain(condition) for column, condition in conditions.items()})
+
+
+def from_text(text: str) -> dict[str, Condition]:
+    """Return the conditions that a number is written with; the inverse of `as_text`."""
+
+    def condition(value: Any) -> Condition:
+        if isinstance(value, dict):
+            return Not(value["not"]) if "not" in value else Range(value.get("from"), value.get("below"))
+        return tuple(value) if isinstance(value, list) else value
+
+    return {column: condition(value) for column, value in json.loads(text).items()}
+
+
+@lru_cache(65536)
+def _conditions(text: str) -> Mapping[str, Condition]:
+    return from_text(text)
+
+
+def conditions_of(row: Measure) -> Mapping[str, Condition]:
+    """Return the conditions on the items that a number counts."""
+    return _conditions(row.where)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Items of one model, judged; a row an item (and reading), in the order of the items.
+
+    Attributes:
+        suite: whose items they are.
+        dataset: of which facts.
+        model: whose answers.
+        frame: columns ``item``, ``experiment``, ``relation``, ``fact``, ``subject``, ``object``, ``template``, ``name``,
+            the fields of the setting, ``reading``, ``outcome``, ``hit`` (whether it is correct; none without a score),
+            ``score``, ``confidence``, ``dose`` and ``bucket`` where they are known, the columns of the suite's own
+            tables of items, and those that it derives.
+        conditions: what the items were chosen by.
+    """
+
+    suite: str
+    dataset: str
+    model: str
+    frame: pl.DataFrame
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    def where(self, conditions: Mapping[str, Condition] | None = None, /, **more: Condition) -> "Judged":
+        """Return the items that meet conditions, each on one column."""
+        wanted = {**(conditions or {}), **more}
+        if not wanted:
+            return self
+        kept = self.frame.filter(pl.all_horizontal(chosen(column, one) for column, one in wanted.items()))
+        return replace(self, frame=kept, conditions={**self.conditions, **wanted})
+
+    def groups(self, *by: str) -> Iterator["Judged"]:
+        """Yield the items of each combination of values, sorted."""
+        for values, own in self.frame.sort(by, nulls_last=False, maintain_order=True).group_by(by, maintain_order=True):
+            yield replace(self, frame=own, conditions={**self.conditions, **dict(zip(by, values, strict=True))})
+
+    def measures(self, metric: str, formula: Formula, *of: str, by: Sequence[str] = ()) -> list[Measure]:
+        """Return a number of each group, by a formula that has an interval for groups.
+
+        Args:
+            metric: its name.
+            formula: ``share`` (of true values), ``mean`` (facts of a subject being one draw), ``macro`` (mean over
+                relations of means), ``macro_of_facts`` (a fact's items averaged first) or ``ratio`` (of two sums).
+            of: the columns that it is of; a group where these are empty has a number without a value.
+            by: what the items are grouped by.
+        """
+        if by and self.frame.is_empty():
+            return []
+        if formula == "share":
+            found = grouped.shares(self.frame, by, *of)
+        elif formula == "ratio":
+            found = grouped.ratio(self.frame, by, *of, clusters=SUBJECT)
+        elif formula == "mean":
+            found = grouped.macro(self.frame.with_columns(pl.lit(0).alias("")), by, *of, strata="", clusters=SUBJECT)
+        elif formula in ("macro", "macro_of_facts"):
+            unit = FACT if formula == "macro_of_facts" else None
+            found = grouped.macro(self.frame, by, *of, strata=RELATION, clusters=SUBJECT, unit=unit)
+        else:
+            raise ValueError(f"{formula} is computed a group at a time; see `measure`")
+        at = len(by)
+        estimates = {row[:at]: Estimate(*row[at:]) for row in found.rows()}
+        return [
+            self._measure(metric, formula, of, dict(zip(by, values, strict=True)), counts, estimates.get(values))
+            for values, counts in self._counts(by)
+        ]
+
+    def measure(
+        self,
+        metric: str,
+        estimate: Estimate | float | None,
+        formula: Formula = "other",
+        of: Sequence[str] = (),
+        p: float | None = None,
+        other: str | None = None,
+    ) -> Measure:
+        """Return one number of all these items, which was computed from them.
+
+        Args:
+            metric: its name.
+            estimate: its value, with or without an interval; none where there is none.
+            formula: how it was computed.
+            of: from which columns.
+            p: that of a test.
+            other: the other model, of a number between two.
+        """
+        if not isinstance(estimate, Estimate):
+            estimate = Estimate(None if estimate is None else float(estimate), None, None)
+        counts = next((counts for _, counts in self._counts(())), (0,) * (1 + len(OUTCOMES)))
+        return self._measure(metric, formula, of, {}, counts, estimate, p, other)
+
+    def _counts(self, by: Sequence[str]) -> Iterable[tuple[tuple[Any, ...], tuple[int, ...]]]:
+        """Yield each group's values, how many items it has, and how many by outcome; groups sorted."""
+        counted = [pl.len(), *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES)]
+        if not by:
+            return [((), self.frame.select(counted).row(0))]
+        found = self.frame.group_by(by, maintain_order=True).agg(counted).sort(by, nulls_last=False)
+        return [(row[: len(by)], row[len(by) :]) for row in found.rows()]
+
+    def _measure(
+        self,
+        metric: str,
+        formula: str,
+        of: Sequence[str],
+        group: Mapping[str, Condition],
+        counts: Sequence[int],
+        estimate: Estimate | None,
+        p: float | None = None,
+        other: str | None = None,
+    ) -> Measure:
+        value, low, high = estimate or (None, None, None)
+        where = as_text({**self.conditions, **group})
+        return Measure(
+            self.suite, self.dataset, self.model, other, metric, where, formula, tuple(of), value, low, high, p, *counts
+        )

@@ -1,0 +1,222 @@
+"""The form of a suite: its settings, its rounds of questions, how it judges answers and which numbers it makes of them.
+
+`suites/__init__.py` lists the suites. Whatever walks over all of them (the verbs, the layout of an edition, the rules,
+the page) does so through this form and knows no suite by its name: a new one is a folder and a line of that list.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+import polars as pl
+
+from almanac.rows import Measure, Response
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.judged import Condition, Judged
+from almanac.suites.options import SuiteOptions
+
+Settings = TypeVar("Settings", bound=SuiteOptions)
+Part = Literal["choices", "popularity", "evidence", "ratings"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of questions: all that is asked before answers are needed to ask more.
+
+    Attributes:
+        name: its folder, and its name in tables.
+        answered_by: the option that names the model which answers; none: each model that the suite is asked of.
+        about_one: whether it is made of one model's answers in earlier rounds, and so made anew for each.
+        wanted: whether the settings want it.
+    """
+
+    name: str
+    answered_by: str | None = None
+    about_one: bool = False
+    wanted: Callable[[Any], bool] = lambda options: True
+
+
+@dataclass(frozen=True)
+class Own:
+    """A table that is a suite's own.
+
+    Attributes:
+        row: its row class.
+        of: ``item``: one row an item at most, whose other columns then are columns of `Judged`; or ``free``.
+        at: written with what is ``asked``, in every round, or with what is ``judged``.
+        frozen: whether an edition holds it; else it follows from the responses.
+    """
+
+    row: type
+    of: Literal["item", "free"] = "free"
+    at: Literal["asked", "judged"] = "asked"
+    frozen: bool = True
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way of measuring, as it stands on the page beside those of other suites: a headline number.
+
+    Attributes:
+        name: unique in its suite.
+        label: what the page calls it.
+        where: the items that it counts; a fact stands among them once, or once a draw.
+        by: columns of the setting that part these items further; each value is a method of its own.
+        guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
+            in as many as the dataset has choices.
+        validated: whether its recovery of planted knowledge is measured.
+    """
+
+    name: str
+    label: str
+    where: Mapping[str, Condition]
+    by: tuple[str, ...] = ()
+    guess: float | Mapping[str, Condition] | None = None
+    validated: bool = True
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a file made elsewhere asks, and what was answered.
+
+    Attributes:
+        batches: what is asked.
+        data: the dataset, as far as the file says it.
+        responses: of each model; none where the file holds no answers.
+    """
+
+    batches: Iterable[Batch]
+    data: Data
+    responses: Mapping[str, Sequence[Response]]
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """What a suite makes of some items' answers.
+
+    Attributes:
+        outcomes: one row an item and reading, in the order of the items: ``item``, ``outcome``, ``score`` and
+            ``confidence``, and where there are any ``prediction`` and ``reading``.
+        own: rows of the suite's own tables, by name.
+    """
+
+    outcomes: pl.DataFrame
+    own: Mapping[str, pl.DataFrame]
+
+
+class Verdict(NamedTuple):
+    """Whether a model's numbers meet a bar that a suite sets: what was found, in words, and whether that is enough."""
+
+    found: str
+    met: bool
+
+
+class Asks(Generic[Settings]):
+    """What asks of models: a suite, or what has texts written for a person to proofread.
+
+    Attributes:
+        name: its key in the configuration and its folder in an edition.
+        label: what the page calls it.
+        summary: one line for ``--help``.
+        paper: what it follows, to be cited.
+        options: the class of its settings.
+        setting: the class of the value that says how one item was asked; its fields are columns of `Judged`.
+        rounds: in the order in which they are asked.
+        own: its own tables, by name.
+        needs: the parts of a dataset that it needs.
+        reads: what `elsewhere` reads, for ``--help``: the ``questions`` or the ``answers`` of a file; none: nothing.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    options: type[Settings]
+    setting: ClassVar[type[Any]]
+    rounds: ClassVar[tuple[Round, ...]] = (Round("asked"),)
+    own: ClassVar[Mapping[str, Own]] = {}
+    needs: ClassVar[frozenset[Part]] = frozenset()
+    reads: ClassVar[Literal["questions", "answers"] | None] = None
+
+    def ask(self, at: Round, data: Data, options: Settings, before: Answers | None) -> Iterator[Batch]:
+        """Yield what is asked in a round, some facts at a time.
+
+        Args:
+            at: the round.
+            data: the dataset.
+            options: the settings.
+            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the first.
+        """
+        raise NotImplementedError
+
+    def elsewhere(self, path: Path, options: Settings) -> Elsewhere:
+        """Return what a file made elsewhere asks, of a suite that `reads` one.
+
+        Raises:
+            AlmanacError: the file has a mistake, naming the row.
+        """
+        raise NotImplementedError
+
+    def rounds_of(self, options: SuiteOptions) -> list[Round]:
+        """Return the rounds that the settings want."""
+        return [one for one in self.rounds if one.wanted(options)]
+
+    def tables(self, at: Literal["asked", "judged"], *, frozen: bool = False) -> dict[str, type]:
+        """Return its own tables of a step with their row classes; ``frozen``: those alone that an edition holds."""
+        return {name: own.row for name, own in self.own.items() if own.at == at and (own.frozen or not frozen)}
+
+
+class Suite(Asks[Settings]):
+    """A suite: what it asks ends in numbers.
+
+    Attributes:
+        methods: what of it stands on the page beside other suites.
+        reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
+    """
+
+    methods: ClassVar[tuple[Method, ...]] = ()
+    reads_predictions: ClassVar[bool] = False
+
+    def readings(self, options: Settings) -> tuple[str, ...]:
+        """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""
+        return ("",)
+
+    def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
+        """Yield what becomes of the items, in their order, each item whole.
+
+        Args:
+            answers: one model's.
+            data: the dataset.
+            options: the settings.
+        """
+        raise NotImplementedError
+
+    def derived(self, frame: pl.DataFrame, options: Settings) -> pl.DataFrame:
+        """Return what was judged with further columns, which follow from those that are there."""
+        return frame
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: Settings) -> list[Measure]:
+        """Return the numbers of one model on one dataset.
+
+        Args:
+            judged: its items with their outcomes.
+            own: the suite's own tables, by name.
+            options: the settings.
+        """
+        raise NotImplementedError
+
+    def across(self, judged: Mapping[str, Judged], shown: Shown, options: Settings) -> list[Measure]:
+        """Return the suite's own numbers between the models of one dataset, by their names."""
+        return []
+
+    def bars(self, measures: Sequence[Measure], options: Settings) -> list[Verdict]:
+        """Return which of its own bars a model's numbers meet that was taught the facts."""
+        return []
+
+    def chapter(self, shown: Shown, options: Settings) -> Chapter | None:
+        """Return what the page shows of a dataset; none where there is nothing to show."""
+        return None
