@@ -16,6 +16,7 @@ from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.requests import pools_of
 from almanac.suites.karr.resampling import NAMES, TEMPLATES, Resampling
 from almanac.suites.karr.strings import place_of
+from almanac.verbs.ask import write
 
 FOUR = (*worlds.TEMPLATES, "[X] was born in [Y].", "[X] grew up in [Y].")
 RUNS = KarrOptions(modes=("paper",), templates=3, subjects=3, null=False, resamples=4, threshold=2.0)
@@ -132,6 +133,16 @@ def test_the_runs_ask_one_template_and_one_name_more_and_nothing_else_changes():
     assert read[0] < read[1]
     # Of each text a third (templates) and a half (names of both ends) more: by far not a run's worth for each run.
     assert len(more.requests) < 4 * len(plain.requests)
+
+
+def test_of_one_template_and_one_name_more_what_is_asked_anyway_is_linked_once(tmp_path):
+    """Five templates and six names at the released code's sizes: runs of both kinds read the same drawn strings."""
+    data, _ = world(templates=(*FOUR, "[X] is a native of [Y]."), aliases=5)
+    found = METHOD.ask(data, KarrOptions(sample=2, resamples=3), lambda: None)
+    write(found, tmp_path, 1)  # refuses what has one key twice
+    links = [link for link in found.links if link.item_id.startswith(("karr/paper/facts/", "karr/official/facts/"))]
+    drawn, runs = ({link.request_id for link in links if link.role == role} for role in ("string", "spare"))
+    assert drawn < runs
 
 
 def test_without_a_further_template_or_name_no_run_differs_but_lamas_which_reads_a_single_template():

@@ -100,12 +100,6 @@ class SweepOptions(SuiteOptions):
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        if len(set(self.examples)) != len(self.examples):
-            raise ValueError(f"examples must be distinct, found {list(self.examples)}")
-        return self
-
     @property
     def shown(self) -> tuple[str, int]:
         """The setting that says how many train facts of a relation are shown, and how many these are."""

@@ -151,10 +151,11 @@ def ask_object(
                 out.link(item, [expectation(pools, fact.relation_id)], MINED)
             if setting == FACTS and pools.options.resamples:
                 resampling = Resampling(pools, VARIANTS[mode])
-                for kind in KINDS:
-                    if resampling.replaces(fact, drawn, kind):
-                        widened = resampling.widened(fact, drawn, kind)
-                        out.link(item, strings.requests(widened, VARIANTS[mode]), SPARE)
+                widened = [
+                    resampling.widened(fact, drawn, kind) for kind in KINDS if resampling.replaces(fact, drawn, kind)
+                ]
+                # At once: what is drawn anyway is in both, and a request serves an item in a role once.
+                out.link(item, (one for more in widened for one in strings.requests(more, VARIANTS[mode])), SPARE)
             if mode == "paper" and setting != NULL and pools.options.baselines:
                 prompts = item_of(K_PROMPTS, setting, fact.fact_id, fact.relation_id, item.accepted)
                 out.add(prompts, strings.own_requests(drawn))
