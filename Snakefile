@@ -14,8 +14,6 @@ include: "rules/dataset.smk"
 include: "rules/planting.smk"
 include: "rules/requests.smk"
 include: "rules/responses.smk"
-include: "rules/drafting.smk"
-include: "rules/writing.smk"
 include: "rules/measures.smk"
 include: "rules/report.smk"
 include: "rules/edition.smk"
@@ -25,61 +23,58 @@ localrules:
     all,
     data,
     validation,
-    drafts,
-    written,
     edition,
     repull,
 
 
 rule all:
-    """The page that says what the models know; without models, what they would be asked."""
+    """The page that says what the models know, and all it was made of; without models, what they would be asked."""
     input:
-        f"{RESULTS}/report.html" if ASKED else QUESTIONS,
+        LAYOUT.products() if ASKED else LAYOUT.questions(),
 
 
 rule data:
     """The datasets and everything that will be asked, without any model."""
     input:
-        QUESTIONS,
+        LAYOUT.questions(),
 
 
 rule validation:
     """What the methods recover of planted knowledge."""
     input:
-        f"{RESULTS}/measures/validation.parquet",
+        LAYOUT.validation(),
 
 
-for SUITE in METHODS:
+for SUITE in SUITES:
 
     rule:
         name:
             SUITE
         input:
-            measured("measures", SUITE),
+            JOBS.measured(SUITE),
 
 
-rule drafts:
-    """Templates that a model has drafted, in one file for a person to proofread."""
-    input:
-        drafts_file,
+# Texts that a model has written, in one file for a person to proofread.
+for AUTHOR in AUTHORS:
 
-
-rule written:
-    """Questions that a model has written, in one file for a person to proofread."""
-    input:
-        written_file,
+    rule:
+        name:
+            AUTHOR
+        input:
+            JOBS.written(AUTHOR),
 
 
 rule repull:
     """Ask every public source again, and report what changed since."""
     input:
-        expand(f"{RESULTS}/sources/{{source}}/changes/{NOW}.json", source=PULLED),
+        [LAYOUT.source(name) / "changes" / f"{NOW}.json" for name in PULLED],
 
 
 rule edition:
     """One archive that can be cited and verified."""
     input:
-        f"results/editions/{EDITION.edition}.zip",
+        LAYOUT.products(),
+        LAYOUT.archive(),
 
 
 onsuccess:

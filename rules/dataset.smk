@@ -5,9 +5,9 @@
 rule record_edition:
     """Write the whole configuration down, with every default, for the steps that read the edition as one."""
     output:
-        f"{RESULTS}/edition.json",
+        LAYOUT.record(),
     log:
-        f"{RESULTS}/logs/record_edition.log",
+        LAYOUT.log("record_edition"),
     conda:
         "../envs/tables.yaml"
     resources:
@@ -15,7 +15,8 @@ rule record_edition:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["build"],
-        settings=EDITION.model_dump_json(),
+        # By a function: braces in a title are no wildcards.
+        settings=lambda wildcards: EDITION.model_dump_json(),
     shell:
         "python -m almanac build edition --settings {params.settings:q} --output {output} 2> {log}"
 
@@ -23,26 +24,13 @@ rule record_edition:
 rule build_dataset:
     """Filter the relations, split the facts, draw the wrong choices (T-REx-MC)."""
     input:
-        facts=facts_mark,
-        drafts=proofread_file,
-        evidence=evidence_file,
+        facts=JOBS.facts_record,
+        drafts=JOBS.drafts,
+        evidence=JOBS.evidence,
     output:
-        expand(
-            f"{RESULTS}/dataset/{{{{dataset}}}}/{{table}}.parquet",
-            table=[
-                "entities",
-                "relations",
-                "facts",
-                "choices",
-                "templates",
-                "popularity",
-                "evidence",
-                "refused",
-                "counts",
-            ],
-        ),
+        [LAYOUT.dataset("{dataset}", table) for table in DATASET_TABLES],
     log:
-        f"{RESULTS}/logs/build_dataset/{{dataset}}.log",
+        LAYOUT.log("build_dataset/{dataset}"),
     conda:
         "../envs/tables.yaml"
     resources:
@@ -50,13 +38,12 @@ rule build_dataset:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["build"],
-        facts=facts_folder,
-        drafts=proofread_flags,
-        evidence=evidence_flags,
-        options=lambda wildcards: to_flags(
-            EDITION.datasets[wildcards.dataset], DatasetOptions
-        ),
-        out=f"{RESULTS}/dataset/{{dataset}}",
+        facts=JOBS.facts,
+        drafts=lambda wildcards, input: flag("--drafts", input.drafts),
+        files=known_by(JOBS.drafts),
+        evidence=lambda wildcards, input: flag("--evidence", input.evidence),
+        options=JOBS.dataset_options,
+        out=subpath(output[0], parent=True),
     shell:
         "python -m almanac build dataset --facts {params.facts} {params.drafts} {params.evidence} {params.options}"
         " --output {params.out} > {log} 2>&1"

@@ -5,13 +5,13 @@
 rule freeze_edition:
     """Pack the edition as canonical JSON Lines with a manifest, and its digest inside."""
     input:
-        edition=f"{RESULTS}/edition.json",
-        page=f"{RESULTS}/report.html",
+        edition=LAYOUT.record(),
+        page=LAYOUT.page(),
         tables=TABLES,
     output:
-        f"results/editions/{EDITION.edition}.zip",
+        LAYOUT.archive(),
     log:
-        f"{RESULTS}/logs/freeze_edition.log",
+        LAYOUT.log("freeze_edition"),
     conda:
         "../envs/measures.yaml"
     resources:

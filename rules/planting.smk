@@ -7,19 +7,17 @@ rule plant_world:
     input:
         ROOT / "resources" / "planting" / "world.yaml",
     output:
-        expand(
-            f"{RESULTS}/planting/{{{{world}}}}/world/{{table}}.parquet",
-            table=[
-                "entities",
-                "relations",
-                "facts",
-                "templates",
-                "popularity",
-                "exposures",
-            ],
+        multiext(
+            f"{LAYOUT.planting('{world}')}/world/",
+            "entities.parquet",
+            "relations.parquet",
+            "facts.parquet",
+            "templates.parquet",
+            "popularity.parquet",
+            "exposures.parquet",
         ),
     log:
-        f"{RESULTS}/logs/plant_world/{{world}}.log",
+        LAYOUT.log("plant_world/{world}"),
     conda:
         "../envs/models.yaml"
     resources:
@@ -27,11 +25,9 @@ rule plant_world:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["plant"],
-        seed=seed_of_world,
-        options=lambda wildcards: to_flags(
-            EDITION.planting.worlds[wildcards.world], WorldOptions
-        ),
-        out=f"{RESULTS}/planting/{{world}}/world",
+        seed=JOBS.seed,
+        options=JOBS.world,
+        out=subpath(output[0], parent=True),
     shell:
         "python -m almanac plant world --seed {params.seed} {params.options} --output {params.out} 2> {log}"
 
@@ -39,18 +35,21 @@ rule plant_world:
 rule plant_corpus:
     """Write the documents that teach a world, or of its null, their exposure ledger, and the tokenizer."""
     input:
-        world=f"{RESULTS}/planting/{{world}}/world/exposures.parquet",
-        taught=taught_tables,
+        world=LAYOUT.planting("{world}") / "world" / "exposures.parquet",
+        taught=JOBS.taught_tables,
         wordings=ROOT / "resources" / "planting" / "formats.yaml",
-        null_of=null_of,
+        null_of=JOBS.null_of,
     output:
-        expand(
-            f"{RESULTS}/planting/{{{{world}}}}/{{{{corpus}}}}/{{table}}.parquet",
-            table=["documents", "ledger", "exposures", "evidence"],
+        multiext(
+            f"{LAYOUT.planting('{world}')}/{{corpus}}/",
+            "documents.parquet",
+            "ledger.parquet",
+            "exposures.parquet",
+            "evidence.parquet",
+            "tokenizer/tokenizer.json",
         ),
-        f"{RESULTS}/planting/{{world}}/{{corpus}}/tokenizer/tokenizer.json",
     log:
-        f"{RESULTS}/logs/plant_corpus/{{world}}-{{corpus}}.log",
+        LAYOUT.log("plant_corpus/{world}-{corpus}"),
     wildcard_constraints:
         corpus="corpus|null",
     conda:
@@ -60,12 +59,12 @@ rule plant_corpus:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["plant"],
-        seed=seed_of_world,
+        seed=JOBS.seed,
         options=f"{to_flags(EDITION.planting.corpus)} {to_flags(EDITION.planting.tokenizer)}",
-        taught=taught_flags,
+        taught=JOBS.taught,
         world=subpath(input.world, parent=True),
-        null=null_flags,
-        out=f"{RESULTS}/planting/{{world}}/{{corpus}}",
+        null=JOBS.null,
+        out=subpath(output[0], parent=True),
     shell:
         "python -m almanac plant corpus --seed {params.seed} --world {params.world} {params.options} {params.taught}"
         " {params.null} --output {params.out} 2> {log}"
@@ -74,35 +73,35 @@ rule plant_corpus:
 rule plant_model:
     """Train a small model on a world's corpus; the same seed gives the same weights."""
     input:
-        lambda wildcards: expand(
-            f"{corpus_of(wildcards)}/{{table}}.parquet",
-            table=["documents", "ledger", "exposures"],
+        lambda wildcards: multiext(
+            f"{JOBS.corpus(wildcards)}/",
+            "documents.parquet",
+            "ledger.parquet",
+            "exposures.parquet",
         ),
     output:
-        expand(
-            f"{RESULTS}/models/{{{{model}}}}/{{file}}",
-            file=[
-                "model.safetensors",
-                "config.json",
-                "tokenizer.json",
-                "loss.csv",
-                "ledger.parquet",
-                "exposures.parquet",
-            ],
+        multiext(
+            f"{LAYOUT.model('{model}')}/",
+            "model.safetensors",
+            "config.json",
+            "tokenizer.json",
+            "loss.csv",
+            "ledger.parquet",
+            "exposures.parquet",
         ),
     log:
-        f"{RESULTS}/logs/plant_model/{{model}}.log",
+        LAYOUT.log("plant_model/{model}"),
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=training_needs("mem_mb"),
-        runtime=training_needs("runtime"),
+        mem_mb=JOBS.training_needs("mem_mb"),
+        runtime=JOBS.training_needs("runtime"),
     params:
         version=VERSIONS["plant"],
-        seed=seed_of_world,
-        corpus=corpus_of,
-        options=lambda wildcards: to_flags(model_of(wildcards).planted, TrainingOptions),
-        out=f"{RESULTS}/models/{{model}}",
+        seed=JOBS.seed,
+        corpus=JOBS.corpus,
+        options=JOBS.training,
+        out=subpath(output[0], parent=True),
     shell:
         "python -m almanac plant model --seed {params.seed} --corpus {params.corpus} {params.options}"
         " --output {params.out} 2> {log}"

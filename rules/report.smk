@@ -5,14 +5,14 @@
 rule report_edition:
     """Draw the tables, the figures and the one page that opens from disk."""
     input:
-        edition=f"{RESULTS}/edition.json",
+        edition=LAYOUT.record(),
         tables=TABLES,
     output:
-        f"{RESULTS}/report.html",
-        directory(f"{RESULTS}/tables"),
-        directory(f"{RESULTS}/figures"),
+        LAYOUT.page(),
+        directory(LAYOUT.shown("tables")),
+        directory(LAYOUT.shown("figures")),
     log:
-        f"{RESULTS}/logs/report_edition.log",
+        LAYOUT.log("report_edition"),
     conda:
         "../envs/report.yaml"
     resources:

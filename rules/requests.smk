@@ -1,76 +1,69 @@
-# From datasets to requests: what is asked, as text, of every model; and in a second round, of one that has answered.
-# REQUIRED INPUTS: dataset/DATASET/, responses/MODEL/ of the first round. OUTPUTS: requests/SUITE/DATASET/round1/ and
-# round2/MODEL/, one request file a shard.
+# From datasets to requests: what is asked, as text; in a later round, of what was answered before.
+# REQUIRED INPUTS: dataset/DATASET/, the requests and responses of earlier rounds.
+# OUTPUTS: requests/SUITE/DATASET/ROUND/ABOUT/, one request file a shard; of authors AUTHOR/DATASET.jsonl.
 
 
-for SUITE, METHOD in METHODS.items():
+for SUITE in (*SUITES.values(), *AUTHORS.values()):
+    for AT in SUITE.rounds:
+
+        rule:
+            name:
+                f"ask_{SUITE.name}" + (
+                    f"_{AT.name}" if AT is not SUITE.rounds[0] else ""
+                )
+            input:
+                JOBS.dataset,
+                JOBS.files(SUITE, "ask"),
+                JOBS.before(SUITE, AT),
+            output:
+                JOBS.asked(SUITE, AT),
+            log:
+                LAYOUT.log(
+                    f"ask_{SUITE.name}/{{dataset}}-{AT.name}"
+                    + "-{about}" * AT.about_one
+                ),
+            conda:
+                "../envs/tables.yaml"
+            resources:
+                mem_mb=table_needs("mem_mb"),
+                runtime=table_needs("runtime"),
+            params:
+                version=VERSIONS["ask"],
+                suite=SUITE.name,
+                shards=EDITION.shards,
+                options=JOBS.asks(SUITE),
+                files=known_by(JOBS.files(SUITE, "ask")),
+                before=JOBS.before_flags(SUITE, AT),
+                dataset=subpath(input[0], parent=True),
+                out=subpath(output[0], parent=True),
+            shell:
+                "python -m almanac ask {params.suite} --dataset {params.dataset} --shards {params.shards}"
+                " {params.options} {params.before} --output {params.out} 2> {log}"
+
+
+for AUTHOR in AUTHORS.values():
 
     rule:
         name:
-            f"ask_{SUITE}"
+            f"write_{AUTHOR.name}"
         input:
-            dataset_tables,
-            suite_files(SUITE, "ask"),
+            JOBS.dataset,
+            JOBS.written_from(AUTHOR),
         output:
-            expand(
-                f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",
-                table=[*REQUEST_TABLES, *METHOD.asked_beside, *SHARDS],
-            ),
+            LAYOUT.written(AUTHOR.name, "{dataset}"),
         log:
-            f"{RESULTS}/logs/ask_{SUITE}/{{dataset}}.log",
+            LAYOUT.log(f"write_{AUTHOR.name}/{{dataset}}"),
         conda:
             "../envs/tables.yaml"
         resources:
             mem_mb=table_needs("mem_mb"),
             runtime=table_needs("runtime"),
         params:
-            version=VERSIONS["ask"],
-            suite=SUITE,
-            shards=EDITION.shards,
-            options=suite_flags(SUITE),
+            version=VERSIONS["build"],
+            author=AUTHOR.name,
+            options=JOBS.asks(AUTHOR),
+            rounds=JOBS.round_flags(AUTHOR),
             dataset=subpath(input[0], parent=True),
-            out=subpath(output[0], parent=True),
         shell:
-            "python -m almanac ask {params.suite} --dataset {params.dataset} --shards {params.shards} {params.options}"
-            " --output {params.out} 2> {log}"
-
-
-for SUITE, METHOD in METHODS_AGAIN.items():
-
-    rule:
-        name:
-            f"ask_{SUITE}_again"
-        input:
-            dataset_tables,
-            links=f"{RESULTS}/requests/{SUITE}/{{dataset}}/round1/links.parquet",
-            asked=expand(
-                f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round1/{{table}}.parquet",
-                table=["items", *METHOD.asked_beside, *SHARDS],
-            ),
-            answered=expand(
-                f"{RESULTS}/responses/{{{{model}}}}/{SUITE}/{{{{dataset}}}}/round1/responses-{{shard}}.parquet",
-                shard=range(EDITION.shards),
-            ),
-        output:
-            expand(
-                f"{RESULTS}/requests/{SUITE}/{{{{dataset}}}}/round2/{{{{model}}}}/{{table}}.parquet",
-                table=[*REQUEST_TABLES, *METHOD.asked_beside, *SHARDS],
-            ),
-        log:
-            f"{RESULTS}/logs/ask_{SUITE}_again/{{model}}/{{dataset}}.log",
-        conda:
-            "../envs/tables.yaml"
-        resources:
-            mem_mb=table_needs("mem_mb"),
-            runtime=table_needs("runtime"),
-        params:
-            version=VERSIONS["ask"],
-            suite=SUITE,
-            shards=EDITION.shards,
-            options=suite_flags(SUITE),
-            dataset=subpath(input[0], parent=True),
-            after=subpath(input.links, parent=True),
-            out=subpath(output[0], parent=True),
-        shell:
-            "python -m almanac ask {params.suite} --dataset {params.dataset} --shards {params.shards} {params.options}"
-            " --after {params.after} --responses {input.answered} --output {params.out} 2> {log}"
+            "python -m almanac build {params.author} --dataset {params.dataset} {params.rounds} {params.options}"
+            " --output {output} 2> {log}"

@@ -6,11 +6,11 @@
 rule pull_files:
     """Copy a folder of fact tables and record what was copied."""
     input:
-        source_files,
+        JOBS.source_files,
     output:
-        f"{RESULTS}/sources/{{source}}/pull.json",
+        LAYOUT.source("{source}") / "pull.json",
     log:
-        f"{RESULTS}/logs/pull_files/{{source}}.log",
+        LAYOUT.log("pull_files/{source}"),
     wildcard_constraints:
         source="|".join(COPIED) or "none",
     conda:
@@ -20,8 +20,9 @@ rule pull_files:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["pull"],
-        source=copied_flags,
-        out=f"{RESULTS}/sources/{{source}}",
+        source=JOBS.copied,
+        files=known_by(JOBS.source_files),
+        out=subpath(output[0], parent=True),
     shell:
         "python -m almanac pull files {params.source} --output {params.out} 2> {log}"
 
@@ -29,11 +30,11 @@ rule pull_files:
 rule pull_source:
     """Read a source's tables from its frozen snapshot; make the first where there is none yet."""
     input:
-        publishers_files,
+        JOBS.source_files,
     output:
-        f"{RESULTS}/sources/{{source}}/pull.json",
+        LAYOUT.source("{source}") / "pull.json",
     log:
-        f"{RESULTS}/logs/pull_source/{{source}}.log",
+        LAYOUT.log("pull_source/{source}"),
     wildcard_constraints:
         source="|".join(PULLED) or "none",
     conda:
@@ -44,8 +45,9 @@ rule pull_source:
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
-        source=pulled_flags,
-        out=f"{RESULTS}/sources/{{source}}",
+        source=JOBS.pulled,
+        files=known_by(JOBS.source_files),
+        out=subpath(output[0], parent=True),
     shell:
         "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --output {params.out} 2> {log}"
 
@@ -53,11 +55,11 @@ rule pull_source:
 rule repull_source:
     """Ask a source again: another dated snapshot, and what changed. The edition keeps the one it was made with."""
     input:
-        f"{RESULTS}/sources/{{source}}/pull.json",
+        LAYOUT.source("{source}") / "pull.json",
     output:
-        f"{RESULTS}/sources/{{source}}/changes/{{date}}.json",
+        LAYOUT.source("{source}") / "changes" / "{date}.json",
     log:
-        f"{RESULTS}/logs/repull_source/{{source}}-{{date}}.log",
+        LAYOUT.log("repull_source/{source}-{date}"),
     wildcard_constraints:
         source="|".join(PULLED) or "none",
     conda:
@@ -68,7 +70,7 @@ rule repull_source:
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
-        source=pulled_flags,
+        source=JOBS.pulled,
     shell:
         "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --again {wildcards.date}"
         " --output {output} > {log} 2>&1"
@@ -77,9 +79,9 @@ rule repull_source:
 rule pull_model:
     """Fetch a checkpoint from the hub at its commit, so that every later step is offline."""
     output:
-        f"{RESULTS}/models/{{model}}/pull.json",
+        LAYOUT.model("{model}") / "pull.json",
     log:
-        f"{RESULTS}/logs/pull_model/{{model}}.log",
+        LAYOUT.log("pull_model/{model}"),
     # First: what cannot be brought is known before anything else is done.
     priority: 1
     conda:
@@ -89,12 +91,7 @@ rule pull_model:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["pull"],
-        hub=lambda wildcards: model_of(wildcards).hub,
-        revision=lambda wildcards: model_of(wildcards).revision,
-        code=lambda wildcards: (
-            "--trust-remote-code" if model_of(wildcards).trust_remote_code else ""
-        ),
+        model=JOBS.pull_flags,
         out=subpath(output[0], parent=True),
     shell:
-        "python -m almanac pull model --hub {params.hub} --revision {params.revision} {params.code}"
-        " --output {params.out} 2> {log}"
+        "python -m almanac pull model {params.model} --output {params.out} 2> {log}"

@@ -44,7 +44,6 @@ class DraftingConfig(DraftingOptions):
 
     dataset: Name = Field(description="the dataset whose facts are shown")
     model: Name = Field(description="who drafts: one of `models`, a causal one or one behind a server")
-    round_trip: bool = Field(default=True, description="whether it must be led back to the relation by what it drafts")
 
     @property
     def tokens_a_shard(self) -> int:

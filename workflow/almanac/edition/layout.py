@@ -1,28 +1,25 @@
-"""Where the files of an edition lie: the one place that knows, beside the rules that make them."""
+"""Where the files of an edition lie: the one place that knows, for Python and for the rules."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from almanac import tables
 from almanac.config import Asking, EditionConfig
+from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
+from almanac.frames import read_frame
 from almanac.rows import (
     Choices,
-    Comparison,
-    Context,
     Entity,
     Evidence,
     Exposure,
     Fact,
-    Item,
-    Link,
     Measure,
-    NotAsked,
     Outcome,
     Popularity,
-    QuestionSimilarity,
     Refused,
     Relation,
     RelationCount,
@@ -31,9 +28,13 @@ from almanac.rows import (
     Template,
     Validation,
 )
-from almanac.suites.methods import METHODS
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.data import Data
+from almanac.suites.listing import ASKING, SUITES
+from almanac.suites.suite import Round, Suite
 
 Row = TypeVar("Row")
+ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
     "entities": Entity,
     "relations": Relation,
@@ -45,12 +46,29 @@ DATASET_TABLES: dict[str, type] = {
     "refused": Refused,
     "counts": RelationCount,
 }
-REQUEST_TABLES: dict[str, type] = {"items": Item, "links": Link, "contexts": Context, "refused": NotAsked}
+
+
+class Step(NamedTuple):
+    """One round as it is asked.
+
+    Attributes:
+        suite: whose round it is.
+        dataset: of which facts.
+        round: the round.
+        about: the model whose answers it is made of, or `ALL`.
+        answerer: the model that answers.
+    """
+
+    suite: str
+    dataset: str
+    round: Round
+    about: str
+    answerer: str
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The tables of an edition by what they are; ``root`` is ``results/EDITION``."""
+    """The files of an edition by what they are; ``root`` is ``results/EDITION``."""
 
     root: Path
     config: EditionConfig
@@ -70,64 +88,125 @@ class Layout:
         except ValueError as error:  # JSON's and pydantic's are both of this kind
             raise AlmanacError(f"{record}: is damaged, or of another version ({error}); build it again") from error
 
+    # What the edition is made of, and what it ends in
+
+    def record(self) -> Path:
+        """Return the record of the whole configuration."""
+        return self.root / "edition.json"
+
+    def page(self) -> Path:
+        """Return the page."""
+        return self.root / "report.html"
+
+    def shown(self, what: str) -> Path:
+        """Return a folder of what the page shows, as files: ``tables`` or ``figures``."""
+        return self.root / what
+
+    def archive(self) -> Path:
+        """Return the frozen edition."""
+        return self.root.parent / "editions" / f"{self.root.name}.zip"
+
+    def log(self, name: str) -> Path:
+        """Return the log of a job, by the name of its rule and what it is about."""
+        return self.root / "logs" / f"{name}.log"
+
+    def source(self, source: str) -> Path:
+        """Return the folder of a source's tables."""
+        return self.root / "sources" / source
+
+    def planting(self, world: str) -> Path:
+        """Return the folder of an invented world and its corpora."""
+        return self.root / "planting" / world
+
+    def model(self, model: str) -> Path:
+        """Return the folder of a planted model, or of one that was pulled."""
+        return self.root / "models" / model
+
+    def written(self, author: str, dataset: str) -> Path:
+        """Return the file of texts that a model has written, for a person to proofread."""
+        return self.root / author / f"{dataset}.jsonl"
+
+    # Datasets
+
+    def dataset_folder(self, dataset: str) -> Path:
+        """Return a dataset's folder."""
+        return self.root / "dataset" / dataset
+
     def dataset(self, dataset: str, table: str) -> Path:
         """Return a dataset's table."""
-        return self.root / "dataset" / dataset / f"{table}.parquet"
+        return self.dataset_folder(dataset) / f"{table}.parquet"
 
-    def request_folder(self, suite: str, dataset: str) -> Path:
-        """Return the folder of what a suite asks of all models on a dataset, in its first round."""
-        return self.root / "requests" / suite / dataset / "round1"
+    def data(self, dataset: str) -> Data:
+        """Return a dataset as suites read it."""
+        return Data(self.dataset_folder(dataset))
 
-    def second_folder(self, asking: Asking) -> Path | None:
-        """Return the folder of what a suite asks of a model alone, in its second round; none where there is none."""
-        if not self.config.suites.by_name()[asking.suite][asking.dataset].asks_again:
-            return None
-        return self.root / "requests" / asking.suite / asking.dataset / "round2" / asking.model
+    # Rounds
 
-    def request_folders(self, asking: Asking) -> list[Path]:
-        """Return the folders of what a model is asked, one a round."""
-        second = self.second_folder(asking)
-        return [self.request_folder(asking.suite, asking.dataset), *([] if second is None else [second])]
+    def requests_folder(self, suite: str, dataset: str, at: str, about: str) -> Path:
+        """Return the folder of what a suite asks of a dataset in a round."""
+        return self.root / "requests" / suite / dataset / at / about
 
-    def requests_in(self, folder: Path) -> list[Path]:
-        """Return the request files of a folder, one a shard."""
-        return [folder / f"requests-{shard}.parquet" for shard in range(self.config.shards)]
+    def responses_folder(self, answerer: str, suite: str, dataset: str, at: str, about: str) -> Path:
+        """Return the folder of what a model answered to that."""
+        return self.root / "responses" / answerer / suite / dataset / at / about
 
-    def responses(self, asking: Asking) -> list[Path]:
-        """Return the response files of a model, one a round and shard."""
-        folder = self.root / "responses" / asking.model / asking.suite / asking.dataset
-        return [
-            folder / f"round{number}" / f"responses-{shard}.parquet"
-            for number, _ in enumerate(self.request_folders(asking), 1)
-            for shard in range(self.config.shards)
-        ]
+    def shards(self, folder: Path, name: str) -> list[Path]:
+        """Return the files of a folder that are divided into shards: ``requests`` or ``responses``."""
+        return [folder / f"{name}-{shard}.parquet" for shard in range(self.config.shards)]
 
-    def outcomes(self, asking: Asking) -> Path:
-        """Return the outcomes of a model."""
-        return self.root / "outcomes" / asking.model / asking.suite / f"{asking.dataset}.parquet"
+    def steps(self, asking: Asking) -> list[Step]:
+        """Return the rounds in which a suite asks a model, in their order."""
+        options = self.options(asking)
+        found = []
+        for one in ASKING[asking.suite].rounds_of(options):
+            answerer = asking.model if one.answered_by is None else str(getattr(options, one.answered_by))
+            about = asking.model if one.about_one else ALL
+            found.append(Step(asking.suite, asking.dataset, one, about, answerer))
+        return found
 
-    def beside_outcomes(self, asking: Asking, table: str) -> Path:
-        """Return a table that a suite has beside the outcomes of a model."""
-        return self.outcomes(asking).with_name(f"{asking.dataset}.{table}.parquet")
+    def files(self, step: Step) -> RoundFiles:
+        """Return the files of a round."""
+        folder = self.requests_folder(step.suite, step.dataset, step.round.name, step.about)
+        answered = self.responses_folder(step.answerer, step.suite, step.dataset, step.round.name, step.about)
+        requests, responses = self.shards(folder, "requests"), self.shards(answered, "responses")
+        return RoundFiles(step.round.name, folder, tuple(requests), tuple(responses), step.answerer)
+
+    def answers(self, asking: Asking) -> Answers:
+        """Return what was asked of a model and what it answered."""
+        suite = ASKING[asking.suite]
+        path = self.exposures(asking)
+        return Answers(
+            asking.model,
+            asking.dataset,
+            [self.files(step) for step in self.steps(asking)],
+            suite.setting,
+            suite.tables("asked"),
+            None if path is None else read_frame(path, Exposure),
+        )
+
+    def options(self, asking: Asking) -> Any:
+        """Return the settings by which a suite, or an author, asks a dataset."""
+        if asking.suite in SUITES:
+            return self.config.suites.by_name()[asking.suite][asking.dataset]
+        return self.config.authors()[asking.suite]
+
+    # Numbers
+
+    def judged(self, asking: Asking, table: str) -> Path:
+        """Return a table of what became of a model's items: ``outcomes``, or one of the suite's own."""
+        return self.root / "outcomes" / asking.model / asking.suite / asking.dataset / f"{table}.parquet"
 
     def measures(self, asking: Asking) -> Path:
-        """Return the measures of a model."""
+        """Return the numbers of a model."""
         return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
 
-    def similarity(self, dataset: str) -> Path | None:
-        """Return how alike FactEval's written questions are to those from templates; none without an embedder."""
-        asked = self.config.suites.facteval.get(dataset)
-        if asked is None or asked.embedder is None:
-            return None
-        return self.root / "measures" / "similarity" / f"{dataset}.parquet"
+    def across(self) -> Path:
+        """Return the numbers between models."""
+        return self.root / "measures" / "across.parquet"
 
     def validation(self) -> Path:
         """Return the table of what is recovered of planted knowledge."""
         return self.root / "measures" / "validation.parquet"
-
-    def comparison(self) -> Path:
-        """Return the table of models side by side."""
-        return self.root / "measures" / "comparison.parquet"
 
     def exposures(self, asking: Asking) -> Path | None:
         """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
@@ -137,31 +216,64 @@ class Layout:
         real = taught is not None and taught.dataset == asking.dataset
         if participant.world is None or not (own or real):
             return None
-        return self.root / "models" / asking.model / "exposures.parquet"
+        return self.model(asking.model) / "exposures.parquet"
+
+    # All
+
+    def askings(self) -> Iterator[tuple[Suite[Any], str, list[Asking]]]:
+        """Yield each suite and dataset with the models that were asked, in the order of the configuration."""
+        found: dict[tuple[str, str], list[Asking]] = {}
+        for asking in self.config.asked():
+            found.setdefault((asking.suite, asking.dataset), []).append(asking)
+        order = {name: place for place, name in enumerate(self.config.datasets)}
+        for name, suite in SUITES.items():
+            for key in sorted((key for key in found if key[0] == name), key=lambda key: order[key[1]]):
+                yield suite, key[1], found[key]
 
     def tables(self) -> dict[Path, type]:
         """Return every table from dataset to validation with its row class: what an edition is made of."""
         out: dict[Path, type] = {}
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
-            similarity = self.similarity(name)
-            if similarity is not None:
-                out[similarity] = QuestionSimilarity
         for asking in self.config.asked():
-            method = METHODS[asking.suite]
-            asked = REQUEST_TABLES | dict(method.asked_beside)
-            for folder in self.request_folders(asking):
-                out |= {folder / f"{table}.parquet": row for table, row in asked.items()}
-                out |= dict.fromkeys(self.requests_in(folder), Request)
-            out |= dict.fromkeys(self.responses(asking), Response)
-            out |= {self.outcomes(asking): Outcome, self.measures(asking): Measure}
-            out |= {self.beside_outcomes(asking, table): row for table, row in method.measured_beside.items()}
+            suite = SUITES[asking.suite]
+            for files in map(self.files, self.steps(asking)):
+                asked = REQUEST_TABLES | suite.tables("asked")
+                out |= {files.folder / f"{table}.parquet": row for table, row in asked.items()}
+                out |= dict.fromkeys(files.requests, Request) | dict.fromkeys(files.responses, Response)
+            judged = {"outcomes": Outcome, **suite.tables("judged", frozen=True)}
+            out |= {self.judged(asking, table): row for table, row in judged.items()}
+            out[self.measures(asking)] = Measure
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
-        out[self.comparison()] = Comparison
+        out[self.across()] = Measure
         out[self.validation()] = Validation
         return out
+
+    def products(self) -> list[Path]:
+        """Return all that a finished edition consists of, so that what is missing is noticed and made again.
+
+        These are its tables, those that are not frozen too, the records of what it is and of its sources, and the page.
+        Models are none of it: what they answered is there, and weights may be removed.
+        """
+        found = dict.fromkeys(self.tables())
+        for asking in self.config.asked():
+            found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
+        sources = [self.config.datasets[name].source for name in self.config.used_datasets()]
+        found |= dict.fromkeys(self.source(name) / "pull.json" for name in sources if name is not None)
+        return [*found, self.record(), self.page(), self.shown("tables"), self.shown("figures")]
+
+    def questions(self) -> list[Path]:
+        """Return the datasets, and all that the suites ask of them in their first round."""
+        found = [self.dataset(name, table) for name in self.config.datasets for table in DATASET_TABLES]
+        for name, datasets in self.config.suites.by_name().items():
+            suite = SUITES[name]
+            for dataset in datasets:
+                folder = self.requests_folder(name, dataset, suite.rounds[0].name, ALL)
+                found += [folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *suite.tables("asked"))]
+                found += self.shards(folder, "requests")
+        return found
 
     def read(self, path: Path, row: type[Row]) -> list[Row]:
         """Read a table of the edition."""

@@ -1,20 +1,26 @@
-"""The chapters there are, in the order of the page."""
-
-from collections.abc import Callable, Sequence
+"""The chapters of an edition's page: each suite on each dataset, then models side by side."""
 
 from almanac.edition.layout import Layout
-from almanac.report import comparison, facteval, karr, lke, prompts
-from almanac.report.chapter import Chapter
-
-WRITERS: tuple[Callable[[Layout], Sequence[Chapter]], ...] = (
-    comparison.chapters,
-    prompts.chapters,
-    lke.chapters,
-    karr.chapters,
-    facteval.chapters,
-)
+from almanac.edition.measuring import shown
+from almanac.report.page import Page
+from almanac.rows import Measure
+from almanac.suites import comparison_chapter
 
 
-def chapters(layout: Layout) -> list[Chapter]:
-    """Read an edition into the chapters that follow IC-LKE's; a suite that was not asked has none."""
-    return [chapter for write in WRITERS for chapter in write(layout)]
+def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
+    """Return the chapters, and every number by suite and dataset."""
+    between = layout.read(layout.across(), Measure)
+    found: list[Page] = []
+    compared: list[Page] = []
+    measures: dict[tuple[str, str], list[Measure]] = {}
+    for suite, dataset, askings in layout.askings():
+        own = shown(layout, suite, dataset, askings, between)
+        measures[suite.name, dataset] = list(own.measures)
+        chapter = suite.chapter(own, layout.options(askings[0]))
+        if chapter is not None:
+            found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
+        for method in suite.methods:
+            one = comparison_chapter.chapter(method, own.measures, own.models, own.relations)
+            if one is not None:
+                compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
+    return [*found, *compared], measures

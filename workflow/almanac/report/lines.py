@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from almanac.rows import Measure, Validation
+from almanac.suites.judged import conditions_of
 
 LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
 
@@ -57,16 +58,16 @@ def spent(root: Path) -> str:
 
 
 def validation_lines(rows: Sequence[Validation]) -> str:
-    """Return the validation as lines of text, one a model and setting."""
+    """Return the validation as lines of text, one a model and method."""
     head = (
-        f"{'suite':<16}{'model':<12}{'experiment':<18}{'setting':<18}{'worlds':>7}{'n':>7}"
+        f"{'suite':<16}{'model':<12}{'method':<18}{'worlds':>7}{'n':>7}"
         f"{'AUC most v never':>22}{'Spearman':>20}{'dose 0, simult.':>20}{'chance':>8}{'prior':>7}  verdict"
     )
     lines = [head]
     for row in rows:
         verdict = "; ".join(row.failed) or ("meets the bars" if row.judged else "shown, no bars")
         lines.append(
-            f"{row.suite:<16}{row.model:<12}{row.experiment:<18}{row.setting:<18}{row.worlds:>7}{row.n:>7}"
+            f"{row.suite:<16}{row.model:<12}{row.method:<18}{row.worlds:>7}{row.n:>7}"
             f"{_interval(row.auc, row.auc_low, row.auc_high):>22}"
             f"{_interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
             f"{_interval(row.never, row.never_low, row.never_high):>20}"
@@ -76,11 +77,12 @@ def validation_lines(rows: Sequence[Validation]) -> str:
 
 
 def measure_lines(rows: Iterable[Measure]) -> str:
-    """Return numbers as lines of text, one a model, experiment, setting and metric."""
-    lines = [f"{'model':<12}{'experiment':<16}{'metric':<16}{'value':>22}{'n':>8}  setting"]
+    """Return numbers as lines of text, one a model, metric and condition on the items."""
+    lines = [f"{'model':<12}{'metric':<20}{'value':>22}{'n':>8}  of"]
     for row in rows:
+        said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
         value = _interval(row.value, row.low, row.high)
-        lines.append(f"{row.model:<12}{row.experiment:<16}{row.metric:<16}{value:>22}{row.n:>8}  {row.setting}")
+        lines.append(f"{row.model or '':<12}{row.metric:<20}{value:>22}{row.n:>8}  {said}")
     return "\n".join(lines)
 
 

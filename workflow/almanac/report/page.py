@@ -1,8 +1,8 @@
-"""The page: figures as vector graphics in one HTML file that needs no network, the same bytes for the same numbers."""
+"""The page: chapters, numbers and figures in one HTML file that needs no network, the same for the same numbers."""
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,20 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
-from almanac.report.chapter import Chapter
-from almanac.report.sections import Section
-from almanac.rows import Validation
-from almanac.suites.ic_lke import figures
+from almanac.rows import Measure, Validation
+from almanac.suites.chapter import Chapter, Drawing, Table
 
 FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "almanac"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows of one suite on one dataset; ``anchor`` is its place, and begins the names of its files."""
+
+    anchor: str
+    suite: str
+    dataset: str
+    chapter: Chapter
 
 
 def style() -> AbstractContextManager[None]:
@@ -28,46 +36,15 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(FONT)
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure of the page and what it is of; ``kind`` is exposure, relations or confidence."""
-
-    dataset: str
-    kind: str
-    experiment: str
-    setting: str
-    figure: Figure
-    name: str
-
-
-def draw(sections: Sequence[Section]) -> list[Drawing]:
-    """Draw every figure of the page: the recovery of each dataset, then each experiment and setting by itself."""
-    out: list[Drawing] = []
+def figures(chapters: Sequence[Page]) -> dict[str, Figure]:
+    """Draw every figure of the page, by the name of its file."""
     with style():
-        for section in sections:
-            chance = 1 / section.choices
-            answered = [row for row in section.measures if row.metric == "accuracy" and row.value is not None]
-            settings = list(dict.fromkeys((row.experiment, row.setting) for row in answered))
-            if any(row.metric == "accuracy_by_exposure" for row in section.measures):
-                # Of several draws of the examples the first is drawn: one line a model and experiment.
-                first = dict(reversed(settings))
-                rows = [row for row in section.measures if row.setting == first.get(row.experiment)]
-                figure = figures.by_exposure(rows, chance)
-                out.append(Drawing(section.dataset, "exposure", "", "", figure, f"{section.dataset}-exposure"))
-            for number, (experiment, setting) in enumerate(settings):
-                models = {row.model for row in answered if (row.experiment, row.setting) == (experiment, setting)}
-                rows = [
-                    row
-                    for row in section.measures
-                    if (row.experiment, row.setting) == (experiment, setting) and row.model in models
-                ]
-                for kind, figure in (
-                    ("relations", figures.by_relation(rows, section.relations)),
-                    ("confidence", figures.accuracy_at_k(rows, chance)),
-                ):
-                    name = f"{section.dataset}-{number}-{experiment}-{kind}"
-                    out.append(Drawing(section.dataset, kind, experiment, setting, figure, name))
-    return out
+        return {
+            f"{one.anchor}-{part.name}": part.draw()
+            for one in chapters
+            for part in one.chapter.parts
+            if isinstance(part, Drawing)
+        }
 
 
 def svg(figure: Figure) -> str:
@@ -81,23 +58,21 @@ def svg(figure: Figure) -> str:
 
 def render(
     config: EditionConfig,
-    sections: Sequence[Section],
+    chapters: Sequence[Page],
     validation: Sequence[Validation],
-    drawings: Sequence[Drawing],
+    drawn: Mapping[str, Figure],
     items: Mapping[str, Any],
     models: Sequence[Mapping[str, Any]],
-    chapters: Sequence[Chapter] = (),
 ) -> str:
     """Render the page.
 
     Args:
         config: the edition.
-        sections: one a dataset.
+        chapters: one a suite and dataset.
         validation: what is recovered of planted knowledge.
-        drawings: the figures (`draw`).
-        items: the items behind the numbers (`explorer.explorer`).
+        drawn: the figures (`figures`).
+        items: the items behind the numbers (`items.items`).
         models: who was asked: name, origin, parameters.
-        chapters: what follows IC-LKE's sections.
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -107,16 +82,18 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters |= {"share": share, "whole": "{:,}".format}
+    environment.tests |= {
+        "number": lambda cell: isinstance(cell, Measure),
+        "table": lambda part: isinstance(part, Table),
+        "drawing": lambda part: isinstance(part, Drawing),
+    }
     # Without any `<`, neither `</script>` nor `<!--` can end the element that holds the data or hide its end.
     data = json.dumps(items, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
     return environment.get_template("page.html.j2").render(
         config=config,
-        sections=sections,
-        validation=validation,
-        drawings=drawings,
-        vectors=_vectors({one.name: one.figure for one in drawings}),
         chapters=chapters,
-        bodies={one.anchor: _body(environment, one, config) for one in chapters},
+        validation=validation,
+        vectors={name: Markup(_unique_ids(svg(figure), name)) for name, figure in drawn.items()},
         items=Markup(data),
         items_root=items["root"],
         models=models,
@@ -124,13 +101,12 @@ def render(
     )
 
 
-def _vectors(figures: Mapping[str, Figure]) -> dict[str, Markup]:
-    return {name: Markup(_unique_ids(svg(figure), name)) for name, figure in figures.items()}
-
-
-def _body(environment: Environment, chapter: Chapter, config: EditionConfig) -> Markup:
-    template = environment.get_template(chapter.template)
-    return Markup(template.render(**chapter.values, vectors=_vectors(chapter.figures), config=config))
+def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:
+    """Yield the tables of the page with the names of their files."""
+    for one in chapters:
+        for part in one.chapter.parts:
+            if isinstance(part, Table):
+                yield f"{one.anchor}-{part.name}", part
 
 
 def _unique_ids(text: str, name: str) -> str:
@@ -141,17 +117,17 @@ def _unique_ids(text: str, name: str) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a share as the field writes it: .873; a dash for none."""
+    """Return a number as the field writes shares: .873; a dash for none."""
     if value is None:
         return "–"
     text = f"{value:.3f}"
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
-def write_figures(figures: Mapping[str, Figure], folder: Path) -> None:
+def write_figures(drawn: Mapping[str, Figure], folder: Path) -> None:
     """Write figures as SVG and PNG, by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
+    for name, figure in drawn.items():
         (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8")
         with style():
             figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})

@@ -57,13 +57,14 @@ class Measure:
 class Validation:
     """What one method recovers of planted knowledge in one model, all worlds together, and whether that meets the bars.
 
-    ``failed`` lists the bars that are missed; ``judged`` says whether there are bars for this row at all.
+    ``where`` says which items it counts, as in `Measure`. ``failed`` lists the bars that are missed; ``judged`` says
+    whether there are bars for this row at all.
     """
 
-    KEY: ClassVar = ("suite", "experiment", "setting", "model")
+    KEY: ClassVar = ("suite", "method", "where", "model")
     suite: str
-    experiment: str
-    setting: str
+    method: str
+    where: str
     model: str
     worlds: int
     n: int

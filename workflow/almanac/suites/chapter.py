@@ -127,6 +127,10 @@ class Shown:
         """Return the number of a model that was made by exactly these conditions, if there is one."""
         return next(iter(self.find(metric, model=model, **fixed)), None)
 
+    def at(self, row: Measure) -> Mapping[str, Any]:
+        """Return what the items of a number were chosen by."""
+        return conditions_of(row)
+
     def relation(self, row: Measure) -> str:
         """Return the name of the relation that a number is of."""
         name = str(conditions_of(row)["relation"])

@@ -1,23 +1,29 @@
 """Models side by side on the same questions: who knows what, how alike their profiles are, whose facts contain whose.
 
-Wu et al., sections 5.1 to 5.3. A model counts with the questions that it answered; those that it refused (missing) or
-could not answer (error: too long, unsupported, failed) are left out, and ``n`` says how many remain. A model that
-answered none has a place on the board and no number.
+Wu et al., sections 5.1 to 5.3, for any method that asks a fact once. A model counts with the questions that it answered;
+those that it refused (missing) or could not answer (error: too long, unsupported, failed) are left out, and ``n`` says
+how many remain. A model that answered none has a place on the board and no number.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, combinations_with_replacement
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from almanac.rows import Comparison, Fact, Item, Outcome
-from almanac.statistics.correlation import Table, mean_correlation, pearson
-from almanac.statistics.intervals import NOTHING, Estimate, macro_share
+from almanac.rows import Measure
+from almanac.statistics import grouped
+from almanac.statistics.correlation import mean_correlation, pearson
+from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_difference, mcnemar
+from almanac.suites.chapter import Entrant
+from almanac.suites.judged import Condition, Judged, as_text
+from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
@@ -25,43 +31,32 @@ DRAWS = 1000  # of the bootstraps
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """A model as it is compared.
-
-    ``series`` is the family it is shown with (without one it is its own), ``base`` the model that it was tuned from.
-    """
-
-    name: str
-    series: str
-    base: str | None = None
-    parameters: int | None = None
-
-
-class Question(NamedTuple):
-    """A question that all models were asked."""
-
-    item_id: str
-    relation_id: str
-    subject_id: str
-
-
-@dataclass(frozen=True)
 class Board:
-    """The questions, and who answered them how.
+    """The facts that one method asked of several models, and which of them each has right.
 
     Attributes:
-        suite: whose questions they are.
-        dataset: of which facts.
+        suite: the method's.
+        dataset: whose facts.
+        method: the method.
         entrants: the models, by name.
-        questions: the questions, by item.
-        hits: of each model whether it was right, by item; only what it answered.
+        hits: of each model the facts that it answered: ``fact``, ``relation``, ``subject`` and ``hit``.
     """
 
     suite: str
     dataset: str
+    method: Method
     entrants: Mapping[str, Entrant]
-    questions: Mapping[str, Question]
-    hits: Mapping[str, Mapping[str, bool]]
+    hits: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Board":
+        """Put together what the models answered; a fact counts once (`Method.once`)."""
+        some = next(iter(judged.values()))
+        hits = {}
+        for name, own in judged.items():
+            asked = own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit")
+            hits[name] = asked.filter(pl.col("hit").is_not_null()).sort("relation", "fact")
+        return cls(some.suite, some.dataset, method, {one.name: one for one in entrants}, hits)
 
     def row(
         self,
@@ -70,89 +65,56 @@ class Board:
         n: int,
         model: str | None = None,
         other: str | None = None,
-        relation: str | None = None,
         p: float | None = None,
-    ) -> Comparison:
+        **more: Condition,
+    ) -> Measure:
         """Return one number."""
-        return Comparison(self.suite, self.dataset, metric, model, other, relation, *estimate, p, n)
+        where = as_text({**self.method.where, **self.method.once, **more})
+        names = (self.suite, self.dataset, model, other, metric, where)
+        return Measure(*names, "other", ("hit", "fact"), *estimate, p, n, 0, 0, 0, 0, 0)
 
-    def share(self, model: str, items: Iterable[str]) -> Estimate:
-        """Return the mean over relations of the share of some questions that a model has right."""
-        hits = self.hits[model]
-        strata: dict[str, list[float]] = defaultdict(list)
-        clusters: dict[str, list[str]] = defaultdict(list)
-        for item_id in items:
-            question = self.questions[item_id]
-            strata[question.relation_id].append(float(hits[item_id]))
-            clusters[question.relation_id].append(question.subject_id)
-        return macro_share(list(strata.values()), list(clusters.values()))
-
-    def by_relation(self, model: str) -> dict[str, list[str]]:
-        """Return the questions that a model answered, by relation, sorted."""
-        out: dict[str, list[str]] = defaultdict(list)
-        for item_id in self.hits[model]:
-            out[self.questions[item_id].relation_id].append(item_id)
-        return dict(sorted(out.items()))
-
-    def both(self, one: str, other: str) -> list[str]:
-        """Return the questions that two models answered."""
-        return sorted(self.hits[one].keys() & self.hits[other].keys())
-
-
-def board(
-    suite: str,
-    dataset: str,
-    entrants: Sequence[Entrant],
-    items: Sequence[Item],
-    facts: Sequence[Fact],
-    outcomes: Mapping[str, Sequence[Outcome]],
-) -> Board:
-    """Put together what several models answered to the same questions.
-
-    Args:
-        suite: the suite's name.
-        dataset: the dataset's name.
-        entrants: the models.
-        items: the questions: of one experiment and setting, so that a fact stands once.
-        facts: the dataset's facts.
-        outcomes: of each model, by its name; those of other items are passed over.
-    """
-    subjects = {fact.fact_id: fact.subject_id for fact in facts}
-    questions = {item.item_id: Question(item.item_id, item.relation_id, subjects[item.fact_id]) for item in items}
-    hits = {
-        model: {
-            row.item_id: row.outcome == "correct" for row in rows if row.item_id in questions and row.score is not None
+    @cached_property
+    def accuracies(self) -> dict[str, dict[str, Estimate]]:
+        """The accuracy of each model in each relation that it answered."""
+        return {
+            model: {
+                str(row[0]): Estimate(*row[1:])
+                for row in grouped.macro(own, ["relation"], "hit", "relation", "subject").sort("relation").rows()
+            }
+            for model, own in self.hits.items()
         }
-        for model, rows in outcomes.items()
-    }
-    return Board(suite, dataset, {one.name: one for one in entrants}, questions, hits)
+
+    def both(self, one: str, other: str) -> pl.DataFrame:
+        """Return the facts that two models answered, with ``hit`` and ``other``."""
+        second = self.hits[other].select("fact", pl.col("hit").alias("other"))
+        return self.hits[one].join(second, on="fact", how="inner", maintain_order="left")
 
 
-def compare(found: Board) -> list[Comparison]:
-    """Return every number between models of one dataset.
+def share(frame: pl.DataFrame, value: str = "hit") -> Estimate:
+    """Return the mean over relations of the share of facts that a model has right."""
+    found = grouped.macro(frame, [], value, "relation", "subject").rows()
+    return Estimate(*found[0]) if found else NOTHING
+
+
+def compare(found: Board) -> list[Measure]:
+    """Return every number between the models of one method.
 
     Returns:
         ``mean_accuracy`` and ``deviation`` (over relations) a model, in the order of the paper's figures (`ordered`);
-        ``relation_mean`` (over models), the best relation first; ``accuracy`` a model and relation; ``pearson`` between
-        models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the smallest model of a
-        family in the largest) and ``subsumption_tuned`` (of a tuned model in its base); ``tuned_difference`` (tuned
-        less base, p of McNemar's test).
+        ``relation_mean`` (over models), the best relation first; ``relation_accuracy`` a model and relation;
+        ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
+        smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
+        ``tuned_difference`` (tuned less base, p of McNemar's test).
     """
-    accuracies = {model: _accuracies(found, model) for model in found.entrants}
-    rows = [row for own in accuracies.values() for row in own]
-    table = {
-        model: {str(row.relation_id): row.value for row in own if row.value is not None}
-        for model, own in accuracies.items()
-    }
+    table = {model: {name: one.value or 0.0 for name, one in own.items()} for model, own in found.accuracies.items()}
     means = {model: float(np.mean(list(own.values()))) for model, own in table.items() if own}
-    order = ordered(list(found.entrants.values()), means)
+    order = ordered([found.entrants[name] for name in found.hits], means)
     answered = {name: found.entrants[name] for name in order if name in means}
     return [
         *_leaders(found, order, table),
         *_relations(found, table),
-        *rows,
         *_likeness(found, list(answered), table),
-        *(row for small, large in size_pairs(answered.values()) for row in _subsumed(found, "size", small, large)),
+        *(row for small, large in size_pairs(answered.values()) for row in [_subsumed(found, "size", small, large)]),
         *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
     ]
 
@@ -202,36 +164,30 @@ def tuned_pairs(entrants: Mapping[str, Entrant]) -> list[tuple[str, str]]:
     return [(one.name, one.base) for one in entrants.values() if one.base is not None and one.base in entrants]
 
 
-def _accuracies(found: Board, model: str) -> list[Comparison]:
-    return [
-        found.row("accuracy", found.share(model, items), len(items), model, relation=relation)
-        for relation, items in found.by_relation(model).items()
-    ]
-
-
-def _leaders(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
+def _leaders(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
     rows = []
     for model in order:
-        answered = found.hits[model]
-        values = list(table[model].values())
+        own, values = found.hits[model], list(table[model].values())
         spread = Estimate(float(np.std(values, ddof=1)), None, None) if len(values) > 1 else NOTHING
-        rows.append(found.row("mean_accuracy", found.share(model, answered), len(answered), model))
+        rows.append(found.row("mean_accuracy", share(own), own.height, model))
         rows.append(found.row("deviation", spread, len(values), model))
+        counts = dict(own.group_by("relation").len().rows())
+        for relation, estimate in found.accuracies[model].items():
+            rows.append(found.row("relation_accuracy", estimate, counts[relation], model, relation=relation))
     return rows
 
 
-def _relations(found: Board, table: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
-    relations = sorted({question.relation_id for question in found.questions.values()})
+def _relations(found: Board, table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
+    relations = sorted({relation for own in table.values() for relation in own})
     values = {relation: [own[relation] for own in table.values() if relation in own] for relation in relations}
     means = {relation: float(np.mean(own)) for relation, own in values.items() if own}
-    ranked = sorted(means, key=lambda relation: (-means[relation], relation))
     return [
-        found.row("relation_mean", Estimate(means[relation], None, None), len(values[relation]), relation=relation)
-        for relation in ranked
+        found.row("relation_mean", Estimate(means[name], None, None), len(values[name]), relation=name)
+        for name in sorted(means, key=lambda name: (-means[name], name))
     ]
 
 
-def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
+def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
     """Return correlations: of two models over the relations that both answered, of families over those that all did."""
     rows = []
     for one, other in combinations(order, 2):
@@ -239,7 +195,7 @@ def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[st
         alike = pearson([table[one][name] for name in shared], [table[other][name] for name in shared])
         rows.append(found.row("pearson", alike, len(shared), one, other))
     relations = sorted(set.intersection(*(set(table[model]) for model in order))) if order else []
-    columns: Table = np.array([[table[model][relation] for model in order] for relation in relations], dtype=float)
+    columns: Any = np.array([[table[model][relation] for model in order] for relation in relations], dtype=float)
     columns = columns.reshape(len(relations), len(order))
     members: dict[str, list[int]] = defaultdict(list)
     for place, model in enumerate(order):
@@ -251,26 +207,24 @@ def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[st
     return rows
 
 
-def _subsumed(found: Board, kind: str, one: str, other: str) -> list[Comparison]:
+def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
     """Return η: of what the first knows the share that the second knows too, averaged over relations."""
-    known = [item_id for item_id in found.both(one, other) if found.hits[one][item_id]]
-    return [found.row(f"subsumption_{kind}", found.share(other, known), len(known), one, other)]
+    known = found.both(one, other).filter("hit")
+    return found.row(f"subsumption_{kind}", share(known, "other"), known.height, one, other)
 
 
-def _tuned(found: Board, tuned: str, base: str) -> list[Comparison]:
-    asked = [found.questions[item_id] for item_id in found.both(tuned, base)]
-    after = [found.hits[tuned][question.item_id] for question in asked]
-    before = [found.hits[base][question.item_id] for question in asked]
+def _tuned(found: Board, tuned: str, base: str) -> list[Measure]:
+    asked = found.both(tuned, base)
+    after, before = asked["hit"].to_list(), asked["other"].to_list()
     difference = macro_difference(
         [float(one) - float(other) for one, other in zip(after, before, strict=True)],
-        [question.relation_id for question in asked],
-        [question.subject_id for question in asked],
+        asked["relation"].cast(pl.String).to_list(),
+        asked["subject"].cast(pl.String).to_list(),
         DRAWS,
         seed_of("tuned_difference", found.dataset, tuned, base),
     )
-    test = mcnemar(after, before)
-    p = test.p if asked else None
+    p = mcnemar(after, before).p if after else None
     return [
-        found.row("tuned_difference", difference, len(asked), tuned, base, p=p),
-        *_subsumed(found, "tuned", tuned, base),
+        found.row("tuned_difference", difference, len(after), tuned, base, p),
+        _subsumed(found, "tuned", tuned, base),
     ]

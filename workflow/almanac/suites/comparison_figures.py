@@ -8,14 +8,15 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from almanac.rows import Comparison
+from almanac.rows import Measure
+from almanac.suites.judged import conditions_of
 
 WRITTEN = 20  # models up to which each cell holds its number
 LIGHT = 0.55  # of the colours' range; above, text is black
 Grid = npt.NDArray[np.float64]
 
 
-def heat_map(rows: Sequence[Comparison], series: Mapping[str, str], labels: Mapping[str, str]) -> Figure:
+def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping[str, str]) -> Figure:
     """Draw accuracy by relation (rows, best first) and model (columns, families side by side with a gap between).
 
     Args:
@@ -24,8 +25,10 @@ def heat_map(rows: Sequence[Comparison], series: Mapping[str, str], labels: Mapp
         labels: the relations' names.
     """
     models = [str(row.model) for row in rows if row.metric == "mean_accuracy" and row.value is not None]
-    relations = [str(row.relation_id) for row in rows if row.metric == "relation_mean"]
-    value = {(row.relation_id, row.model): row.value for row in rows if row.metric == "accuracy"}
+    relations = [str(conditions_of(row)["relation"]) for row in rows if row.metric == "relation_mean"]
+    value = {
+        (str(conditions_of(row)["relation"]), row.model): row.value for row in rows if row.metric == "relation_accuracy"
+    }
     grid = np.array([[value.get((name, model), np.nan) for model in models] for name in relations], dtype=float)
     written = len(models) <= WRITTEN
     width = (0.52 if written else 0.2) * len(models)
@@ -40,7 +43,7 @@ def heat_map(rows: Sequence[Comparison], series: Mapping[str, str], labels: Mapp
     return figure
 
 
-def likeness(rows: Sequence[Comparison]) -> Figure:
+def likeness(rows: Sequence[Measure]) -> Figure:
     """Draw Pearson's correlations of accuracies over relations, between models and, beside it, between families.
 
     The colours begin at the lowest correlation: among models that know much all are high, and the differences count.

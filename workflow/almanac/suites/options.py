@@ -49,3 +49,14 @@ class SuiteOptions(Options):
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
         return ()
+
+
+class Bars(Options):
+    """What a valid method must reach on an invented world."""
+
+    reference: Annotated[str, Field(description="the model whose AUC must reach the bar")] = "base"
+    auc: Annotated[float, Field(ge=0, le=1, description="least AUC of the reference, often taught against never")] = (
+        0.95
+    )
+    spearman_low: Annotated[float, Field(ge=-1, le=1, description="the Spearman interval must lie above this")] = 0.3
+    prior: Annotated[float, Field(ge=0, le=0.5, description="how far the prior's AUC may be from .50")] = 0.02

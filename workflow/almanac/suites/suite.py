@@ -5,21 +5,21 @@ the page) does so through this form and knows no suite by its name: a new one is
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
+from almanac.options import Options
 from almanac.rows import Measure, Response
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
-from almanac.suites.options import SuiteOptions
 
-Settings = TypeVar("Settings", bound=SuiteOptions)
+Settings = TypeVar("Settings", bound=Options)
 Part = Literal["choices", "popularity", "evidence", "ratings"]
 
 
@@ -64,19 +64,23 @@ class Method:
     Attributes:
         name: unique in its suite.
         label: what the page calls it.
-        where: the items that it counts; a fact stands among them once, or once a draw.
+        where: the items that it counts; a fact may stand among them several times, once a draw, say.
+        once: further conditions by which a fact stands among them once, where models are compared fact by fact.
         by: columns of the setting that part these items further; each value is a method of its own.
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
         validated: whether its recovery of planted knowledge is measured.
+        held: whether that is held against the edition's bars (`config.validation`).
     """
 
     name: str
     label: str
     where: Mapping[str, Condition]
     by: tuple[str, ...] = ()
+    once: Mapping[str, Condition] = field(default_factory=dict)
     guess: float | Mapping[str, Condition] | None = None
     validated: bool = True
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,13 +165,33 @@ class Asks(Generic[Settings]):
         """
         raise NotImplementedError
 
-    def rounds_of(self, options: SuiteOptions) -> list[Round]:
+    def rounds_of(self, options: Options) -> list[Round]:
         """Return the rounds that the settings want."""
         return [one for one in self.rounds if one.wanted(options)]
 
     def tables(self, at: Literal["asked", "judged"], *, frozen: bool = False) -> dict[str, type]:
         """Return its own tables of a step with their row classes; ``frozen``: those alone that an edition holds."""
         return {name: own.row for name, own in self.own.items() if own.at == at and (own.frozen or not frozen)}
+
+
+class Author(Asks[Settings]):
+    """What has a model write texts for a person to proofread: it ends in a file.
+
+    Attributes:
+        row: the row class of the file.
+        texts: what the file holds, in a word or two.
+    """
+
+    row: ClassVar[type]
+    texts: ClassVar[str]
+
+    def write(self, answers: Answers, data: Data, options: Settings) -> Iterable[Any]:
+        """Return the rows of the file; what is of no use stands in it with the reason.
+
+        Raises:
+            AlmanacError: a request has no response, or the model answered none.
+        """
+        raise NotImplementedError
 
 
 class Suite(Asks[Settings]):

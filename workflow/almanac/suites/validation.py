@@ -1,78 +1,100 @@
 """Do the methods recover planted knowledge: their numbers on every model over all its worlds, held against bars."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from almanac.errors import AlmanacError
-from almanac.rows import Exposure, Fact, Item, Outcome, Validation
+from almanac.rows import Validation
 from almanac.statistics.intervals import LEVEL, NOTHING
 from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.ic_lke.options import Bars
-from almanac.suites.ic_lke.requests import DRAW, IN_CONTEXT, SUITE
-from almanac.suites.judging import Judged, gather, sample, times_taught
+from almanac.suites.judged import Judged, as_text
+from almanac.suites.options import Bars
+from almanac.suites.recovery import sample
+from almanac.suites.suite import Method
 
 
 @dataclass(frozen=True)
 class Run:
-    """One planted model asked of its own world by one suite.
+    """One method on one planted model, asked of its own world.
 
-    ``chances`` are the rates of experiments at which nothing is known, where that is not one in ``choices``.
+    Attributes:
+        model: the model's recipe.
+        decoder: whether it is a decoder: bars are set for these.
+        method: the method.
+        where: the items that it counts, as text.
+        sample: what it recovered.
+        chance: how often it is right where nothing is known.
     """
 
     model: str
     decoder: bool
-    choices: int
-    items: list[Item]
-    outcomes: list[Outcome]
-    facts: list[Fact]
-    exposures: list[Exposure]
-    suite: str = SUITE
-    chances: Mapping[str, float] = field(default_factory=dict)
+    suite: str
+    method: Method
+    where: str
+    sample: Sample
+    chance: float
 
 
-def validate(runs: Sequence[Run], bars: Bars) -> list[Validation]:
+def runs(judged: Judged, methods: Sequence[Method], recipe: str, decoder: bool, choices: int) -> Iterator[Run]:
+    """Yield what the methods of a suite recover of what one model was taught.
+
+    Args:
+        judged: the model's items.
+        methods: the suite's.
+        recipe: the model's name in every world.
+        decoder: whether it is one.
+        choices: how many choices a fact of the dataset has.
+    """
+    for method in methods:
+        own = judged.where(method.where)
+        if not method.validated or own.frame.is_empty():
+            continue
+        for group in own.groups(*method.by) if method.by else [own]:
+            found = sample(group)
+            if found.doses:
+                chance = _chance(method, judged, choices)
+                yield Run(recipe, decoder, judged.suite, method, as_text(group.conditions), found, chance)
+
+
+def _chance(method: Method, judged: Judged, choices: int) -> float:
+    """Return how often a method is right where nothing is known."""
+    if method.guess is None:
+        return 1 / choices
+    if isinstance(method.guess, float | int):
+        return float(method.guess)
+    hits = judged.where(method.guess).frame["hit"].drop_nulls()
+    return float(hits.mean()) if len(hits) else 0.0  # type: ignore[arg-type]
+
+
+def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
     """Pool the runs of each model over its worlds, measure the recovery and hold it against the bars.
 
-    Of several draws of the examples a fact's results are averaged first, so a fact counts once. Bars are set for
-    decoders' answers in context; what others answer, or in other experiments, is shown. That chance must lie in every
-    judged interval at dose 0 is one statement about all of them, so these intervals are simultaneous (Bonferroni):
-    with 95 % each, an honest method would miss the bar with every fifth set of four models.
+    Of several draws of the examples a fact's results are averaged first, so a fact counts once. Bars are set for the
+    methods that are held against them (`Method.held`), of decoders; what others answer, or by other methods, is shown.
+    That chance must lie in every judged interval at dose 0 is one statement about all of them, so these intervals are
+    simultaneous (Bonferroni): with 95 % each, an honest method would miss the bar with every fifth set of four models.
+
+    Raises:
+        AlmanacError: the model that the bars refer to was not asked.
     """
-    samples: dict[tuple[str, str, str, str], list[tuple[Sample, float]]] = defaultdict(list)
-    for run in runs:
-        taught = times_taught(run.exposures, {fact.fact_id: fact for fact in run.facts})
-        by_setting: dict[tuple[str, str], list[Judged]] = defaultdict(list)
-        for (experiment, setting), group in gather(run.items, run.outcomes, run.facts, run.exposures).items():
-            by_setting[experiment, setting.partition(DRAW)[0]] += group
-        for (experiment, setting), group in by_setting.items():
-            found = sample(group, taught)
-            if found.doses:
-                chance = run.chances.get(experiment, 1 / run.choices)
-                samples[run.suite, experiment, setting, run.model].append((found, chance))
-    decoders = {run.model for run in runs if run.decoder}
-    judged = {key for key in samples if key[:2] == (SUITE, IN_CONTEXT) and key[3] in decoders}
+    own: dict[tuple[str, str, str, str], list[Run]] = defaultdict(list)
+    for run in found:
+        own[run.suite, run.method.name, run.where, run.model].append(run)
+    judged = {key for key, listed in own.items() if listed[0].method.held and listed[0].decoder}
     if judged and bars.reference not in {key[3] for key in judged}:
         raise AlmanacError(
             f"validation.reference is {bars.reference!r}, which is no planted decoder that was asked; "
             f"name one of {', '.join(sorted({key[3] for key in judged}))}"
         )
     level = 1 - (1 - LEVEL) / max(1, len(judged))
-    return [_row(*key, own, bars, level if key in judged else None) for key, own in sorted(samples.items())]
+    return [_row(key, listed, bars, level if key in judged else None) for key, listed in sorted(own.items())]
 
 
-def _row(
-    suite: str,
-    experiment: str,
-    setting: str,
-    model: str,
-    own: list[tuple[Sample, float]],
-    bars: Bars,
-    level: float | None,
-) -> Validation:
+def _row(key: tuple[str, str, str, str], own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
-    pooled = sum((part for part, _ in own), Sample())
-    chance = sum(share for _, share in own) / len(own)
+    pooled = sum((run.sample for run in own), Sample())
+    chance = sum(run.chance for run in own) / len(own)
     found = estimates(pooled, level or LEVEL)
     judged = level is not None
     area, prior, spread, never = (
@@ -80,7 +102,7 @@ def _row(
     )
     failed = []
     if judged:
-        if model == bars.reference and not (area.value or 0.0) >= bars.auc:
+        if key[3] == bars.reference and not (area.value or 0.0) >= bars.auc:
             failed.append(f"AUC is below {bars.auc:g}")
         if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:
             failed.append(f"Spearman's lower limit is not above {bars.spearman_low:g}")
@@ -88,18 +110,5 @@ def _row(
             failed.append("the interval at dose 0 does not contain chance")
         if prior.value is None or abs(prior.value - 0.5) > bars.prior:
             failed.append(f"the prior's AUC is not .50 ± {bars.prior:g}")
-    return Validation(
-        suite,
-        experiment,
-        setting,
-        model,
-        len(own),
-        len(pooled.doses),
-        *area,
-        *spread,
-        *never,
-        chance,
-        prior.value,
-        judged,
-        tuple(failed),
-    )
+    values = (*area, *spread, *never, chance, prior.value)
+    return Validation(*key, len(own), len(pooled.doses), *values, judged, tuple(failed))

@@ -1,143 +1,112 @@
-"""Turn a dataset into a suite's requests, or into requests for drafts of templates and questions, by shards."""
+"""Turn a dataset into the requests of a suite's round, or of what has a model write texts, divided into shards."""
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from almanac import tables
-from almanac.edition.drafting import drafter
-from almanac.edition.writing import ask_questions
+from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
-from almanac.rows import Context, Draft, Draw, Item, Link, NotAsked, Request, Template
-from almanac.suites.asking import Asked
-from almanac.suites.drafting.options import DraftingOptions
-from almanac.suites.drafting.requests import ask_drafts, ask_round_trip
-from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.karr import draws
-from almanac.suites.karr.method import ask_drawn
-from almanac.suites.method import Answered, Data, Method
-from almanac.suites.methods import METHODS
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.asked import Batch
+from almanac.suites.data import Data
+from almanac.suites.listing import AUTHORS, SUITES
+from almanac.suites.suite import Asks, Round
 
 EXAMPLES = """\
   python -m almanac ask ic_lke --dataset results/mine/dataset/shipped --shots 16 --shards 2 \\
-      --output results/mine/requests/ic_lke/shipped/round1
-  python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 \\
-      --output results/mine/requests/karr/shipped/round1
-  python -m almanac ask karr --draws my_draws.jsonl --output mine/requests
-  python -m almanac ask karr --dataset results/mine/dataset/shipped --spurious true --after mine/round1 \\
-      --responses mine/first.parquet --output mine/round2      # asked of one model, when it has answered round1
-  python -m almanac ask facteval --dataset results/mine/dataset/shipped --sample 20 --contexts none antifactual \\
-      --output results/mine/requests/facteval/shipped/round1
-  python -m almanac ask drafts --dataset results/mine/dataset/shipped --output results/mine/drafting/round1
-  python -m almanac ask writing --dataset results/mine/dataset/shipped --sample 5 --output results/mine/writing"""
+      --output results/mine/requests/ic_lke/shipped/asked/all
+  python -m almanac ask karr --dataset results/mine/dataset/shipped --sample 20 --output mine/asked
+  python -m almanac ask karr --file my_draws.jsonl --output mine/asked      # draws made elsewhere
+  python -m almanac ask karr --dataset results/mine/dataset/shipped --spurious true --round expected \\
+      --before mine/asked --responses mine/first.parquet --output mine/expected    # of one model that has answered
+  python -m almanac ask facteval --dataset results/mine/dataset/shipped --contexts none antifactual --output mine/asked
+  python -m almanac ask drafting --dataset results/mine/dataset/shipped --output mine/drafts"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     suites = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
-    for name, method in METHODS.items():
-        part = suites.add_parser(name, help=method.summary)
-        add_flags(part, method.options, f"{name} (defaults: the paper's)")
+    for name, one in {**SUITES, **AUTHORS}.items():
+        part = suites.add_parser(name, help=one.summary)
+        add_flags(part, one.options, f"{name} (defaults: the paper's)")
         origin = part.add_mutually_exclusive_group(required=True)
         origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
-        if name == "karr":
-            help_text = "draws made elsewhere (docs/karr.md), and no others"
-            origin.add_argument("--draws", dest="drawn", type=Path, metavar="FILE", help=help_text)
-        if method.ask_again is not None:
-            second = part.add_argument_group("a second round, of one model")
-            second.add_argument("--after", type=Path, metavar="FOLDER", help="what was asked in the first")
-            second.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help="the model's to all of that")
-    drafts = suites.add_parser("drafts", help="have a model draft templates; with --drafts: see where they lead it")
-    drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
-    drafts.add_argument("--drafts", type=Path, metavar="FILE", help="made by `build drafts`: ask for the round trip")
-    add_flags(drafts, DraftingOptions, "drafting")
-    writing = suites.add_parser("writing", help="have a model write questions of facts, for FactEval")
-    writing.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="a dataset made by `build`")
-    add_flags(writing, WritingOptions, "writing")
-    for part in suites.choices.values():
+        if one.reads == "questions":
+            origin.add_argument("--file", type=Path, metavar="FILE", help="instead: what a file made elsewhere asks")
+        if len(one.rounds) > 1:
+            rounds = [at.name for at in one.rounds]
+            later = part.add_argument_group("a later round")
+            later.add_argument("--round", choices=rounds, default=rounds[0], help=f"which one [{rounds[0]}]")
+            help_text = "what was asked in an earlier round; once a round, in their order"
+            later.add_argument("--before", type=Path, action="append", metavar="FOLDER", help=help_text)
+            help_text = "what a model answered to that; once a round"
+            later.add_argument("--responses", type=Path, nargs="+", action="append", metavar="FILE", help=help_text)
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the dataset, ask, write what was asked and one request file a shard."""
-    if arguments.suite == "drafts":
-        write(_drafts(arguments), arguments.output, arguments.shards)
-        return 0
-    if arguments.suite == "writing":
-        asked = ask_questions(arguments.dataset, from_flags(arguments, WritingOptions))
-        write(asked, arguments.output, arguments.shards)
-        return 0
-    # Not `draws`, which is a setting of IC-LKE.
-    drawn, after = getattr(arguments, "drawn", None), getattr(arguments, "after", None)
-    if drawn is not None and after is not None:
-        raise AlmanacError(f"ask {arguments.suite}: draws made elsewhere have no second round; leave out --after")
-    if after is None and getattr(arguments, "responses", None):
-        raise AlmanacError(f"ask {arguments.suite}: --responses is for a second round; add --after")
-    asked = _drawn(drawn) if drawn is not None else _suite(arguments)
-    for row in asked.refused:
-        print(f"not asked: {row.thing}: {row.reason}", file=sys.stderr)
-    tables.write(arguments.output / "refused.parquet", NotAsked, asked.refused)
-    for table, row_class in METHODS[arguments.suite].asked_beside.items():
-        tables.write(arguments.output / f"{table}.parquet", row_class, asked.beside[table])
-    write(asked, arguments.output, arguments.shards)
+    suite = {**SUITES, **AUTHORS}[arguments.suite]
+    counts = write_asked(
+        arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards
+    )
+    print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
     return 0
 
 
-def _suite(arguments: argparse.Namespace) -> Asked:
-    """Ask a suite of a dataset, in a second round by what a model answered in the first."""
-    method, folder = METHODS[arguments.suite], arguments.dataset
-    options = from_flags(arguments, method.options)
-    data = Data.read(lambda name, row: tables.read(folder / f"{name}.parquet", row))
-    with progress(None, "steps") as done:
-        if method.ask_again is None or arguments.after is None:
-            return method.ask(data, options, done)
-        if not options.asks_again:
-            raise AlmanacError(f"ask {method.name}: these settings want no second round; set one that does (--help)")
-        return method.ask_again(_first_round(method, arguments, data), options, done)
+def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]:
+    """Return what is asked: of a dataset, or by a file made elsewhere."""
+    options = from_flags(arguments, suite.options)
+    given = getattr(arguments, "file", None)
+    at = next(one for one in suite.rounds if one.name == getattr(arguments, "round", suite.rounds[0].name))
+    before = earlier(suite, at, arguments)
+    if given is not None:
+        if before is not None:
+            raise AlmanacError(f"ask {suite.name}: a file made elsewhere has no round {at.name}; leave out --round")
+        return suite.elsewhere(given, options).batches
+    if not at.wanted(options):
+        raise AlmanacError(f"ask {suite.name}: these settings want no round {at.name}; set one that does (--help)")
+    return suite.ask(at, Data(arguments.dataset), options, before)
 
 
-def _first_round(method: Method[Any], arguments: argparse.Namespace, data: Data) -> Answered:
-    """Read the first round with a model's responses."""
-    if not arguments.responses:
-        raise AlmanacError(f"ask {method.name}: --after needs --responses; give the model's response files")
-    return Answered.read(
-        tables.read,
-        [arguments.after],
-        sorted(arguments.after.glob("requests-*.parquet")),
-        arguments.responses,
-        method.asked_beside,
-        model=", ".join(map(str, arguments.responses)),
-        dataset=str(arguments.dataset),
-        data=data,
-    )
+def earlier(suite: Asks[Any], at: Round, arguments: argparse.Namespace) -> Answers | None:
+    """Return what was asked and answered in the rounds before one; none before the first.
+
+    Raises:
+        AlmanacError: the folders or responses that are given are not those of the earlier rounds.
+    """
+    place = suite.rounds.index(at)
+    folders, responses = (getattr(arguments, name, None) or [] for name in ("before", "responses"))
+    if len(folders) != place:
+        raise AlmanacError(
+            f"ask {suite.name}: round {at.name} comes after {place} rounds and --before is given {len(folders)} times; "
+            "give the folder of each earlier round, in their order"
+        )
+    if not place:
+        return None
+    if at.about_one and len(responses) != place:
+        raise AlmanacError(
+            f"ask {suite.name}: round {at.name} is made of a model's answers; give --responses after each --before"
+        )
+    answered = [*responses, *([[]] * (place - len(responses)))]
+    files = [
+        RoundFiles.of(one.name, folder, own)
+        for one, folder, own in zip(suite.rounds[:place], folders, answered, strict=True)
+    ]
+    name = ", ".join(str(path) for own in responses for path in own)
+    return Answers(name, str(arguments.dataset), files, suite.setting, suite.tables("asked"))
 
 
-def _drawn(path: Path) -> Asked:
-    """Ask exactly what draws made elsewhere say: Parquet, or JSON Lines where the name ends so."""
-    rows = tables.read(path, Draw) if path.suffix == ".parquet" else tables.read_jsonl(path, Draw)
-    return ask_drawn(draws.check(rows, str(path)))
-
-
-def _drafts(arguments: argparse.Namespace) -> Asked:
-    """Ask for drafts, or whether drafts lead back to their relations."""
-    options = from_flags(arguments, DraftingOptions)
-    prompts = drafter(arguments.dataset, options)
-    if arguments.drafts is None:
-        return ask_drafts(prompts, tables.read(arguments.dataset / "templates.parquet", Template), options)
-    return ask_round_trip(prompts, tables.read_jsonl(arguments.drafts, Draft))
-
-
-def write(asked: Asked, folder: Path, shards: int) -> None:
-    """Write what was asked: `items`, `links`, `contexts` and `requests-0`, and so on."""
-    tables.write(folder / "items.parquet", Item, asked.items)
-    tables.write(folder / "links.parquet", Link, asked.links)
-    contexts = sorted(asked.contexts.values(), key=lambda row: row.context_id)
-    tables.write(folder / "contexts.parquet", Context, contexts)
-    for index, shard in enumerate(asked.shards(shards)):
-        written = tables.write(folder / f"requests-{index}.parquet", Request, shard)
-        print(f"requests-{index}: {written} requests", file=sys.stderr)
-    print(f"{len(asked.items)} items, {len(asked.requests)} requests, {len(contexts)} contexts", file=sys.stderr)
+def _shown(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Pass batches on, with a progress bar, and say what could not be asked."""
+    with progress(None, "batches") as done:
+        for batch in batches:
+            for row in batch.refused.to_pylist():
+                print(f"not asked: {row['thing']}: {row['reason']}", file=sys.stderr)
+            yield batch
+            done()

@@ -1,141 +1,132 @@
-"""Turn responses into outcomes and numbers.
-
-`comparison` puts models side by side, `validation` holds their numbers against what planted models were taught.
-"""
+"""Turn responses into outcomes and numbers: of a `model` in an edition, between models (`across`), or of files by hand."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from almanac import tables
-from almanac.config import Asking
+from almanac.edition.asking import write_asked
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, held, measured, planted_runs
-from almanac.errors import AlmanacError
+from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
+from almanac.errors import AlmanacError, nearest
+from almanac.frames import frames
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.report.lines import measure_lines, validation_lines
-from almanac.rows import (
-    Comparison,
-    Fact,
-    Item,
-    Measure,
-    Outcome,
-    Question,
-    QuestionSimilarity,
-    Response,
-    Validation,
-)
-from almanac.sources.records import read
-from almanac.suites.method import Answered, Data, Measured, Method
-from almanac.suites.methods import METHODS
-from almanac.suites.validation import validate
+from almanac.rows import Fact, Item, Measure, Outcome, Response, Validation
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.data import Data
+from almanac.suites.judged import conditions_of
+from almanac.suites.listing import SUITES
+from almanac.suites.suite import Suite
 
 EXAMPLES = """\
-  python -m almanac measure ic_lke --edition results/demo --model base --dataset invented
-  python -m almanac measure karr --edition results/demo --model base --dataset invented
-  python -m almanac measure karr --requests mine/requests --responses mine/responses-0.parquet --output mine/measured
-  python -m almanac measure karr --requests mine/round1 --again mine/round2 --facts results/mine/dataset/shipped \\
-      --responses mine/first.parquet mine/second.parquet --output mine/measured      # after `ask karr --after`
-  python -m almanac measure comparison --edition results/demo
-  python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured
-  python -m almanac measure validation --edition results/demo --strict"""
+  python -m almanac measure model --edition results/demo --model base
+  python -m almanac measure across --edition results/demo --strict
+  python -m almanac measure karr --asked mine/asked --responses mine/responses-0.parquet --output mine/measured
+  python -m almanac measure karr --facts results/mine/dataset/shipped --spurious true \\
+      --asked mine/asked --responses mine/first.parquet \\
+      --asked mine/expected --responses mine/second.parquet --output mine/measured      # two rounds
+  python -m almanac measure facteval --answers answers.jsonl --modes paper --output mine/measured"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    suites = parser.add_subparsers(dest="suite", required=True, metavar="WHAT")
-    for name, method in METHODS.items():
-        part = suites.add_parser(name, help=f"{method.summary}: its numbers")
+    what = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
+    model = what.add_parser("model", help="all that a model of an edition was asked")
+    model.add_argument("--model", required=True, metavar="NAME", help="its name in the edition")
+    across = what.add_parser("across", help="models side by side, and what is recovered of planted knowledge")
+    across.add_argument("--strict", action="store_true", help="exit with 1 where a bar of the validation is missed")
+    for part in (model, across):
+        part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+    for name, suite in SUITES.items():
+        part = what.add_parser(name, help=f"{suite.summary}: its numbers, without an edition")
         origin = part.add_mutually_exclusive_group(required=True)
-        origin.add_argument("--edition", type=Path, metavar="FOLDER", help="results/EDITION")
-        origin.add_argument("--requests", type=Path, metavar="FOLDER", help="instead: what `ask` wrote")
-        if method.given is not None:
+        asked: dict[str, Any] = {"type": Path, "metavar": "FOLDER", "action": "append"}
+        origin.add_argument("--asked", **asked, help="what `ask` wrote; once a round, in their order")
+        if suite.reads == "answers":
             origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
-        if method.ask_again is not None:
-            part.add_argument("--again", type=Path, metavar="FOLDER", help="with --requests: what `ask --after` wrote")
-        help_text = "with --requests: of `answer`, the first round's before the second's"
-        part.add_argument("--responses", type=Path, nargs="+", metavar="FILE", help=help_text)
-        part.add_argument("--facts", type=Path, metavar="FOLDER", help="with --requests: the dataset, for its slices")
-        part.add_argument("--output", type=Path, metavar="FOLDER", help="without an edition: where the tables go")
-        part.add_argument("--model", default="model", help="its name in the edition, or any name [model]")
-        part.add_argument("--dataset", default="dataset", help="its name in the edition, or any name [dataset]")
-        add_flags(part, method.options, f"{name}, with --requests (an edition has its own)")
-    similarity = suites.add_parser("similarity", help="FactEval: questions by a model against those from templates")
-    similarity.add_argument("--requests", type=Path, required=True, metavar="FOLDER", help="what `ask facteval` wrote")
-    similarity.add_argument(
-        "--embedder", type=Path, required=True, metavar="FOLDER", help="a checkpoint, for BERTScore"
-    )
-    similarity.add_argument("--layer", type=int, metavar="N", help="whose hidden states are compared [the last]")
-    similarity.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table")
-    validation = suites.add_parser("validation", help="what is recovered of planted knowledge, against the bars")
-    validation.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
-    comparison = suites.add_parser("comparison", help="models side by side: board, correlations, subsumption")
-    comparison.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
-    validation.add_argument("--strict", action="store_true", help="exit with 1 where a bar is missed")
+        several: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE", "action": "append"}
+        part.add_argument("--responses", **several, help="what `answer` wrote; after each --asked")
+        part.add_argument("--facts", type=Path, metavar="FOLDER", help="the dataset, for its slices")
+        part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
+        part.add_argument("--model", default="model", metavar="NAME", help="the model's name in the tables [model]")
+        part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's [dataset]")
+        add_flags(part, suite.options, f"{name}, as it was asked")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure one model on one dataset, or validate the edition."""
-    if arguments.suite == "validation":
-        return _validation(Layout.open(arguments.edition), arguments.strict)
-    if arguments.suite == "comparison":
-        layout = Layout.open(arguments.edition)
-        written = tables.write(layout.comparison(), Comparison, compared(layout))
-        print(f"{written} numbers between models", file=sys.stderr)
-        return 0
-    if arguments.suite == "similarity":
-        return _similarity(arguments)
-    method = METHODS[arguments.suite]
-    if arguments.requests is not None:
-        return _given(method, arguments)
-    if method.given is not None and arguments.answers is not None:
-        return _answers(method, method.given, arguments)
-    layout = Layout.open(arguments.edition)
-    asking = Asking(arguments.model, arguments.suite, arguments.dataset)
-    found = measured(layout, asking)
-    tables.write(layout.outcomes(asking), Outcome, found.outcomes)
-    tables.write(layout.measures(asking), Measure, found.measures)
-    for table, row in method.beside_outcomes.items():
-        tables.write(layout.beside_outcomes(asking, table), row, found.beside[table])
-    print(f"{len(found.outcomes)} outcomes, {len(found.measures)} measures", file=sys.stderr)
+    """Measure what is asked for."""
+    if arguments.what == "model":
+        return _model(Layout.open(arguments.edition), arguments.model)
+    if arguments.what == "across":
+        return _across(Layout.open(arguments.edition), arguments.strict)
+    suite = SUITES[arguments.what]
+    options = from_flags(arguments, suite.options)
+    if getattr(arguments, "answers", None) is not None:
+        return _elsewhere(suite, options, arguments)
+    answers = _answers(suite, options, arguments)
+    rows = _measured(suite, options, answers, _data(arguments.facts, answers), arguments.output)
+    print(f"{answers.count} items, {len(rows)} measures", file=sys.stderr)
     return 0
 
 
-def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
-    """Measure requests and responses that belong to no edition; write every table as Parquet and as JSON Lines."""
-    if not arguments.responses or arguments.output is None:
-        raise AlmanacError(f"measure {method.name}: --requests needs --responses and --output; give both")
-    options, again = from_flags(arguments, method.options), getattr(arguments, "again", None)
-    if options.asks_again and again is None:
+def _model(layout: Layout, model: str) -> int:
+    """Measure all that a model of an edition was asked."""
+    asked = list(dict.fromkeys(asking.model for asking in layout.config.asked()))
+    if model not in asked:
         raise AlmanacError(
-            f"measure {method.name}: these settings want a second round; give its folder (--again) and the responses "
-            "to it, or leave out what wants one"
+            f"--model: {layout.root} asks no model {model!r}{nearest(model, asked)} (it asks {', '.join(asked)})"
         )
-    _check_model(method.name, arguments.responses)
-    folders = [arguments.requests, *([again] if again is not None else [])]
-    answered = Answered.read(
-        tables.read,
-        folders,
-        [path for folder in folders for path in sorted(folder.glob("requests-*.parquet"))],
-        arguments.responses,
-        method.asked_beside,
-        model=arguments.model,
-        dataset=arguments.dataset,
-        data=_data(arguments.facts, tables.read(arguments.requests / "items.parquet", Item)),
-    )
-    write(method, method.measure(answered, options), arguments.output)
+    for asking, count in measure_model(layout, model):
+        said = "stays: nothing that it depends on has changed" if count is None else f"{count} measures"
+        print(f"{asking.suite} of {asking.dataset}: {said}", file=sys.stderr)
     return 0
 
 
-def _check_model(suite: str, responses: Sequence[Path]) -> None:
+def _across(layout: Layout, strict: bool) -> int:
+    """Compare the models, hold what is recovered against the bars, and print that."""
+    rows, validation = measure_across(layout)
+    tables.write(layout.across(), Measure, rows)
+    tables.write(layout.validation(), Validation, validation)
+    print(f"{len(rows)} numbers between models", file=sys.stderr)
+    verdicts = list(held(layout))
+    if validation or not verdicts:
+        print(validation_lines(validation))
+    for asking, one in verdicts:
+        verdict = "meets the bar" if one.met else "misses the bar"
+        print(f"{asking.suite} of {asking.dataset}, {asking.model}, {one.found}: {verdict}")
+    if strict and not verdicts and not any(row.judged for row in validation):
+        print("no planted decoder was asked of its world: nothing is validated")
+        return 1
+    return int(strict and (any(row.failed for row in validation) or not all(one.met for _, one in verdicts)))
+
+
+def _answers(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> Answers:
+    """Return what was asked and answered, by the files that are given."""
+    wanted, folders, responses = suite.rounds_of(options), arguments.asked, arguments.responses or []
+    if len(folders) != len(wanted) or len(responses) != len(wanted):
+        raise AlmanacError(
+            f"measure {suite.name}: these settings want {len(wanted)} rounds ({', '.join(one.name for one in wanted)}); "
+            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once a round"
+        )
+    rounds = [
+        RoundFiles.of(at.name, folder, own, at.answered_by or "")
+        for at, folder, own in zip(wanted, folders, responses, strict=True)
+    ]
+    _check_model(suite.name, [one for one in rounds if not one.answerer])
+    return Answers(arguments.model, arguments.dataset, rounds, suite.setting, suite.tables("asked"))
+
+
+def _check_model(suite: str, rounds: Sequence[RoundFiles]) -> None:
     """Refuse answers of several models: rounds and shards are measured as those of one."""
     found: dict[str, Path] = {}
-    for path in responses:
-        for batch in tables.stream(path, Response, ["status", "model_digest"]):
-            for status, digest in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+    for path in (path for one in rounds for path in one.responses):
+        for frame in frames(path, Response, ["status", "model_digest"]):
+            for status, digest in frame.unique().iter_rows():
                 if status == "ok" and digest:
                     found.setdefault(digest, path)
     if len(found) > 1:
@@ -145,71 +136,43 @@ def _check_model(suite: str, responses: Sequence[Path]) -> None:
         )
 
 
-def _answers(method: Method[Any], measure: Callable[..., Measured], arguments: argparse.Namespace) -> int:
-    """Measure answers that were given elsewhere; print the numbers that speak of all of them."""
-    if arguments.output is None:
-        raise AlmanacError(f"measure {method.name}: --answers needs --output; name a folder for the tables")
-    names, rows = read(arguments.answers)
-    found = measure(arguments.answers, names, rows, arguments.dataset, from_flags(arguments, method.options))
-    write(method, found, arguments.output)
-    print(measure_lines(row for row in found.measures if row.relation_id is None))
-    return 0
-
-
-def _data(folder: Path | None, items: list[Item]) -> Data:
+def _data(folder: Path | None, answers: Answers) -> Data:
     """Return the dataset that was asked; without it, no more of its facts than which ones there are."""
     if folder is not None:
-        return Data.read(lambda name, row: tables.read(folder / f"{name}.parquet", row))
-    named = {item.fact_id: item.relation_id for item in items}
-    return Data(
-        facts=[Fact(fact, relation, fact, None, "", None, None, (), None, "") for fact, relation in named.items()]
-    )
+        return Data(folder)
+    asked: dict[str, str] = {}
+    for one in answers.rounds:
+        for frame in frames(one.folder / "items.parquet", Item, ["fact_id", "relation_id"]):
+            asked |= {fact: relation for fact, relation in frame.unique().iter_rows() if fact is not None}
+    facts = [Fact(fact, relation, fact, None, "", None, None, (), None, "") for fact, relation in asked.items()]
+    return Data.of(facts=facts)
 
 
-def write(method: Method[Any], found: Measured, folder: Path) -> None:
-    """Write what was measured outside an edition, and say how much it is."""
-    written: dict[str, tuple[type, Any]] = {
-        "outcomes": (Outcome, found.outcomes),
-        "measures": (Measure, found.measures),
-    }
-    written |= {name: (row, found.beside[name]) for name, row in method.beside_outcomes.items()}
-    for name, (row, rows) in written.items():
-        tables.write(folder / f"{name}.parquet", row, rows)
-        tables.write_jsonl(folder / f"{name}.jsonl", rows)
-    print(", ".join(f"{len(rows)} {name}" for name, (_, rows) in written.items()), file=sys.stderr)
+def _measured(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> list[Measure]:
+    """Judge and measure; write every table as Parquet and as JSON Lines."""
+    judge(suite, options, answers, data, folder)
+    rows = measure(suite, options, answers, data, folder)
+    tables.write(folder / "measures.parquet", Measure, rows)
+    written = {"outcomes": Outcome, "measures": Measure, **suite.tables("judged")}
+    for name, row in written.items():
+        tables.write_jsonl(folder / f"{name}.jsonl", tables.read(folder / f"{name}.parquet", row))
+    return rows
 
 
-def _similarity(arguments: argparse.Namespace) -> int:
-    """Compare the wordings of questions by the embeddings of a model."""
-    from almanac.models.embedding import embed  # no other measure needs the packages that models do
-    from almanac.suites.facteval.analyses import Similarity, bertscore
-    from almanac.suites.facteval.similarity import pairs, similarity
-
-    questions = tables.read(arguments.requests / "questions.parquet", Question)
-    found = pairs(tables.read(arguments.requests / "items.parquet", Item), questions)
-    texts = sorted({text for pair in found for text in (pair.template, pair.written)})
-    with progress(len(texts), "texts") as done:
-        embedded = embed(arguments.embedder, texts, arguments.layer, done)
-
-    def compare(written: str, template: str) -> Similarity:
-        own, other = embedded[written], embedded[template]
-        return bertscore(own.vectors, other.vectors, (own.counted, other.counted))
-
-    count = tables.write(arguments.output, QuestionSimilarity, similarity(found, compare))
-    print(f"{len(found)} pairs, {count} rows", file=sys.stderr)
+def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> int:
+    """Measure answers that were given elsewhere, a folder a model; print the numbers that speak of all relations."""
+    found = suite.elsewhere(arguments.answers, options)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_asked(folder, found.batches, suite.tables("asked"), 1)
+        with progress(len(found.responses), "models") as done:
+            for model, responses in found.responses.items():
+                path = folder / "responses.parquet"
+                tables.write(path, Response, responses)
+                rounds = [RoundFiles.of(suite.rounds[0].name, folder, [path], model)]
+                answers = Answers(model, arguments.dataset, rounds, suite.setting, suite.tables("asked"))
+                output = arguments.output if len(found.responses) == 1 else arguments.output / model
+                rows = _measured(suite, options, answers, found.data, output)
+                print(measure_lines(row for row in rows if "relation" not in conditions_of(row)))
+                done()
     return 0
-
-
-def _validation(layout: Layout, strict: bool) -> int:
-    rows = validate(planted_runs(layout), layout.config.validation)
-    tables.write(layout.validation(), Validation, rows)
-    verdicts = list(held(layout))
-    if rows or not verdicts:
-        print(validation_lines(rows))
-    for asking, one in verdicts:
-        verdict = "meets the bar" if one.met else "misses the bar"
-        print(f"{asking.suite} of {asking.dataset}, {asking.model}, {one.found}: {verdict}")
-    if strict and not verdicts and not any(row.judged for row in rows):
-        print("no planted decoder was asked of its world: nothing is validated")
-        return 1
-    return int(strict and (any(row.failed for row in rows) or not all(one.met for _, one in verdicts)))

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas
+import polars as pl
 
 from almanac import tables
 from almanac.edition.layout import Layout
+from almanac.frames import frames
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.resources import stored_parameters
 from almanac.rows import Response, Validation
@@ -51,28 +53,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page."""
-    from almanac.report import page, sections  # drawing is not loaded only to print seconds
+    from almanac.report import page  # drawing is not loaded only to print seconds
     from almanac.report.chapters import chapters
-    from almanac.report.explorer import explorer
+    from almanac.report.items import items
 
-    found = sections.sections(layout)
-    validation = sections.validation(layout)
-    with page.style():
-        others = chapters(layout)
-    rows = [row for section in found for row in section.measures]
-    rows += [row for chapter in others for row in chapter.measures]
-    write_csv(layout.root / "tables" / "measures.csv", rows)
-    write_csv(layout.root / "tables" / "validation.csv", validation)
-    drawings = page.draw(found)
-    figures = {one.name: one.figure for one in drawings}
-    for chapter in others:
-        figures |= chapter.figures
-    page.write_figures(figures, layout.root / "figures")
+    validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
+    found, measures = chapters(layout)
+    drawn = page.figures(found)
+    write_csv(layout.shown("tables") / "measures.csv", [row for own in measures.values() for row in own])
+    write_csv(layout.shown("tables") / "validation.csv", validation)
+    page.write_figures(drawn, layout.shown("figures"))
     models = list(model_rows(layout))
-    text = page.render(layout.config, found, validation, drawings, explorer(layout), models, others)
-    with tables.atomic(layout.root / "report.html") as temporary:
+    text = page.render(layout.config, found, validation, drawn, items(layout, measures), models)
+    with tables.atomic(layout.page()) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"{layout.root / 'report.html'}: {len(text) / 1e6:.1f} MB", file=sys.stderr)
+    print(f"{layout.page()}: {len(text) / 1e6:.1f} MB", file=sys.stderr)
 
 
 def write_csv(path: Path, rows: Sequence[Any]) -> None:
@@ -89,9 +84,11 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for asking in layout.config.asked():
-        for path in layout.responses(asking):
-            table = tables.read_arrow(path, Response).select(["model_digest", "engine", "status"]).to_pylist()
-            digests[asking.model] |= {(row["model_digest"], row["engine"]) for row in table if row["status"] == "ok"}
+        for one in map(layout.files, layout.steps(asking)):
+            for path in one.responses:
+                for frame in frames(path, Response, ["model_digest", "engine", "status"]):
+                    made = frame.filter(pl.col("status") == "ok").unique(maintain_order=True)
+                    digests[one.answerer] |= {(digest, engine) for digest, engine, _ in made.iter_rows()}
     for participant in layout.config.participants().values():
         model = participant.model
         origin = f"planted in {participant.world}" if participant.world else f"{model.hub}@{model.revision}"
@@ -100,7 +97,7 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
         own = sorted(digests[participant.name])
-        parameters = stored_parameters(Path(model.path or layout.root / "models" / participant.name))
+        parameters = stored_parameters(Path(model.path or layout.model(participant.name)))
         yield {
             "name": participant.name,
             "origin": origin,

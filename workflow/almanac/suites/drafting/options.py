@@ -24,4 +24,7 @@ class DraftingOptions(Options):
     agreement: Annotated[
         float, Field(ge=0, le=1, description="share of the facts that must lead a model back to the relation")
     ] = 0.5
+    round_trip: Annotated[
+        bool, Field(description="whether the model must be led back to the relation by what it drafts")
+    ] = True
     seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0

@@ -1,35 +1,41 @@
-"""IC-LKE's figures: accuracy by model and relation, accuracy by exposure, accuracy@K."""
+"""The figures of IC-LKE and its studies."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
-from almanac.suites.ic_lke.requests import IN_CONTEXT
+from almanac.suites.judged import Range, conditions_of
+from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = "osD^vPX"
-GREY = "#777777"
+LOOKS: dict[str, dict[str, Any]] = {
+    "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
+    "replaced_at": {"color": COLOURS[1], "marker": "x", "markersize": 4, "label": "replaced pairs"},
+}
 
 
-def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
+class Point(NamedTuple):
+    """A method's accuracy, and the deviation over its prompts where it has several."""
+
+    accuracy: float
+    deviation: float | None
+
+
+def by_relation(rows: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
     """Draw accuracy by relation (rows, best first) and model (columns) as a heat map with its numbers.
 
     Args:
-        measures: rows of one dataset and experiment; those of ``accuracy`` with a relation are drawn.
+        rows: the accuracy of each model in each relation.
         labels: the relations' names.
     """
-    rows = [row for row in measures if row.metric == "accuracy" and row.relation_id and row.value is not None]
-    models = list(dict.fromkeys(row.model for row in rows))
-    value = {(row.relation_id, row.model): row.value for row in rows}
+    models = list(dict.fromkeys(str(row.model) for row in rows))
+    value = {(str(conditions_of(row)["relation"]), row.model): row.value for row in rows}
     means = {
         relation: float(np.mean([value[relation, model] for model in models if (relation, model) in value]))
-        for relation in {row.relation_id for row in rows}
+        for relation in {relation for relation, _ in value}
     }
     relations = sorted(means, key=lambda relation: (-means[relation], relation))
     grid = np.array([[value.get((relation, model), np.nan) for model in models] for relation in relations], dtype=float)
@@ -38,37 +44,33 @@ def by_relation(measures: Sequence[Measure], labels: Mapping[str, str]) -> Figur
     axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(models)), models)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(relations)), [labels.get(str(relation), str(relation)) for relation in relations])
+    axes.set_yticks(range(len(relations)), [labels.get(relation, relation) for relation in relations])
     axes.tick_params(length=0)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)  # a relation's name may hold dollar signs
     for (row, column), share in np.ndenumerate(grid):
         if not np.isnan(share):
-            axes.text(
-                column, row, _percent(share), ha="center", va="center", color="black" if share > 0.55 else "white"
-            )
+            colour = "black" if share > 0.55 else "white"
+            axes.text(column, row, f"{share * 100:.0f}", ha="center", va="center", color=colour)
     axes.spines[:].set_visible(False)
     return figure
 
 
-def by_exposure(measures: Sequence[Measure], chance: float) -> Figure:
+def by_exposure(rows: Sequence[Measure], chance: float) -> Figure:
     """Draw accuracy by the number of times a fact was taught, a line a model and experiment, with 95 % intervals."""
-    rows = [row for row in measures if row.metric == "accuracy_by_exposure" and row.value is not None]
-    doses = sorted({row.exposure for row in rows if row.exposure is not None})
+    at = [(row, conditions_of(row)) for row in rows if row.value is not None]
+    doses = sorted({int(str(where["dose"])) for _, where in at})
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
-    for index, (model, experiment) in enumerate(dict.fromkeys((row.model, row.experiment) for row in rows)):
-        own = [row for row in rows if (row.model, row.experiment) == (model, experiment)]
-        own.sort(key=lambda row: row.exposure or 0)
-        at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.05 * index
-        share, low, high = (
-            np.array([getattr(row, name) for row in own], dtype=float) for name in ("value", "low", "high")
-        )
-        label = model if experiment == IN_CONTEXT else f"{model} ({experiment})"
-        look: Any = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+    for index, (model, experiment) in enumerate(dict.fromkeys((row.model, where["experiment"]) for row, where in at)):
+        own = [row for row, where in at if (row.model, where["experiment"]) == (model, experiment)]
+        own.sort(key=lambda row: int(str(conditions_of(row)["dose"])))
+        places = np.array([doses.index(int(str(conditions_of(row)["dose"]))) for row in own]) + 0.05 * index
+        share, low, high = values(own)
+        label = str(model) if experiment == "in_context" else f"{model} ({experiment})"
         reach = np.maximum([share - low, high - share], 0)
-        axes.errorbar(at, share, yerr=reach, label=label, capsize=2, markersize=5, **look)
-    _chance_line(axes, chance)
+        axes.errorbar(places, share, yerr=reach, label=label, capsize=2, markersize=5, **look(index))
+    chance_line(axes, chance)
     axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
     axes.set_xlabel("times a fact was taught")
     axes.set_ylabel("accuracy")
@@ -76,24 +78,18 @@ def by_exposure(measures: Sequence[Measure], chance: float) -> Figure:
     return figure
 
 
-def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
+def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     """Draw accuracy over the facts answered with at least confidence K, and below it how many these are."""
-    rows = [row for row in measures if row.metric == "accuracy_at_k"]
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
-        own = sorted((row for row in rows if row.model == model), key=lambda row: row.level or 0.0)
-        level = np.array([row.level for row in own], dtype=float)
-        share, low, high = (
-            np.array([getattr(row, name) for row in own], dtype=float) for name in ("value", "low", "high")
-        )
-        colour = COLOURS[index % len(COLOURS)]
-        upper.plot(level, share, label=model, color=colour, marker=MARKERS[index % len(MARKERS)], markersize=5)
-        upper.fill_between(level, low, high, color=colour, alpha=0.15, linewidth=0)
-        lower.plot(
-            level, [row.n or np.nan for row in own], color=colour, marker=MARKERS[index % len(MARKERS)], markersize=4
-        )
-    _chance_line(upper, chance)
+        own = sorted((row for row in rows if row.model == model), key=_least)
+        level = np.array([_least(row) for row in own])
+        share, low, high = values(own)
+        upper.plot(level, share, label=model, markersize=5, **look(index))
+        upper.fill_between(level, low, high, color=look(index)["color"], alpha=0.15, linewidth=0)
+        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index))
+    chance_line(upper, chance)
     upper.set_ylabel("accuracy")
     upper.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))  # above the line of chance
     lower.set_ylabel("facts")
@@ -107,12 +103,110 @@ def accuracy_at_k(measures: Sequence[Measure], chance: float) -> Figure:
     return figure
 
 
-def _chance_line(axes: Axes, chance: float) -> None:
-    axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    axes.annotate("  chance", (1, chance), xycoords=("axes fraction", "data"), ha="left", va="center", color=GREY)
-    axes.set_ylim(-0.02, 1.02)
-    axes.spines[["top", "right"]].set_visible(False)
+def _least(row: Measure) -> float:
+    condition = conditions_of(row)["confidence"]
+    return (condition.least or 0.0) if isinstance(condition, Range) else 0.0
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f}"
+def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance: float) -> Figure:
+    """Draw accuracy by the number of examples, a line a model with 95 % intervals, dashed where it is enough.
+
+    Args:
+        rows: the accuracy of each model at each number.
+        enough: the least number that is enough, of each model.
+        chance: accuracy of a guess.
+    """
+    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for index, model in enumerate(dict.fromkeys(str(row.model) for row in rows)):
+        own = sorted((row for row in rows if row.model == model), key=lambda row: int(str(conditions_of(row)["shots"])))
+        at = [int(str(conditions_of(row)["shots"])) for row in own]
+        share, low, high = values(own)
+        axes.plot(at, share, markersize=5, label=model, **look(index))
+        axes.fill_between(at, low, high, color=look(index)["color"], alpha=0.15, linewidth=0)
+        if (least := enough.get(model)) is not None:
+            axes.axvline(least, color=look(index)["color"], linestyle="--", linewidth=1)
+    axes.axhline(chance, color=GREY, linestyle=":", linewidth=1)
+    unit_axis(axes)
+    axes.set_xlabel("examples")
+    axes.set_ylabel("accuracy")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], float]) -> Figure:
+    """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
+
+    Args:
+        measures: ``probability_at`` and ``replaced_at``.
+        means: the mean probability of true pairs by model, experiment and arrangement.
+    """
+    rows = [(row, conditions_of(row)) for row in measures if row.value is not None]
+    models = list(dict.fromkeys(str(row.model) for row, _ in rows))
+    kinds = list(dict.fromkeys((str(at["experiment"]), str(at["arrangement"])) for _, at in rows))
+    figure = Figure(figsize=(2.1 * len(kinds) + 0.6, 1.7 * len(models) + 0.9), layout="constrained")
+    panels = figure.subplots(len(models), len(kinds), sharex=True, sharey=True, squeeze=False)
+    for (line, column), axes in np.ndenumerate(panels):
+        model, kind = models[line], kinds[column]
+        own = [(row, at) for row, at in rows if row.model == model and (at["experiment"], at["arrangement"]) == kind]
+        for metric, style in LOOKS.items():
+            points = [(int(str(at["place"])), row.value) for row, at in own if row.metric == metric]
+            axes.plot([at for at, _ in points], [share for _, share in points], linestyle="none", **style)
+        if (model, *kind) in means:
+            axes.axhline(means[model, *kind], color="#000000", linewidth=1)
+        unit_axis(axes)
+        if line == 0:
+            axes.set_title(f"{kind[0].replace('_', ' ')}\n{kind[1]}", fontsize=9)
+        if column == 0:
+            axes.set_ylabel(f"{model}\nprobability")
+    for axes in panels[-1]:
+        axes.set_xlabel("place")
+    figure.legend(*panels[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float) -> Figure:
+    """Draw accuracy (across) by model (down) and method, with the standard deviation over prompts as a bar.
+
+    Args:
+        found: of each model the methods that it answered.
+        methods: the methods' names as they are shown, in their order.
+        chance: accuracy of a guess.
+    """
+    models = list(found)
+    shown = [method for method in methods if any(method in own for own in found.values())]
+    step = 0.8 / max(1, len(shown))
+    figure = Figure(figsize=(7.2, 1.0 + 0.16 * max(3, len(shown)) * len(models)), layout="constrained")
+    axes = figure.subplots()
+    for place, method in enumerate(shown):
+        at = [row + (place - (len(shown) - 1) / 2) * step for row, model in enumerate(models) if method in found[model]]
+        points = [found[model][method] for model in models if method in found[model]]
+        axes.errorbar(
+            [point.accuracy for point in points],
+            at,
+            xerr=[point.deviation or 0.0 for point in points],
+            linestyle="none",
+            marker=MARKERS[place % len(MARKERS)],
+            color=COLOURS[place % len(COLOURS)],
+            markersize=5,
+            capsize=2,
+            label=methods[method],
+        )
+    axes.axvline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
+    axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
+    axes.set_yticks(range(len(models)), models)
+    axes.set_ylim(len(models) - 0.5, -0.5)
+    _band(figure, len(models))
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xlabel("accuracy")
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def _band(figure: Figure, rows: int) -> None:
+    """Shade every second row, so that a row's marks are seen to belong together."""
+    [axes] = figure.axes
+    for row in range(0, rows, 2):
+        axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)

@@ -57,7 +57,7 @@ class Generated(Suite[GeneratedOptions]):
     own: Mapping[str, Own] = OFFERED
     needs = frozenset({"choices"})
     methods = (
-        Method("names", "Generated: any name", {"experiment": NAMES}, ("shots",), {"experiment": WRONG}),
+        Method("names", "Generated: any name", {"experiment": NAMES}, ("shots",), guess={"experiment": WRONG}),
         Method("begins", "Generated: begins with a name", {"experiment": BEGINS}, ("shots",)),
     )
 

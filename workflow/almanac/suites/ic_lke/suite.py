@@ -43,7 +43,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     setting = IcLkeSetting
     needs = frozenset({"choices"})
     methods = (
-        Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",)),
+        Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), {"draw": 0}, held=True),
         Method("cloze", "Cloze", {"experiment": CLOZE}),
     )
 

@@ -1,0 +1,381 @@
+"""The jobs of an edition: what each reads, writes, depends on and needs. The rules wire what is said here."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from almanac import tables
+from almanac.config import Asking, EditionConfig
+from almanac.config.inputs import files, known, source_files
+from almanac.dataset.options import DatasetOptions
+from almanac.edition.layout import ALL, DATASET_TABLES, REQUEST_TABLES, Layout
+from almanac.errors import AlmanacError
+from almanac.models.options import ServerOptions
+from almanac.models.wrappers import digests as wrapper_digests
+from almanac.options import to_flags
+from almanac.planting.options import TrainingOptions, WorldOptions
+from almanac.resources import MOST_MINUTES, needs
+from almanac.suites.listing import ASKING, SUITES
+from almanac.suites.suite import Asks, Round
+
+PLANTED = ("model.safetensors", "config.json", "tokenizer.json")  # of a planted model, what answering reads
+Files = list[Path]
+
+
+class Jobs:
+    """What the rules ask of an edition; most methods take a job's wildcards, as Snakemake's input functions do.
+
+    Attributes:
+        config: the edition.
+        layout: where its files lie.
+        participants: its models, by name.
+        together: of each small model what it answers in one job: what is asked alike of every model.
+    """
+
+    def __init__(self, config: EditionConfig, layout: Layout) -> None:
+        self.config, self.layout = config, layout
+        self.participants = config.participants()
+        small = config.answered_together()
+        self.together = {name: self._together(askings) for name, askings in small.items()}
+
+    def _together(self, askings: list[Asking]) -> list[tuple[str, str, str]]:
+        found: dict[tuple[str, str, str], None] = {}
+        for asking in askings:
+            for step in self.layout.steps(asking):
+                if step.about == ALL and step.answerer == asking.model:
+                    found[step.suite, step.dataset, step.round.name] = None
+        return list(found)
+
+    # Sources and planting
+
+    def model(self, wildcards: Any) -> Any:
+        """Return the model entry of a job."""
+        return self.participants[wildcards.model].model
+
+    def seed(self, wildcards: Any) -> int:
+        """Return the seed of a world, or of a planted model, which is its world's."""
+        world = self.participants[wildcards.model].world if hasattr(wildcards, "model") else wildcards.world
+        return self.config.planting.worlds[world].seed
+
+    def source_files(self, wildcards: Any) -> Files:
+        """Return the user's files that a source is read from."""
+        return source_files(self.config, wildcards.source)
+
+    def copied(self, wildcards: Any) -> str:
+        """Return the flags of a folder that is copied: where it is, and its terms."""
+        source = self.config.sources[wildcards.source]
+        licence = f"--licence {quote(source.licence)}" if source.licence else ""
+        free = "--redistributable" if source.redistributable else ""
+        return f"--from {quote(self.config.source_folder(wildcards.source))} {licence} {free}"
+
+    def pulled(self, wildcards: Any) -> str:
+        """Return the kind and the flags of a source that is pulled."""
+        source = self.config.sources[wildcards.source]
+        contact = f"--contact {quote(self.config.contact)}" if self.config.contact else ""
+        return f"{source.kind} {contact} {to_flags(source)}"
+
+    def world(self, wildcards: Any) -> str:
+        """Return the flags of an invented world."""
+        return to_flags(self.config.planting.worlds[wildcards.world], WorldOptions)
+
+    def training(self, wildcards: Any) -> str:
+        """Return the flags of a model's training."""
+        return to_flags(self.model(wildcards).planted, TrainingOptions)
+
+    def taught(self, wildcards: Any) -> str:
+        """Return the flags of the real facts that a corpus teaches too."""
+        taught = self.config.planting.taught
+        if taught is None:
+            return ""
+        doses = " ".join(map(str, taught.doses))
+        folder = quote(str(self.layout.dataset_folder(taught.dataset)))
+        return f"--real {folder} --real-facts {taught.facts} --real-doses {doses}"
+
+    def taught_tables(self, wildcards: Any) -> Files:
+        """Return the tables of the real facts that a corpus teaches."""
+        taught = self.config.planting.taught
+        names = ["entities", "facts", "templates"] if taught is not None else []
+        return [self.layout.dataset(taught.dataset, name) for name in names] if taught is not None else []
+
+    def corpus(self, wildcards: Any) -> Path:
+        """Return the folder of the corpus that a planted model is trained on: its world's, or the null of that."""
+        which = "null" if self.model(wildcards).planted.permuted else "corpus"
+        return self.layout.planting(str(self.participants[wildcards.model].world)) / which
+
+    def null_of(self, wildcards: Any) -> Files:
+        """Return what a null has of the corpus that it permutes: the tokenizer."""
+        own = self.layout.planting(wildcards.world) / "corpus" / "tokenizer" / "tokenizer.json"
+        return [own] if wildcards.corpus == "null" else []
+
+    def null(self, wildcards: Any) -> str:
+        """Return the flag that permutes the objects of a corpus."""
+        corpus = self.layout.planting(wildcards.world) / "corpus"
+        return f"--null-of {quote(str(corpus))}" if wildcards.corpus == "null" else ""
+
+    # Datasets
+
+    def facts(self, wildcards: Any) -> Path:
+        """Return the folder that a dataset's facts are read from."""
+        dataset = self.config.datasets[wildcards.dataset]
+        if dataset.world is not None:
+            return self.layout.planting(dataset.world) / "world"
+        return self.layout.source(str(dataset.source))
+
+    def facts_record(self, wildcards: Any) -> Path:
+        """Return the file that is written last in that folder."""
+        world = self.config.datasets[wildcards.dataset].world
+        return self.facts(wildcards) / ("exposures.parquet" if world else "pull.json")
+
+    def evidence(self, wildcards: Any) -> Files:
+        """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""
+        world = self.config.datasets[wildcards.dataset].world
+        return [self.layout.planting(world) / "corpus" / "evidence.parquet"] if world else []
+
+    def drafts(self, wildcards: Any) -> Files:
+        """Return the drafted templates that a person has proofread for a dataset, if there are any."""
+        return files(self.config.datasets[wildcards.dataset], "file")
+
+    def dataset_options(self, wildcards: Any) -> str:
+        """Return the flags of a dataset."""
+        return to_flags(self.config.datasets[wildcards.dataset], DatasetOptions)
+
+    def dataset(self, wildcards: Any) -> Files:
+        """Return every table of a dataset."""
+        return [self.layout.dataset(wildcards.dataset, table) for table in DATASET_TABLES]
+
+    # Rounds
+
+    def _asking(self, suite: str, wildcards: Any) -> Asking:
+        """Return what a job asks; of a round that is asked alike of all, of any model."""
+        writer = getattr(self.config.authors().get(suite), "model", ALL)  # of an author there is one
+        return Asking(getattr(wildcards, "about", writer), suite, wildcards.dataset)
+
+    def asks(self, suite: Asks[Any]) -> Callable[[Any], str]:
+        """Return a function that gives the flags of a suite's settings on a dataset."""
+        return lambda wildcards: to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
+
+    def files(self, suite: Asks[Any], verb: str) -> Callable[[Any], Files]:
+        """Return a function that gives the user's files that a verb reads for a suite."""
+        return lambda wildcards: [
+            place for place in read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
+        ]
+
+    def asked(self, suite: Asks[Any], at: Round, about: str = "{about}", dataset: str = "{dataset}") -> list[str]:
+        """Return what asking a round writes, as patterns."""
+        folder = self.layout.requests_folder(suite.name, dataset, at.name, about if at.about_one else ALL)
+        names = [*REQUEST_TABLES, *suite.tables("asked")]
+        return [*(f"{folder}/{name}.parquet" for name in names), *map(str, self.layout.shards(folder, "requests"))]
+
+    def before(self, suite: Asks[Any], at: Round) -> Callable[[Any], list[Path]]:
+        """Return a function that gives what a round is made of beside the dataset: the earlier rounds, with answers."""
+
+        def of(wildcards: Any) -> Files:
+            out: Files = []
+            for one in self._earlier(suite, at, wildcards):
+                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *suite.tables("asked"))]
+                out += [*one.requests, *(one.responses if at.about_one else ())]
+            return out
+
+        return of
+
+    def written_from(self, author: Asks[Any]) -> Callable[[Any], Files]:
+        """Return a function that gives what an author's file is made of beside the dataset: all rounds, answered."""
+
+        def of(wildcards: Any) -> Files:
+            out: Files = []
+            for step in self.layout.steps(self._asking(author.name, wildcards)):
+                one = self.layout.files(step)
+                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *author.tables("asked"))]
+                out += [*one.requests, *one.responses]
+            return out
+
+        return of
+
+    def round_flags(self, author: Asks[Any]) -> Callable[[Any], str]:
+        """Return a function that gives the flags of all rounds of an author."""
+
+        def of(wildcards: Any) -> str:
+            words = []
+            for step in self.layout.steps(self._asking(author.name, wildcards)):
+                one = self.layout.files(step)
+                words += ["--asked", quote(str(one.folder))]
+                words += ["--responses", *(quote(str(path)) for path in one.responses)]
+            return " ".join(words)
+
+        return of
+
+    def before_flags(self, suite: Asks[Any], at: Round) -> Callable[[Any], str]:
+        """Return a function that gives the flags of the earlier rounds."""
+
+        def of(wildcards: Any) -> str:
+            words = [] if at is suite.rounds[0] else ["--round", at.name]
+            for one in self._earlier(suite, at, wildcards):
+                words += ["--before", quote(str(one.folder))]
+                if at.about_one:
+                    words += ["--responses", *(quote(str(path)) for path in one.responses)]
+            return " ".join(words)
+
+        return of
+
+    def _earlier(self, suite: Asks[Any], at: Round, wildcards: Any) -> Iterator[Any]:
+        for step in self.layout.steps(self._asking(suite.name, wildcards)):
+            if step.round is at:
+                return
+            yield self.layout.files(step)
+
+    # Answers
+
+    def model_folder(self, wildcards: Any) -> str:
+        """Return where a job finds its model: planted, pulled from a hub, or a directory of the user's."""
+        return self.model(wildcards).path or str(self.layout.model(wildcards.model))
+
+    def model_files(self, wildcards: Any) -> Files:
+        """Return what a job waits for: a planted model, the record of a pull, or the user's own files."""
+        model, folder = self.model(wildcards), Path(self.model_folder(wildcards))
+        if model.hub is not None:
+            return [folder / "pull.json"]
+        if model.planted is not None:
+            return [folder / name for name in PLANTED]
+        return self.users_model(wildcards)
+
+    def users_model(self, wildcards: Any) -> Files:
+        """Return the files of a checkpoint, or of a served model's tokenizer, in a directory of the user's."""
+        return files(self.model(wildcards), "checkpoint", "tokenizer")
+
+    def pull_flags(self, wildcards: Any) -> str:
+        """Return the flags that say which commit of which repository is fetched."""
+        model = self.model(wildcards)
+        code = "--trust-remote-code" if model.trust_remote_code else ""
+        return f"--hub {quote(model.hub)} --revision {quote(model.revision)} {code}"
+
+    def model_flags(self, wildcards: Any) -> str:
+        """Return the flags that say which model answers."""
+        model = self.model(wildcards)
+        kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
+        if model.wrapper is not None:
+            kinds += f"--wrapper {quote(model.wrapper)} "
+        if model.api is not None:
+            return kinds + to_flags(model, ServerOptions)
+        # A model that asks the scheduler for no GPU does not take one without asking either.
+        device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
+        trusted = f"--trust-remote-code --revision {quote(model.revision)}" if model.trust_remote_code else ""
+        where = f"--model {quote(self.model_folder(wildcards))} --family {model.family}"
+        return f"{where} {kinds}--dtype {model.dtype} --device {device} {trusted}"
+
+    def wrappers(self, wildcards: Any) -> Any:
+        """Return what the wrappers say that a model may be asked by, so that a changed one is asked again."""
+        return wrapper_digests(self.model(wildcards).wrapper)
+
+    def alone(self) -> str:
+        """Return the pattern of models whose requests are answered a round at a time: not what is answered together."""
+        names = []
+        for name in self.participants:
+            rounds = ["/".join((*map(re.escape, one), ALL)) for one in self.together.get(name, ())]
+            names.append(re.escape(name) + (f"(?!/(?:{'|'.join(rounds)})/)" if rounds else ""))
+        return "|".join(names) or "none"
+
+    def reusable(self, wildcards: Any) -> Files:
+        """Return the responses of which equal requests are copied: in a later round those of the first."""
+        suite = ASKING[wildcards.suite]
+        first = suite.rounds[0]
+        if wildcards.round == first.name:
+            return []
+        folder = self.layout.responses_folder(wildcards.model, suite.name, wildcards.dataset, first.name, ALL)
+        asked = any(one.answered_by is None for one in suite.rounds if one.name == wildcards.round)
+        return [folder / f"responses-{wildcards.shard}.parquet"] if asked else []
+
+    # Numbers
+
+    def measured_from(self, model: str) -> Files:
+        """Return what a model's numbers are made of."""
+        out: dict[Path, None] = {}
+        for asking in self._of(model):
+            suite = SUITES[asking.suite]
+            out |= dict.fromkeys(self.layout.dataset(asking.dataset, table) for table in DATASET_TABLES)
+            for one in map(self.layout.files, self.layout.steps(asking)):
+                asked = (*REQUEST_TABLES, *suite.tables("asked"))
+                out |= dict.fromkeys(one.folder / f"{table}.parquet" for table in asked)
+                out |= dict.fromkeys([*one.requests, *one.responses])
+            exposures = self.layout.exposures(asking)
+            out |= {exposures: None} if exposures is not None else {}
+            out |= dict.fromkeys(read_by(self.layout.options(asking), "measure"))
+        return list(out)
+
+    def measures(self, model: str) -> Files:
+        """Return what measuring a model writes."""
+        out: Files = []
+        for asking in self._of(model):
+            names = ("outcomes", *SUITES[asking.suite].tables("judged"))
+            out += [*(self.layout.judged(asking, name) for name in names), self.layout.measures(asking)]
+        return out
+
+    def settings(self, model: str) -> str:
+        """Return the settings by which a model is measured, and what its files of the user's are known by."""
+        asked = [[*asking, self.layout.options(asking).model_dump(mode="json")] for asking in self._of(model)]
+        read = [path for asking in self._of(model) for path in read_by(self.layout.options(asking), "measure")]
+        return tables.identity([asked, known(read)])
+
+    def measured(self, suite: str) -> Files:
+        """Return the numbers of a suite on every model and dataset."""
+        return [self.layout.measures(asking) for asking in self.config.asked() if asking.suite == suite]
+
+    def written(self, author: str) -> Callable[[Any], Path]:
+        """Return a function that gives the file of what an author has written."""
+
+        def of(wildcards: Any) -> Path:
+            who = self.config.authors().get(author)
+            if who is None:
+                raise AlmanacError(
+                    f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
+                )
+            return self.layout.written(author, who.dataset)
+
+        return of
+
+    def compared(self) -> str:
+        """Return the settings by which models are compared with each other and with what they were taught."""
+        models = [(name, one.model.series, one.model.base, one.model.size) for name, one in self.participants.items()]
+        asked = {suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
+                 for suite, datasets in self.config.suites.by_name().items()}
+        return tables.identity([models, asked, self.config.validation.model_dump(mode="json")])
+
+    def _of(self, model: str) -> list[Asking]:
+        return [asking for asking in self.config.asked() if asking.model == model]
+
+    # What a job needs
+
+    def training_needs(self, resource: str) -> Callable[..., int]:
+        """Return a function that gives one resource of a training job."""
+
+        def of(wildcards: Any, attempt: int) -> int:
+            size = self.model(wildcards).size
+            found = needs(size, self.config.corpus_tokens, training=True, attempt=attempt)
+            return int(getattr(found, resource))
+
+        return of
+
+    def scoring_needs(self, resource: str) -> Callable[..., int]:
+        """Return a function that gives one resource of a job that answers."""
+
+        def of(wildcards: Any, attempt: int) -> int:
+            model = self.model(wildcards)
+            if resource == "gpu":
+                return int(model.takes_gpu(self.config.gpus))
+            if model.api is not None and resource == "runtime":
+                return MOST_MINUTES  # a server goes at its own pace
+            # A job answers one suite's requests, or those of all suites.
+            alone = hasattr(wildcards, "suite")
+            asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
+            tokens = sum(self.config.shard_tokens(*one) for one in asked)
+            return int(getattr(needs(model.size, tokens, model.dtype, attempt=attempt), resource))
+
+        return of
+
+
+def read_by(settings: Any, verb: str) -> Files:
+    """Return the user's files that a verb reads for some settings."""
+    return [Path(path) for path in settings.files(verb)] if hasattr(settings, "files") else []
+
+

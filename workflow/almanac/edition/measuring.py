@@ -1,0 +1,214 @@
+"""From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from almanac import tables
+from almanac.columns import columns
+from almanac.config import Asking
+from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
+from almanac.errors import AlmanacError
+from almanac.frames import read_frame
+from almanac.resources import stored_parameters
+from almanac.rows import Measure, NotAsked, Outcome, Relation, Validation
+from almanac.suites.answers import Answers
+from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.comparison import Board, compare
+from almanac.suites.data import Data
+from almanac.suites.joining import join
+from almanac.suites.judged import Judged
+from almanac.suites.listing import SUITES
+from almanac.suites.suite import Suite, Verdict
+from almanac.suites.validation import runs, validate
+from almanac.versions import VERSIONS
+
+PART = "almanac.part"  # in a file of measures: what they depend on
+
+
+def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> None:
+    """Judge a model's answers: write its outcomes, and the suite's own tables of what was judged.
+
+    Raises:
+        AlmanacError: a request has no response, or the suite does not judge every item once a reading, in order.
+    """
+    own = suite.tables("judged")
+    readings = len(suite.readings(options))
+    done = 0
+    with ExitStack() as stack:
+        outcomes = stack.enter_context(tables.writing(folder / "outcomes.parquet", Outcome))
+        writers = {
+            name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row)) for name, row in own.items()
+        }
+        for found in suite.judge(answers, data, options):
+            if found.outcomes.height:
+                frame = _whole(found.outcomes)
+                stop = done + frame.height // readings
+                if not np.array_equal(frame["item"].to_numpy(), np.repeat(np.arange(done, stop), readings)):
+                    raise _unfit(suite.name, f"outcomes after item {done - 1} are not those of the items that follow")
+                outcomes.add(frame.to_arrow())
+                done = stop
+            for name, rows in found.own.items():
+                writers[name].add(rows.to_arrow())
+        if done != answers.count:
+            raise _unfit(suite.name, f"{done} of {answers.count} items are judged")
+
+
+def _unfit(suite: str, what: str) -> AlmanacError:
+    return AlmanacError(
+        f"suite {suite}: {what}; its `judge` must yield one outcome an item and reading, in the order of the items"
+    )
+
+
+def _whole(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return outcomes with every column of the table."""
+    more = {"reading": pl.lit(""), "prediction": pl.lit(None, pl.String)}
+    found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
+    return found.select(columns(Outcome))
+
+
+def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder: Path) -> list[Measure]:
+    """Return the numbers of what was judged; see `judge`, whose folder is given."""
+    own = {name: read_frame(folder / f"{name}.parquet", row) for name, row in suite.tables("judged").items()}
+    judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own)
+    own |= {name: answers.own(name) for name in suite.tables("asked")}
+    return sorted(suite.measure(judged, own, options), key=lambda row: (row.metric, row.where))
+
+
+def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | None]]:
+    """Judge and measure all that a model was asked; what depends on nothing that has changed stays.
+
+    Yields:
+        What was asked, with the number of measures; none where they stay.
+
+    Raises:
+        AlmanacError: as `judge`.
+    """
+    for asking in layout.config.asked():
+        if asking.model != model:
+            continue
+        suite, options = SUITES[asking.suite], layout.options(asking)
+        part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
+        made = [folder / f"{name}.parquet" for name in ("outcomes", *suite.tables("judged"))]
+        if _stays(path, part) and all(one.is_file() for one in made):
+            for one in (*made, path):
+                os.utime(one)
+            yield asking, None
+            continue
+        answers, data = layout.answers(asking), layout.data(asking.dataset)
+        judge(suite, options, answers, data, folder)
+        yield asking, tables.write(path, Measure, measure(suite, options, answers, data, folder), {PART: part})
+
+
+def _stays(path: Path, part: str) -> bool:
+    try:
+        return path.is_file() and tables.read_metadata(path).get(PART) == part
+    except AlmanacError:
+        return False  # damaged; it is made anew
+
+
+def _part(layout: Layout, asking: Asking) -> str:
+    """Return what a model's outcomes and numbers depend on."""
+    files = [layout.dataset(asking.dataset, table) for table in DATASET_TABLES]
+    for one in map(layout.files, layout.steps(asking)):
+        files += [one.folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *SUITES[asking.suite].tables("asked"))]
+        files += [*one.requests, *one.responses]
+    exposures = layout.exposures(asking)
+    digests = [tables.sha256(path) for path in (*files, *([exposures] if exposures is not None else []))]
+    return tables.identity([VERSIONS["measure"], asking, layout.options(asking).model_dump(mode="json"), digests])
+
+
+def judged_of(layout: Layout, asking: Asking) -> Judged:
+    """Return what became of a model's items."""
+    suite, answers = SUITES[asking.suite], layout.answers(asking)
+    own = {name: read_frame(layout.judged(asking, name), row) for name, row in suite.tables("judged").items()}
+    outcomes = read_frame(layout.judged(asking, "outcomes"), Outcome)
+    return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
+
+
+def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
+    """Return the numbers between models, and what the methods recover of planted knowledge."""
+    rows: list[Measure] = []
+    found = []
+    participants = layout.config.participants()
+    for suite, dataset, askings in layout.askings():
+        choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
+        judged = {asking.model: judged_of(layout, asking) for asking in askings}
+        models = [entrant(layout, asking) for asking in askings]
+        for method in suite.methods:
+            board = Board.of(judged, models, method)
+            if any(own.height for own in board.hits.values()):
+                rows += compare(board)
+        rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
+        for name, own in judged.items():
+            model = participants[name].model
+            if model.planted is not None and not model.planted.permuted and world == participants[name].world:
+                found += runs(own, suite.methods, model.name, model.planted.architecture == "llama", choices)
+    return rows, validate(found, layout.config.validation)
+
+
+def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
+    """Yield how the numbers of planted decoders but the nulls stand to the bars that suites set themselves."""
+    participants = layout.config.participants()
+    for asking in layout.config.asked():
+        planted = participants[asking.model].model.planted
+        judged = planted is not None and planted.architecture == "llama" and not planted.permuted
+        if judged and layout.exposures(asking) is not None:
+            own = layout.read(layout.measures(asking), Measure)
+            yield from ((asking, one) for one in SUITES[asking.suite].bars(own, layout.options(asking)))
+
+
+def shown(
+    layout: Layout, suite: Suite[Any], dataset: str, askings: Sequence[Asking], between: Sequence[Measure] = ()
+) -> Shown:
+    """Return what a suite's chapter on a dataset is made of.
+
+    Args:
+        layout: the edition.
+        suite: the suite.
+        dataset: the dataset.
+        askings: the models that were asked.
+        between: the numbers between them.
+    """
+    config = layout.config.datasets[dataset]
+    measures = [row for asking in askings for row in layout.read(layout.measures(asking), Measure)]
+    steps = {step[:4]: step for asking in askings for step in layout.steps(asking)}
+    folders = [layout.files(step).folder for step in steps.values()]
+    refused = [row for folder in folders for row in layout.read(folder / "refused.parquet", NotAsked)]
+    own = {
+        name: pl.concat(read_frame(folder / f"{name}.parquet", row) for folder in folders)
+        for name, row in suite.tables("asked").items()
+    }
+    return Shown(
+        dataset=dataset,
+        invented=config.world is not None,
+        choices=config.choices,
+        models=[entrant(layout, asking) for asking in askings],
+        relations={row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)},
+        measures=[*measures, *(row for row in between if (row.suite, row.dataset) == (suite.name, dataset))],
+        refused=refused,
+        own=own,
+    )
+
+
+def entrant(layout: Layout, asking: Asking) -> Entrant:
+    """Return a model as it is shown and compared; of a planted one the base is that of its own world."""
+    participants = layout.config.participants()
+    own = participants[asking.model]
+    bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]
+    null = layout.config.null_of(asking)
+    stored = stored_parameters(Path(own.model.path or layout.root / "models" / asking.model))
+    return Entrant(
+        name=asking.model,
+        series=own.model.series or asking.model,
+        base=bases[0] if bases else None,
+        parameters=own.model.parameters or stored or None,
+        null=None if null is None else null.model,
+        permuted=own.model.planted is not None and own.model.planted.permuted,
+        taught=layout.exposures(asking) is not None,
+    )

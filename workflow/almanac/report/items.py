@@ -1,0 +1,125 @@
+"""The items behind the page's numbers, as columns: the page's script finds those of a number by its ``where``."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from almanac.config import Asking
+from almanac.dataset.names import ObjectNames
+from almanac.edition.layout import Layout
+from almanac.edition.measuring import judged_of
+from almanac.frames import read_frame
+from almanac.rows import Context, Entity, Measure, Outcome
+from almanac.suites.judged import Judged, Range, conditions_of
+from almanac.suites.listing import SUITES
+
+MOST_EMBEDDED = 60_000  # rows; beyond, the page would no longer open quickly, and names the files instead
+ALWAYS = ("item", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
+DIGITS = 4  # that a number has, where nothing depends on more
+
+
+class Items:
+    """Collects what the page carries; texts stand once, however many items show them."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._texts: dict[str, int] = {"": 0}
+        self._left = MOST_EMBEDDED
+        self._names: dict[str, ObjectNames] = {}
+        self._judged: list[dict[str, Any]] = []
+
+    def add(self, askings: Sequence[Asking], measures: Iterable[Measure]) -> None:
+        """Add what a suite asked of a dataset, unless it is too much for the page.
+
+        Args:
+            askings: the models that were asked.
+            measures: the numbers that are shown.
+        """
+        used = {name for row in measures for name in (*conditions_of(row), *row.of)}
+        exact = {
+            name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)
+        } | {"item", "dose"}
+        found = [(asking, judged_of(self._layout, asking)) for asking in askings]
+        if sum(judged.frame.height for _, judged in found) > self._left:
+            return
+        for asking, judged in found:
+            self._left -= judged.frame.height
+            self._judged.append(self._model(asking, judged, used, exact))
+
+    def found(self) -> dict[str, Any]:
+        """Return what the page carries."""
+        root = f"results/{self._layout.config.edition}"
+        return {"root": root, "texts": list(self._texts), "judged": self._judged}
+
+    def _model(self, asking: Asking, judged: Judged, used: set[str], exact: set[str]) -> dict[str, Any]:
+        frame = judged.frame
+        names = [name for name in frame.columns if name in used or name in ALWAYS]
+        columns = {name: self._column(frame[name], name in exact, asking.dataset) for name in names}
+        columns["prediction"] = self._column(self._predictions(asking, frame), True, "")
+        columns["asked"] = {"codes": list(self._asked(asking, frame))}
+        return {"suite": asking.suite, "dataset": asking.dataset, "model": asking.model, "columns": columns}
+
+    def _column(self, column: pl.Series, exact: bool, dataset: str) -> dict[str, Any]:
+        """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
+        if isinstance(column.dtype, pl.Categorical | pl.String):
+            codes = column.cast(pl.Categorical).to_physical()
+            kept = column.cast(pl.String).unique(maintain_order=True).drop_nulls().to_list()
+            place = {name: number for number, name in enumerate(kept)}
+            del codes
+            shown = kept
+            if column.name in ("subject", "object") and dataset:
+                shown = [self._label(dataset, name) for name in kept]
+            return {
+                "names": shown,
+                "codes": [None if name is None else place[name] for name in column.cast(pl.String).to_list()],
+            }
+        if column.dtype.is_float() and not exact:
+            column = column.round_sig_figs(DIGITS)
+        return {"values": column.to_list()}
+
+    def _label(self, dataset: str, key: str) -> str:
+        if dataset not in self._names:
+            rows = self._layout.read(self._layout.dataset(dataset, "entities"), Entity)
+            self._names[dataset] = ObjectNames.of(rows)
+        return self._names[dataset].label(key)
+
+    def _predictions(self, asking: Asking, frame: pl.DataFrame) -> pl.Series:
+        path = self._layout.judged(asking, "outcomes")
+        return read_frame(path, Outcome, ["prediction"])["prediction"].alias("prediction")
+
+    def _asked(self, asking: Asking, frame: pl.DataFrame) -> Iterator[int]:
+        """Yield the number of the text that each item shows: of several requests the first."""
+        answers = self._layout.answers(asking)
+        contexts = {
+            row.context_id: row.text
+            for one in answers.rounds
+            for row in self._layout.read(one.folder / "contexts.parquet", Context)
+        }
+        texts: dict[int, int] = {}
+        for part in answers.parts(("context_id", "instruction", "text", "options", "pieces")):
+            first = part.links.unique("item", keep="first", maintain_order=True)
+            for row in first.iter_rows(named=True):
+                text = contexts.get(row["context_id"], "") + _shown(row)
+                texts[row["item"]] = self._texts.setdefault(text, len(self._texts))
+        return (texts[item] for item in frame["item"])
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    """Return what is asked, as a reader sees it; a model's wrapper arranges instructed requests."""
+    parts = (row["instruction"], row["text"], *(row["options"] or ()))
+    return "\n".join(part for part in parts if part) or "".join(row["pieces"] or ())
+
+
+def items(layout: Layout, measures: Mapping[tuple[str, str], Sequence[Measure]]) -> dict[str, Any]:
+    """Return the items behind numbers.
+
+    Args:
+        layout: the edition.
+        measures: the numbers that are shown, by suite and dataset.
+    """
+    out = Items(layout)
+    for suite, dataset, askings in layout.askings():
+        if suite.name in SUITES:
+            out.add(askings, measures.get((suite.name, dataset), ()))
+    return out.found()

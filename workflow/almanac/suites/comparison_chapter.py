@@ -1,0 +1,123 @@
+"""What the page shows of models side by side: board, relations, correlations, subsumption, tuned against base."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table
+from almanac.suites.judged import Condition, as_text, conditions_of
+from almanac.suites.suite import Method
+
+ENDS = 5  # relations shown at the top and at the bottom
+
+
+def chapter(
+    method: Method, every: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]
+) -> Chapter | None:
+    """Return the chapter of one method on one dataset; none where fewer than two models know something.
+
+    Args:
+        method: the method.
+        every: the numbers between models of its suite and dataset, in the order of `comparison.compare`.
+        models: who was asked.
+        relations: the relations' names.
+    """
+    from almanac.suites import comparison_figures as figures
+
+    wanted = {**method.where, **method.once}
+    rows = [row for row in every if _is_of(conditions_of(row), wanted)]
+    found: dict[str, list[Measure]] = {}
+    for row in rows:
+        found.setdefault(row.metric, []).append(row)
+    leaders = [row for row in found.get("mean_accuracy", ()) if row.value is not None]
+    if len(leaders) < 2:
+        return None
+    series = {one.name: one.series for one in models}
+    parts: list[Any] = [
+        _board(found, leaders, series),
+        *_ends(found.get("relation_mean", ()), relations),
+        Drawing(
+            "relations",
+            "Accuracy by relation (best first) and model; families go by the accuracy of the member closest to 7 B "
+            "parameters, members by their own.",
+            lambda: figures.heat_map(rows, series, relations),
+        ),
+    ]
+    pairs = [row for metric in ("series_pearson", "pearson") for row in found.get(metric, ()) if row.value is not None]
+    if any(row.metric == "pearson" for row in pairs):
+        caption = (
+            "Pearson's correlation of the accuracies over relations; between families the mean over pairs of their "
+            "members, over the relations that all models answered."
+        )
+        parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
+    parts += _subsumption(found) + _tuned(found)
+    if pairs:
+        listed = [
+            (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
+            for row in pairs
+        ]
+        head = ("one", "other", "of", "correlation", "relations")
+        parts.append(Table("correlations", "Correlations with intervals.", head, listed, folded=True))
+    asks = f"The answers of all models to the same questions, by {method.label}."
+    return Chapter(f"Between models, {method.label}", asks, parts)
+
+
+def _is_of(where: Mapping[str, Condition], wanted: Mapping[str, Condition]) -> bool:
+    return wanted.keys() <= where.keys() and as_text({name: where[name] for name in wanted}) == as_text(wanted)
+
+
+def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], series: Mapping[str, str]) -> Table:
+    spread = {row.model: row.value for row in found["deviation"]}
+    order = sorted(leaders, key=lambda row: -(row.value or 0.0))
+    rows: list[Sequence[Cell]] = [
+        (place, str(row.model), series[str(row.model)], row, spread[row.model], row.n) for place, row in enumerate(order, 1)
+    ]
+    caption = "Accuracy, a mean over relations, and its standard deviation over them."
+    return Table("board", caption, ("place", "model", "family", "accuracy", "deviation", "facts answered"), rows)
+
+
+def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
+    """Return the relations that are known best and least."""
+
+    def listed(some: Sequence[Measure]) -> str:
+        return ", ".join(
+            f"{relations.get(name, name)} {row.value or 0.0:.3f}"
+            for row in some
+            for name in [str(conditions_of(row)["relation"])]
+        )
+
+    least = rows[max(ENDS, len(rows) - ENDS) :]
+    more = f" Least known: {listed(least)}." if least else ""
+    return [f"Best known relations, by the mean over models: {listed(rows[:ENDS])}.{more}"] if rows else []
+
+
+def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
+    accuracy = {row.model: row for row in found["mean_accuracy"]}
+    rows = [
+        (str(row.model), accuracy.get(row.model), str(row.other), accuracy.get(row.other), row, row.n)
+        for row in found.get("subsumption_size", ())
+    ]
+    caption = (
+        "Does a large model know what a small one knows? η: of what the smallest model of a family knows the share that "
+        "the largest knows too, averaged over relations."
+    )
+    head = ("smaller", "accuracy", "larger", "accuracy", "η", "facts known to the smaller")
+    return [Table("sizes", caption, head, rows)] if rows else []
+
+
+def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
+    shared = {(row.model, row.other): row for row in found.get("subsumption_tuned", ())}
+    rows = [
+        (str(row.model), str(row.other), row, _p(row.p), shared[row.model, row.other], row.n)
+        for row in found.get("tuned_difference", ())
+    ]
+    caption = (
+        "What tuning changes: accuracy of the tuned model less that of its base on the facts that both answered, averaged "
+        "over relations (the interval draws subjects anew); p of McNemar's exact test on the facts; η, of what the tuned "
+        "model knows the share that its base knew."
+    )
+    return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")

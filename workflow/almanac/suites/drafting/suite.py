@@ -1,0 +1,173 @@
+"""Templates that a model drafts: what it is asked, what its answers say, and whether they lead it back (round trip)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from almanac.dataset.templates import DROP, KEEP, SLOTS, Written, filled, judge
+from almanac.errors import AlmanacError
+from almanac.rows import Draft, Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
+from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.drafting.prompts import Drafter
+from almanac.suites.suite import Author, Round
+from almanac.tables import seed_of
+
+DRAFT, PARAPHRASE, ROUND_TRIP = "draft", "paraphrase", "round_trip"
+
+
+class DraftSetting(NamedTuple):
+    """What is drafted: a question or a statement."""
+
+    style: str
+
+
+class Drafting(Author[DraftingOptions]):
+    """Questions and statements of every relation, and the templates that are there in other words."""
+
+    name = "drafting"
+    label = "Drafting"
+    summary = "have a model draft templates, for a person to proofread"
+    options = DraftingOptions
+    setting = DraftSetting
+    rounds = (Round("drafts"), Round(ROUND_TRIP, about_one=True, wanted=lambda options: options.round_trip))
+    row = Draft
+    texts = "drafts"
+
+    def ask(self, at: Round, data: Data, options: DraftingOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask for drafts; then, of those that are kept, which relation they speak of.
+
+        Raises:
+            AlmanacError: the options name a relation that the dataset has not, or no draft was answered.
+        """
+        drafter = Drafter(data, options)
+        if before is None:
+            yield from _drafts(drafter, data, options)
+        else:
+            yield from _round_trip(drafter, self._written(before, data, options), before.count)
+
+    def write(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
+        """Return every draft with its verdict; those that do not lead the model back to their relation are dropped.
+
+        A model that cannot weigh choices leaves the agreement open, and the draft to the person who reads it.
+        """
+        votes: dict[str, list[bool]] = defaultdict(list)
+        for part in answers.parts(("experiment", "template_id", "index", "logprobs")):
+            for row in part.links.iter_rows(named=True):
+                if row["experiment"] == ROUND_TRIP and row["logprobs"]:
+                    votes[row["template_id"]].append(row["logprobs"].index(max(row["logprobs"])) == row["index"])
+        drafts = self._written(answers, data, options)
+        return [_agreed(draft, votes.get(draft.template_id, ()), options.agreement) for draft in drafts]
+
+    def _written(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
+        """Judge what the model wrote."""
+        drafter = Drafter(data, options)
+        texts, silent = _texts(answers)
+        if not texts:
+            raise AlmanacError(
+                f"{answers.rounds[0].folder}: none of {sum(silent.values())} requests was answered "
+                f"({'; '.join(sorted(silent))[:200]}); templates are drafted by a model that generates"
+            )
+        relations = sorted(drafter.relations)
+        return judge(
+            texts,
+            data.templates,
+            {relation: drafter.pairs(relation) for relation in relations},
+            {relation: drafter.object_names(relation) for relation in relations},
+        )
+
+
+def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[Batch]:
+    """Ask for questions and statements of every relation, and for the templates that are there in other words.
+
+    A relation without facts is passed over: there is nothing to show.
+    """
+    if strange := sorted(set(options.relations) - set(drafter.relations)):
+        there = ", ".join(sorted(drafter.relations))
+        raise AlmanacError(f"drafting: relations: {', '.join(strange)}: not in the dataset, which has {there}")
+    asked = Asked()
+    for relation_id in sorted(options.relations or drafter.relations):
+        if not drafter.shown(relation_id):
+            continue
+        for style in options.styles:
+            text = drafter.draft_text(drafter.relations[relation_id], style)
+            _generate(asked, drafter, relation_id, DRAFT, style, None, text, options)
+        own = [row for row in data.templates if row.relation_id == relation_id and row.style in SLOTS]
+        for row in sorted(own, key=lambda one: one.template_id) if options.paraphrases else ():
+            text = drafter.paraphrase_text(row.text)
+            _generate(asked, drafter, relation_id, PARAPHRASE, row.style, row.template_id, text, options)
+        yield asked.take()
+
+
+def _generate(
+    asked: Asked,
+    drafter: Drafter,
+    relation_id: str,
+    experiment: str,
+    style: str,
+    parent: str | None,
+    text: str,
+    options: DraftingOptions,
+) -> None:
+    request = Request(
+        request_id="",
+        kind="generate",
+        context_id=None,
+        text=text,
+        max_new_tokens=options.tokens,
+        stop=("\n",),
+        samples=options.samples,
+        temperature=options.temperature,
+        seed=seed_of(options.seed, "drafting", relation_id, style, parent) % 2**31,
+    )
+    fact = drafter.shown(relation_id)[0]
+    asked.link(asked.item(experiment, DraftSetting(style), fact, template=parent), experiment, request)
+
+
+def _texts(answers: Answers) -> tuple[list[Written], dict[str, int]]:
+    """Return what a model wrote, and how many requests it did not answer, by the reason."""
+    out: list[Written] = []
+    silent: dict[str, int] = defaultdict(int)
+    columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
+    for part in answers.parts(columns):
+        for row in part.links.iter_rows(named=True):
+            if row["experiment"] != ROUND_TRIP:
+                if row["status"] != "ok":
+                    silent[f"{row['status']}: {row['reason']}"] += 1
+                written = (Written(row["relation_id"], row["style"], text, row["template_id"]) for text in row["texts"] or ())
+                out += written
+    return out, silent
+
+
+def _round_trip(drafter: Drafter, drafts: Sequence[Draft], first: int) -> Iterator[Batch]:
+    """Ask, for each draft that is kept and each shown fact, which relation the filled template speaks of.
+
+    The choices are the labels of all relations, each once; a relation whose label another bears stands for both.
+    """
+    asked = Asked(first=first)
+    labels = sorted({row.label for row in drafter.relations.values()})
+    choices = tuple(f" {label}" for label in labels)
+    for draft in drafts:
+        if draft.verdict != KEEP:
+            continue
+        true = labels.index(drafter.relations[draft.relation_id].label)
+        for fact, pair in zip(drafter.shown(draft.relation_id), drafter.pairs(draft.relation_id), strict=True):
+            what = "question asks for" if draft.style == "question" else "sentence speaks of"
+            text = f"{filled(draft.text, *pair)}\nThe {what}:"
+            request = Request(request_id="", kind="choices", context_id=None, text=text, choices=choices)
+            item = asked.item(ROUND_TRIP, DraftSetting(draft.style), fact, template=draft.template_id)
+            asked.link(item, ROUND_TRIP, request, true)
+    yield asked.take()
+
+
+def _agreed(draft: Draft, votes: Sequence[bool], least: float) -> Draft:
+    if draft.verdict != KEEP or not votes:
+        return draft
+    share = sum(votes) / len(votes)
+    if share >= least:
+        return replace(draft, agreement=share)
+    reason = f"led a model back to the relation for {sum(votes)} of {len(votes)} facts"
+    return replace(draft, agreement=share, verdict=DROP, reason=reason)

@@ -1,0 +1,44 @@
+"""The suites there are, in the order in which they are shown, and who has texts written for a person to proofread.
+
+A suite that is installed by another package names its class under the entry point `almanac.suites`; an edition names
+suites only by their names, so reading one imports nothing.
+"""
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from almanac.errors import AlmanacError
+from almanac.suites.drafting.suite import Drafting
+from almanac.suites.facteval.suite import FactEval
+from almanac.suites.facteval.writing import Writing
+from almanac.suites.ic_lke.eic import Eic
+from almanac.suites.ic_lke.generated import Generated
+from almanac.suites.ic_lke.positions import Positions
+from almanac.suites.ic_lke.prompts import Prompts
+from almanac.suites.ic_lke.separators import Separators
+from almanac.suites.ic_lke.suite import IcLke
+from almanac.suites.ic_lke.sweep import Sweep
+from almanac.suites.karr.suite import Karr
+from almanac.suites.suite import Asks, Author, Suite
+
+GROUP = "almanac.suites"  # of entry points
+OURS: tuple[Suite[Any], ...] = (
+    *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
+    Karr(),
+    FactEval(),
+)
+
+
+def _listed() -> dict[str, Suite[Any]]:
+    found = {one.name: one for one in OURS}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        suite: Suite[Any] = point.load()()
+        if suite.name in found:
+            raise AlmanacError(f"{point.value}: there is a suite {suite.name!r} already; install one of the two alone")
+        found[suite.name] = suite
+    return found
+
+
+SUITES = _listed()
+AUTHORS: dict[str, Author[Any]] = {one.name: one for one in (Drafting(), Writing())}
+ASKING: dict[str, Asks[Any]] = {**SUITES, **AUTHORS}

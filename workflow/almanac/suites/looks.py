@@ -1,0 +1,38 @@
+"""The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from almanac.rows import Measure
+
+# Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vPX"
+GREY = "#777777"
+
+
+def look(index: int) -> dict[str, Any]:
+    """Return colour and marker of the line with a number."""
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:
+    """Return values, lower and upper limits of numbers, each ``(rows,)``; NaN for none."""
+    return tuple(np.array([getattr(row, name) for row in rows], dtype=float) for name in ("value", "low", "high"))
+
+
+def unit_axis(axes: Axes) -> None:
+    """Let the vertical axis go from 0 to 1, without a frame above and to the right."""
+    axes.set_ylim(-0.02, 1.02)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def chance_line(axes: Axes, chance: float) -> None:
+    """Draw chance as a dashed line with its name."""
+    axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
+    axes.annotate("  chance", (1, chance), xycoords=("axes fraction", "data"), ha="left", va="center", color=GREY)
+    unit_axis(axes)
