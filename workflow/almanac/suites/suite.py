@@ -153,7 +153,8 @@ class Asks(Generic[Settings]):
             at: the round.
             data: the dataset.
             options: the settings.
-            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the first.
+            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the
+                first round. Items are counted on from ``before.count``.
         """
         raise NotImplementedError
 

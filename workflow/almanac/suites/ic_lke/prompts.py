@@ -51,7 +51,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     options = PromptsOptions
     setting = PromptSetting
     needs = frozenset({"choices"})
-    methods = tuple(Method(name, label, {"experiment": name}) for name, label in EXPERIMENTS.items())
+    methods = tuple(
+        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in EXPERIMENTS.items()
+    )
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
         """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.
