@@ -168,6 +168,10 @@ class Trial:
         rows = (row for one in rounds for path in one.requests for row in tables.read(path, Request))
         return {row.request_id: row for row in rows}
 
+    def responses(self, at: int = -1) -> list[Response]:
+        """What a round was answered."""
+        return [row for path in self.rounds[at].responses for row in tables.read(path, Response)]
+
     def contexts(self, at: int | None = None) -> dict[str, str]:
         """The texts of contexts by their ids."""
         return {row.context_id: row.text for row in self.read("contexts", Context, at)}

@@ -10,7 +10,8 @@ from tests.suites.toy_world import played
 
 from almanac import tables
 from almanac.columns import columns
-from almanac.rows import Item, Setting
+from almanac.rows import Item, Measure, Setting
+from almanac.suites.chapter import Drawing, Table
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import options
 from almanac.suites.ic_lke.eic import Eic
@@ -25,9 +26,12 @@ from almanac.suites.options import SuiteOptions
 
 def guess(question):
     """Say something of every kind of request, and nothing to every seventh."""
+    return silent("refused") if int(question.request.request_id[:8], 16) % 7 == 0 else tell(question)
+
+
+def tell(question):
+    """Say something of every kind of request."""
     request, seed = question.request, int(question.request.request_id[:8], 16)
-    if seed % 7 == 0:
-        return silent("refused")
     if request.kind == "generate":
         return ok(texts=(question.item.accepted[0] if seed % 2 else " nothing",))
     parts = len(request.choices or request.pieces or request.span_starts)
@@ -35,12 +39,12 @@ def guess(question):
 
 
 def of_world(suite, settings):
-    def made(folder):
+    def made(folder, reply=guess):
         world = small_world.tables(12, 6, ("born", "died"))
         second = [replace(row, template_id=f"{row.relation_id}/1", text="[X] is of [Y].") for row in world["templates"]]
         data = Data.of(**world | {"templates": world["templates"] + second})
         doses = {row.fact_id: (0, 4, 64)[at % 3] for at, row in enumerate(data.facts)}
-        return Trial(folder, suite, data, settings, doses=doses).ask().answer(guess)
+        return Trial(folder, suite, data, settings, doses=doses).ask().answer(reply)
 
     return made
 
@@ -104,6 +108,38 @@ def test_each_method_counts_items_and_a_fact_once_where_models_are_compared(name
         assert [group.frame.height for group in own.groups(*method.by)]
         if isinstance(method.guess, dict):
             assert judged.where(method.guess).frame.height
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_the_chapter_shows_numbers_in_every_column_and_draws_its_figures(name, tmp_path):
+    trial = TRIALS[name](tmp_path, tell)
+    shown = trial.shown()
+    chapter = trial.suite.chapter(shown, trial.options)
+    tables_shown = [part for part in chapter.parts if isinstance(part, Table)]
+    drawings = [part for part in chapter.parts if isinstance(part, Drawing)]
+    names = [part.name for part in (*tables_shown, *drawings)]
+    assert len(set(names)) == len(names)
+    for table in tables_shown:
+        assert table.rows, table.name
+        assert {len(row) for row in table.rows} == {len(table.head)}, table.name
+        for place, head in enumerate(table.head):
+            assert any(row[place] is not None for row in table.rows), f"{table.name}: {head}"
+    cells = [cell for table in tables_shown for row in table.rows for cell in row if isinstance(cell, Measure)]
+    assert cells
+    assert all(cell in shown.measures for cell in cells)
+    assert all(drawing.draw().axes for drawing in drawings)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_model_that_answers_nothing_has_no_number_and_a_chapter_all_the_same(name, tmp_path):
+    trial = TRIALS[name](tmp_path, lambda question: silent("unsupported"))
+    rows = trial.measures()
+    counts = {"texts"}  # what a model is made to read is known before it answers
+    assert {row.value for row in rows if row.metric not in counts} == {None}
+    assert {row.n_error for row in rows} == {row.n for row in rows}
+    for part in trial.suite.chapter(trial.shown(rows), trial.options).parts:
+        if isinstance(part, Drawing):
+            part.draw()
 
 
 @pytest.mark.parametrize("suite", SuiteOptions.__subclasses__(), ids=lambda suite: suite.__name__)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.suites.support import Question, Trial, ok, silent
+from tests.suites.support import Question, Reply, Trial, ok, silent
 from tests.toy.toy_suite import Toy, ToyOptions
 
 from almanac.rows import Choices, Entity, Fact, Popularity, Relation, Response
@@ -53,8 +53,8 @@ def check(question: Question) -> Response:
     return ok(logprobs=(-0.1, -1.0, -2.0) if agrees else (-2.0, -0.1, -1.0))
 
 
-def played(folder: Path) -> Trial:
+def played(folder: Path, reply: Reply = pick) -> Trial:
     """Ask and answer both rounds, in two shards."""
     options = ToyOptions(orders=2, checker="judge")
     trial = Trial(folder, Toy(), DATA, options, doses=DOSE_OF, shards=2)
-    return trial.ask().answer(pick).ask().answer(check)
+    return trial.ask().answer(reply).ask().answer(check)

@@ -155,7 +155,7 @@ class Toy(Suite[ToyOptions]):
                 Table("popularity", "Accuracy by popularity.", ("model", "popularity", "accuracy"), [
                     (str(row.model), str(shown.at(row)["bucket"]), row) for row in buckets
                 ], folded=True),
-                Drawing("accuracy", "Accuracy by model.", lambda: _figure(rows)),
+                Drawing("models", "Accuracy by model.", lambda: _figure(rows)),
                 *shown.not_asked(),
             ),
         )  # fmt: skip
