@@ -133,6 +133,8 @@ def test_only_what_is_wanted_is_there_and_without_responses_what_was_asked(tmp_p
     assert part.links.columns == ["item", "text", "way"]
     assert part.links.rows() == [(0, "r", "way 0"), (1, "s", "way 1")]
     assert dict(part.own) == {}
+    [part] = answers.parts(("role",), ("notes",))
+    assert part.links.join(part.own["notes"], on="item")["note"].to_list() == ["note 0", "note 1"], "they join"
     unanswered = replace(answers, rounds=[replace(one, responses=()) for one in answers.rounds])
     assert [part.links["text"].to_list() for part in unanswered.parts(("text",))] == [["r", "s"]]
     with pytest.raises(AlmanacError, match="2 of 2 requests have no response"):

@@ -133,6 +133,16 @@ def test_settings_come_back_as_the_values_that_they_are_each_by_a_name_of_its_ow
     assert found["setting"].to_list() == names[: len(settings)]
 
 
+def test_a_setting_without_fields_is_the_only_one():
+    class Only(NamedTuple):
+        """There is one way."""
+
+    asked = Asked()
+    assert {asked.setting(Only()), asked.setting(Only())} == {"only"}
+    [row] = [Setting(**row) for row in asked.take().settings.to_pylist()]
+    assert expanded([row], Only).columns == ["setting", "setting_label"]
+
+
 def test_what_could_not_be_asked_is_said_once():
     asked = Asked()
     asked.refuse("relation r", "it has no test fact")

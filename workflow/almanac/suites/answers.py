@@ -125,15 +125,13 @@ class Answers:
         of_response = [name for name in columns if name in RESPONSE]
         links, rows = self._links(), {}
         if of_request:
-            requests = self._requests(of_request)
-            links, rows["request"] = _placed(links, requests, KEY, "request"), requests.select(of_request)
+            links, rows["request"] = _placed(links, self._requests(of_request), KEY, "request")
         if of_response:
-            responses = self._responses(of_response)
-            links, rows["response"] = _placed(links, responses, BY, "response"), responses.select(of_response)
+            links, rows["response"] = _placed(links, self._responses(of_response), BY, "response")
             self._check_answered(links)
         links = links.sort("item", maintain_order=True)
         wanted = list(dict.fromkeys(["item", *columns]))
-        tables_of_items = {name: self.own(name) for name in own}
+        tables_of_items = {name: self.own(name).with_columns(pl.col("item").cast(pl.UInt32)) for name in own}
         for items, low, high in self._items(of_item, of_setting, links["item"].to_numpy(), size):
             part = links.slice(low, high - low)
             joined = [part.select("item", *of_link), *(frame[part[name]] for name, frame in rows.items())]
@@ -179,7 +177,7 @@ class Answers:
         """Return columns of all requests, with their keys."""
         wanted = list(dict.fromkeys(["request_id", *columns]))
         return pl.concat(
-            frame.with_columns(request_key())
+            frame.select(*request_key(), *columns)
             for one in self.rounds
             for path in one.requests
             for frame in frames(path, Request, wanted)
@@ -195,7 +193,7 @@ class Answers:
             for frame in frames(path, Response, wanted)
         ]
         return pl.concat(
-            frame.with_columns(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key()).drop("request_id")
+            frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *columns)
             for answerer, frame in found or [(0, frame_of(Response, ()).select(wanted))]
         )
 
@@ -254,14 +252,14 @@ class Answers:
                     start = stop
 
 
-def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> pl.DataFrame:
-    """Return links with a column that says which row is theirs; of several that match the first, or none.
+def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return links with a column that says which row is theirs, of several that match the first, and the rows.
 
     So of several responses of one model to one request that of the earliest round counts, whatever its status: what a
     later round asks once more changes nothing of the earlier ones.
     """
     place = rows.select(on).with_row_index(name).unique(on, keep="first", maintain_order=True)
-    return links.join(place, on=on, how="left", maintain_order="left")
+    return links.join(place, on=on, how="left", maintain_order="left"), rows.drop(on)
 
 
 def expanded(settings: Sequence[Setting], kind: type[Any]) -> pl.DataFrame:

@@ -47,7 +47,7 @@ def join(
         A row an item and reading, with the columns
 
         - ``item``, ``experiment``, ``relation``, ``fact``, ``template``, ``name`` and ``setting`` of the item,
-        - the fields of its setting, and the columns of the suite's own tables of items,
+        - the fields of its setting, and the columns of the suite's own tables of items and of outcomes,
         - ``subject``, ``object`` and ``bucket`` (of the subject's popularity) of its fact, and where the model was
           taught the dataset ``dose`` and ``object_dose``, how often it was taught the fact and facts of that object,
         - ``reading``, ``outcome``, ``score``, ``confidence``, ``hit`` (whether the outcome is correct; none without a
@@ -68,16 +68,23 @@ def join(
     found = _narrow(outcomes.select(kept))
     hit = pl.when(pl.col("score").is_not_null()).then(pl.col("outcome") == "correct").alias("hit")
     frame = frame.join(found, on="item", how="inner", maintain_order="left_right").with_columns(hit)
+    for name, table in suite.own.items():
+        if table.of == "outcome":
+            frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
     return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
 
 
 def _check_names(suite: Suite[Any]) -> None:
     """Refuse a suite whose own columns bear the names of others: numbers would be counted by the wrong one."""
     there = dict.fromkeys(EVERY, "every item")
-    tables = {f"table {name}": columns(own.row) for name, own in suite.own.items() if own.of == "item"}
-    for where, names in {"setting": columns(suite.setting), **tables}.items():
+    sources = {"setting": columns(suite.setting)}
+    for table, own in suite.own.items():
+        if own.of != "free":
+            keys = {"item"} if own.of == "item" else {"item", "reading"}
+            sources[f"table {table}"] = [name for name in columns(own.row) if name not in keys]
+    for where, names in sources.items():
         for name in names:
-            if name in there and (where == "setting" or name != "item"):
+            if name in there:
                 raise AlmanacError(
                     f"suite {suite.name}: {where}: a column {name!r} is there already, of {there[name]}; rename it"
                 )

@@ -1,12 +1,13 @@
 """What the page shows of IC-LKE and its studies."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
-from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, PromptsOptions, SweepOptions
+from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, SweepOptions
 from almanac.suites.judged import Not, Range
 
 ASKED = ("experiment", "shots", "draw")
@@ -266,38 +267,29 @@ def generated(shown: Shown) -> Chapter | None:
     return Chapter("What is written", "The model continues the examples and the subject.", [table, *shown.not_asked()])
 
 
-def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
-    """Return the accuracy of each kind of prompt, with the deviation over prompts."""
-    from almanac.suites.ic_lke import figures
-    from almanac.suites.ic_lke.prompts import EXPERIMENTS as KINDS
+def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
+    """Return the accuracy of each kind of prompt, with the deviation over prompts.
 
-    overall = [row for row in shown.find("accuracy", "experiment") if row.value is not None]
-    spread = {
-        (row.model, shown.at(row)["experiment"], shown.at(row).get("relation")): row.value
-        for keys in (("experiment",), ("experiment", "relation"))
-        for row in shown.find("accuracy_deviation", *keys)
-    }
-    models = list(dict.fromkeys(str(row.model) for row in overall))
-    kinds = {key: name for key, name in KINDS.items() if any(shown.at(row)["experiment"] == key for row in overall)}
-    points = {
-        model: {
-            str(shown.at(row)["experiment"]): figures.Point(
-                row.value or 0.0, spread.get((model, shown.at(row)["experiment"], None))
-            )
-            for row in overall
-            if row.model == model
-        }
-        for model in models
-    }
-    rows = [
-        (
-            str(row.model),
-            kinds[str(shown.at(row)["experiment"])],
-            row,
-            spread.get((row.model, shown.at(row)["experiment"], None)),
-        )
-        for row in overall
+    Args:
+        shown: what is known.
+        labels: the kinds of prompts, as they are shown.
+    """
+    from almanac.suites.ic_lke import figures
+
+    overall = [
+        (str(row.model), str(shown.at(row)["experiment"]), row)
+        for row in shown.find("accuracy", "experiment")
+        if row.value is not None
     ]
+    spread = {
+        (str(row.model), str(shown.at(row)["experiment"])): row.value
+        for row in shown.find("accuracy_deviation", "experiment")
+    }
+    kinds = {key: label for key, label in labels.items() if any(experiment == key for _, experiment, _ in overall)}
+    points: dict[str, dict[str, figures.Point]] = defaultdict(dict)
+    for model, experiment, row in overall:
+        points[model][experiment] = figures.Point(row.value or 0.0, spread.get((model, experiment)))
+    rows = [(model, kinds[experiment], row, spread.get((model, experiment))) for model, experiment, row in overall]
     by_relation = [
         (shown.relation(row), str(row.model), kinds[str(shown.at(row)["experiment"])], row)
         for row in shown.find("accuracy", "experiment", "relation")
@@ -307,12 +299,12 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
         "Mean over the prompts of a relation, averaged over relations; and the deviation over a relation's prompts."
     )
     parts: list[Any] = [Table("accuracy", caption, ("model", "prompts", "accuracy", "deviation"), rows)]
-    if models:
+    if points:
         caption = (
             "Accuracy by model and kind of prompt; bars are the standard deviation over the prompts of a relation."
         )
         parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, kinds, 1 / shown.choices)))
-    silent_models = sorted({str(row.model) for row in shown.find("accuracy", "experiment")} - set(models))
+    silent_models = sorted({str(row.model) for row in shown.find("accuracy", "experiment")} - set(points))
     if silent_models:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")
     parts.append(Table("relations", "By relation.", ("relation", "model", "prompts", "accuracy"), by_relation, True))

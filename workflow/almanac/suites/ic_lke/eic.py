@@ -40,6 +40,10 @@ SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
 GLUE = {"comma": ", ", "space": " "}
 DRAWS = 1000  # of the bootstrap of the paired difference
+WANTED = (
+    *("experiment", "role", "index", "request_id", "choices", "pieces"),
+    *("status", "logprobs", "token_counts"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +121,7 @@ class Eic(ChoiceSuite[EicOptions]):
         """Judge every item; a fact in sequences by its choices in all of them."""
         tokens = characters = 0
         counted: set[str] = set()
-        wanted = (
-            "experiment",
-            "role",
-            "request_id",
-            "status",
-            "index",
-            "logprobs",
-            "token_counts",
-            "choices",
-            "pieces",
-        )
-        for part in answers.parts(wanted):
+        for part in answers.parts(WANTED):
             links = part.links
             fresh = links.unique("request_id", keep="first", maintain_order=True).filter(
                 (pl.col("status") == "ok") & ~pl.col("request_id").is_in(list(counted))

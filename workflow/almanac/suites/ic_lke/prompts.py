@@ -103,7 +103,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
 
     def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.prompts`."""
-        return chapter.prompts(shown, options)
+        return chapter.prompts(shown, EXPERIMENTS)
 
 
 def _sets(data: Data, options: PromptsOptions) -> Sets:
