@@ -31,6 +31,6 @@ def test_every_row_class_of_a_topic_is_public():
 def test_a_schema_knows_what_may_be_missing():
     found = {field.name: (str(field.type), field.nullable) for field in schema(Item)}
     assert found["template_id"] == ("string", True)
-    assert found["fact_id"] == ("string", False)
+    assert found["experiment"] == ("string", False)
     assert columns(Exposure) == ["fact_id", "dose"]
     assert schema(Response).field("ranks").type == pa.list_(pa.field("element", pa.int64(), nullable=True))

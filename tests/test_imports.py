@@ -8,7 +8,7 @@ import pytest
 import almanac
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "tables", "options"}
+BASE = {"errors", "rows", "columns", "tables", "frames", "options"}
 
 
 def modules() -> dict[str, Path]:
@@ -62,7 +62,7 @@ def breaches(of: str, *, but: tuple[str, ...] = (), never: tuple[str, ...] = ())
 
 
 def test_the_package_is_found_whole():
-    assert {"cli", "config", "tables", "dataset.multiple_choice", "models.registry", "suites.ic_lke.requests"} <= set(
+    assert {"cli", "config", "tables", "dataset.multiple_choice", "models.registry", "suites.ic_lke.suite"} <= set(
         GRAPH
     )
     assert "rows" in GRAPH["dataset.multiple_choice"]
@@ -98,6 +98,7 @@ CONTRACT = {
     "absent": ("absent",),
     "columns": ("columns", "errors"),
     "tables": ("tables", "columns", "errors"),
+    "frames": ("frames", "tables", "columns", "errors"),
     "options": ("options", "errors"),
     "sources": ("sources", *BASE),
     "dataset": ("dataset", "sources", *BASE),

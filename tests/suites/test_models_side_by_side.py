@@ -2,15 +2,21 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.suites.support import number
 
 from almanac import tables
-from almanac.rows import Comparison, Fact, Item, Outcome
-from almanac.suites.comparison import Entrant, board, compare, ordered, size_pairs
+from almanac.rows import Measure
+from almanac.suites.chapter import Entrant
+from almanac.suites.comparison import Board, compare, ordered, size_pairs
+from almanac.suites.judged import Judged, Not, from_text
+from almanac.suites.suite import Method
 
 B = 1_000_000_000
 ENTRANTS = [
@@ -32,45 +38,58 @@ MARKS = {
 }
 
 
-def made(marks, entrants, relations=2):
-    """Return the board of marks; every relation has as many questions, each of a subject of its own."""
+METHOD = Method("in_context", "IC-LKE", {"experiment": "in_context"}, once={"draw": 0})
+
+
+def judged(marks, relations=2, draws=1):
+    """What became of marks: every relation has as many questions, each of a subject of its own."""
     each = len(next(iter(marks.values())).replace(" ", "")) // relations
-    names = [(f"r{at // each}", f"q{at}") for at in range(each * relations)]
-    facts = [Fact(name, relation, f"s{name}", "o", None, None, None, (), "test", "t") for relation, name in names]
-    items = [Item(f"i{name}", "ic_lke", "in_context", name, relation, None, "s", ()) for relation, name in names]
     kinds = {"+": "correct", "-": "incorrect", "e": "error"}
-    outcomes = {
-        model: [
-            Outcome(model, item.item_id, None, kinds[mark], None if mark == "e" else -1.0, None)
-            for item, mark in zip(items, own.replace(" ", ""), strict=True)
+    found = {}
+    for model, own in marks.items():
+        rows = [
+            (item, "in_context", draw, f"r{at // each}", f"q{at}", f"s{at}", kinds[mark])
+            for item, (draw, at, mark) in enumerate(
+                (draw, at, mark) for draw in range(draws) for at, mark in enumerate(own.replace(" ", ""))
+            )
         ]
-        for model, own in marks.items()
-    }
-    return compare(board("ic_lke", "d", entrants, items, facts, outcomes))
+        columns = ["item", "experiment", "draw", "relation", "fact", "subject", "outcome"]
+        frame = pl.DataFrame(rows, columns, orient="row")
+        hit = pl.when(pl.col("outcome") != "error").then(pl.col("outcome") == "correct").alias("hit")
+        frame = frame.with_columns(hit).with_columns(pl.col(pl.String).cast(pl.Categorical))
+        found[model] = Judged("ic_lke", "d", model, frame)
+    return found
+
+
+def made(marks, entrants, relations=2):
+    """The numbers between models of these marks."""
+    return compare(Board.of(judged(marks, relations), entrants, METHOD))
 
 
 ROWS = made(MARKS, ENTRANTS)
+BY = {"experiment": "in_context", "draw": 0}
 
 
-def value(metric, model=None, other=None, relation=None):
-    [row] = [
-        row for row in ROWS if (row.metric, row.model, row.other, row.relation_id) == (metric, model, other, relation)
-    ]
-    return row
+def value(metric, model=None, other=None, **where):
+    """The one number of a metric, between these models, by these further conditions."""
+    own = [row for row in ROWS if (row.metric, row.model, row.other) == (metric, model, other)]
+    return number(own, metric, **BY, **where)
 
 
 def test_the_board_has_mean_and_deviation_over_relations():
-    assert value("mean_accuracy", "llama-65b").value == pytest.approx((1 + 0.75) / 2)
+    assert value("mean_accuracy", "llama-65b", hit=Not()).value == pytest.approx((1 + 0.75) / 2)
     assert value("deviation", "llama-65b").value == pytest.approx(0.25 / np.sqrt(2))
     # One question of OPT has no answer: two of three, and two of four.
-    opt = value("mean_accuracy", "opt-6.7b")
+    opt = value("mean_accuracy", "opt-6.7b", hit=Not())
     assert (opt.value, opt.n) == (pytest.approx((2 / 3 + 2 / 4) / 2), 7)
 
 
 def test_what_answered_nothing_is_on_the_board_without_a_number():
-    row = value("mean_accuracy", "masked")
+    row = value("mean_accuracy", "masked", hit=Not())
     assert (row.value, row.low, row.n) == (None, None, 0)
-    assert not [row for row in ROWS if row.metric in ("accuracy", "pearson") and "masked" in (row.model, row.other)]
+    assert not [
+        row for row in ROWS if row.metric in ("relation_accuracy", "pearson") and "masked" in (row.model, row.other)
+    ]
 
 
 def test_families_go_by_the_member_closest_to_7_billion_and_members_by_accuracy():
@@ -99,7 +118,7 @@ def test_a_member_of_unknown_size_or_without_an_answer_does_not_speak_for_the_fa
 
 
 def test_relations_are_ranked_by_their_mean_over_models():
-    found = [(row.relation_id, row.n) for row in ROWS if row.metric == "relation_mean"]
+    found = [(from_text(row.where)["relation"], row.n) for row in ROWS if row.metric == "relation_mean"]
     assert found == [("r0", 5), ("r1", 5)]
     assert value("relation_mean", relation="r0").value == pytest.approx((0.5 + 1 + 0.75 + 0.5 + 2 / 3) / 5)
 
@@ -164,6 +183,22 @@ def test_the_order_of_the_models_changes_nothing():
     assert made(MARKS, ENTRANTS[::-1])[:12] == ROWS[:12]
 
 
-def test_nothing_at_all_is_no_mistake(tmp_path):
-    assert compare(board("ic_lke", "d", [], [], [], {})) == []
-    assert tables.write(tmp_path / "comparison.parquet", Comparison, ROWS) == len(ROWS)
+def test_the_numbers_of_one_model_count_the_items_that_they_say():
+    found = judged(MARKS)
+    for row in ROWS:
+        if row.metric in ("mean_accuracy", "relation_accuracy"):
+            assert found[row.model].where(from_text(row.where)).frame.height == row.n
+
+
+def test_a_fact_counts_once_and_a_method_that_asks_it_more_often_is_refused():
+    found = judged(MARKS, draws=3)
+    assert compare(Board.of(found, ENTRANTS, METHOD)) == ROWS
+    always = replace(METHOD, once={})
+    with pytest.raises(
+        ValueError, match="method in_context of suite ic_lke asks a fact more than once; set its `once`"
+    ):
+        Board.of(found, ENTRANTS, always)
+
+
+def test_every_number_has_a_key_of_its_own(tmp_path):
+    assert tables.write(tmp_path / "across.parquet", Measure, ROWS) == len(ROWS)

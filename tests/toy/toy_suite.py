@@ -1,13 +1,15 @@
-"""A whole suite in one file: a model picks an object of three, and another model is asked whether it would too.
+"""A whole suite in one file: a model picks an object of three, and another model is asked whether it picks the same.
 
 `docs/adding_a_suite.md` walks through it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import polars as pl
+from pydantic import Field
+
 from almanac.options import NO_FLAG
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
@@ -18,7 +20,9 @@ from almanac.suites.judged import Judged
 from almanac.suites.options import Sample, SuiteOptions
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Judgements, Method, Own, Round, Suite
-from pydantic import Field
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICK, CHECK = "pick", "check"  # what a request is to its item
 ALONE, CHECKED = "alone", "checked"  # the readings: what the model picks; and only where the other agrees
@@ -28,9 +32,9 @@ class ToyOptions(SuiteOptions):
     """How facts are asked."""
 
     orders: Annotated[int, Field(ge=1, description="orders of the choices, each asked")] = 1
-    checker: Annotated[str | None, NO_FLAG, Field(description="the model that is asked whether it would pick the same")] = (
-        None
-    )
+    checker: Annotated[
+        str | None, NO_FLAG, Field(description="the model that is asked whether it would pick the same")
+    ] = None
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the sample")] = 0
 
@@ -79,7 +83,10 @@ class Toy(Suite[ToyOptions]):
         Round("picks"),
         Round("checks", answered_by="checker", about_one=True, wanted=lambda options: options.checker is not None),
     )
-    own: Mapping[str, Own] = {"offers": Own(Offer, of="item"), "disagreements": Own(Disagreement, at="judged")}
+    own: ClassVar[Mapping[str, Own]] = {
+        "offers": Own(Offer, of="item"),
+        "disagreements": Own(Disagreement, at="judged"),
+    }
     needs = frozenset({"choices", "popularity"})
     methods = (
         Method("alone", "Toy", {"reading": ALONE, "order": 0}, guess=1 / 3),
@@ -113,7 +120,7 @@ class Toy(Suite[ToyOptions]):
                 picked, score = _picked(rows[PICK])
                 true = part.own["offers"].filter(pl.col("item") == item[0])["place"][0]
                 for reading in readings:
-                    agreed = reading == ALONE or _picked(rows[CHECK])[0] == picked
+                    agreed = reading == ALONE or (CHECK in rows and _picked(rows[CHECK])[0] == 0)
                     verdict = "error" if picked is None else "correct" if picked == true and agreed else "incorrect"
                     text = None if picked is None else rows[PICK]["choices"][picked].strip()
                     found.append((item[0], reading, text, verdict, score[true] if score else None, None))
@@ -148,7 +155,7 @@ class Toy(Suite[ToyOptions]):
                 Table("popularity", "Accuracy by popularity.", ("model", "popularity", "accuracy"), [
                     (str(row.model), str(shown.at(row)["bucket"]), row) for row in buckets
                 ], folded=True),
-                Drawing("accuracy", "Accuracy by model.", lambda: _figure(rows)),
+                Drawing("models", "Accuracy by model.", lambda: _figure(rows)),
                 *shown.not_asked(),
             ),
         )  # fmt: skip
@@ -166,11 +173,14 @@ def _pick(asked: Asked, data: Data, fact: Fact, wrong: tuple[str, ...], order: i
 
 
 def _checks(before: Answers) -> Iterator[Batch]:
-    """Ask for the same choices once more, the one that was picked first: what the checker picks is what it says."""
+    """Ask the checker for the same choices, the one that the model has picked first; where it picked none, nothing."""
     asked = Asked({"offers": Offer}, first=before.count)
     for part in before.parts(("status", "text", "choices", "logprobs")):
         for row in part.links.iter_rows(named=True):
-            asked.link(row["item"], CHECK, Request("", "choices", None, row["text"], choices=tuple(row["choices"])))
+            picked, _ = _picked(row)
+            if picked is not None:
+                choices = (row["choices"][picked], *row["choices"][:picked], *row["choices"][picked + 1 :])
+                asked.link(row["item"], CHECK, Request("", "choices", None, row["text"], choices=choices))
         yield asked.take()
 
 
@@ -182,8 +192,8 @@ def _picked(row: Mapping[str, object]) -> tuple[int | None, list[float] | None]:
     return found.index(max(found)), found
 
 
-def _figure(rows: list[Measure]) -> object:
-    from matplotlib.figure import Figure
+def _figure(rows: list[Measure]) -> "Figure":
+    from matplotlib.figure import Figure  # loaded by what draws alone
 
     figure = Figure(figsize=(4, 2))
     figure.subplots().bar([str(row.model) for row in rows], [row.value or 0.0 for row in rows])

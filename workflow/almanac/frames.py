@@ -11,6 +11,7 @@ from almanac import tables
 from almanac.columns import schema
 
 SIZE = 16 * tables.GROUP  # rows that are read at once
+KEY = ("key", "more")  # of a request, see `request_key`
 
 
 def as_frame(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
@@ -18,6 +19,15 @@ def as_frame(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
     found = pl.from_arrow(table)
     assert isinstance(found, pl.DataFrame)
     return found
+
+
+def request_key() -> list[pl.Expr]:
+    """Return a request's id as two numbers, the columns `KEY`: 16 bytes to join by instead of the 64 of its text.
+
+    They are 120 of its 256 bits: no two ids that ever occur have them in common.
+    """
+    digits = pl.col("request_id").str
+    return [digits.slice(at, 15).str.to_integer(base=16).alias(name) for at, name in zip((0, 15), KEY, strict=True)]
 
 
 def frame_of(row: type, rows: Iterable[Any]) -> pl.DataFrame:

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from tests.models.tiny_networks import llama
+from tests.suites.support import Trial
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from almanac.models.answering import answer
 from almanac.models.registry import Model, ModelSource, load
-from almanac.rows import Choices, Entity, Exposure, Fact, Response, Template
-from almanac.suites.asking import Asked
-from almanac.suites.method import Answered, Data
+from almanac.rows import Choices, Entity, Fact, Template
+from almanac.suites.data import Data
 
 torch.set_num_threads(1)
 CITIES = ("Akkra", "Boden", "Cusco", "Delft", "Essen", "Fargo", "Genua", "Hague")
@@ -24,8 +25,10 @@ def fact(relation: str, subject: str, found: str, split: str | None) -> Fact:
     return Fact(f"{relation}|{subject}|{found}", relation, subject, found, None, None, None, (), split, "test")
 
 
-def world(train: int = 12, test: int = 6, relations: Sequence[str] = ("born",), choices: int = 4) -> Data:
-    """Return a dataset: subjects ``Sam000 Smith``, objects in turn, of which one has an alias."""
+def tables(
+    train: int = 12, test: int = 6, relations: Sequence[str] = ("born",), choices: int = 4
+) -> dict[str, list[Any]]:
+    """Return the tables of a dataset: subjects ``Sam000 Smith``, objects in turn, of which one has an alias."""
     facts, wrong = [], []
     for relation in relations:
         for at in range(train + test):
@@ -37,11 +40,15 @@ def world(train: int = 12, test: int = 6, relations: Sequence[str] = ("born",), 
     names = [Entity(f"c:{one}", one, ("Old Akkra",) if one == "Akkra" else (), None) for one in CITIES]
     names += [Entity(one.subject_id, f"Sam{one.subject_id[-3:]} Smith", (), None) for one in facts]
     templates = [
-        Template(f"{relation}/0", relation, text, "statement", "written", None, ())
+        Template(f"{relation}/0", relation, "[X] was born in [Y].", "statement", "written", None, ())
         for relation in relations
-        for text in ("[X] was born in [Y].",)
     ]
-    return Data(entities=tuple(names), facts=tuple(facts), choices=tuple(wrong), templates=tuple(templates))
+    return {"entities": names, "facts": facts, "choices": wrong, "templates": templates}
+
+
+def world(*args: Any, **kwargs: Any) -> Data:
+    """Return the dataset of `tables`."""
+    return Data.of(**tables(*args, **kwargs))
 
 
 @cache
@@ -63,22 +70,6 @@ def tiny_model(length: int = 512) -> Model:
         return load(ModelSource(str(Path(name)), device="cpu"))
 
 
-def responses_of(asked: Asked, length: int = 512) -> list[Response]:
-    """Return the tiny model's responses to everything that is asked."""
-    contexts = {context.context_id: context.text for context in asked.contexts.values()}
-    return answer(tiny_model(length), list(asked.requests.values()), contexts, "reference")
-
-
-def answered(
-    asked: Asked, data: Data, responses: Sequence[Response], exposures: Sequence[Exposure] | None = None
-) -> Answered:
-    """Return what was asked with its responses, as `measure` takes it."""
-    requests = list(asked.requests.values())
-    return Answered("m", "d", data, asked.items, asked.links, requests, responses, asked.beside, exposures)
-
-
-def text_of(asked: Asked, request_id: str) -> str:
-    """Return the text that a request is about, its choices aside."""
-    request = asked.requests[request_id]
-    before = asked.contexts[request.context_id].text if request.context_id else ""
-    return before + request.text + "".join(request.pieces or ())
+def answered(trial: Trial, length: int = 512) -> Trial:
+    """Have the tiny model answer all that was asked in the last round."""
+    return trial.respond(answer(tiny_model(length), list(trial.requests(-1).values()), trial.contexts(-1), "reference"))

@@ -1,66 +1,77 @@
+"""EIC-LKE: what its sequences hold, and how far what they say of a fact is what IC-LKE says."""
+
 import random
-from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
-from small_world import answered, responses_of, text_of, world
+from small_world import answered, tables, world
+from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
-from almanac.rows import Response
-from almanac.suites.ic_lke.eic.measures import AGREEMENT, judge, measure
-from almanac.suites.ic_lke.eic.options import EicOptions
-from almanac.suites.ic_lke.eic.requests import ISOLATED, SEQUENCE, ask
-from almanac.suites.ic_lke.requests import IN_CONTEXT
+from almanac.suites.data import Data
+from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic
+from almanac.suites.ic_lke.options import EicOptions
+from almanac.suites.ic_lke.suite import IN_CONTEXT
+from almanac.suites.judged import Not
 
 SMALL = EicOptions(examples=12, first=6, step=2)  # slots after 6, 8 and 10 train facts
+AGREEMENT = ("same_prediction", "accuracy_difference", "kappa", "pearson")
 
 
-def links_of(asked, experiment):
-    experiment_of = {item.item_id: item.experiment for item in asked.items}
-    return [link for link in asked.links if experiment_of[link.item_id] == experiment]
+@pytest.fixture
+def ask(tmp_path):
+    """Ask a dataset."""
+    return lambda data=None, options=SMALL: Trial(tmp_path, Eic(), data or world(), options).ask()
+
+
+def questions_of(asked, experiment):
+    return [one for one in asked.questions() if one.item.experiment == experiment]
+
+
+def both(experiment):
+    return {"experiment": experiment, "hit": Not(), "in_context_hit": Not()}
 
 
 def test_by_default_ten_test_facts_stand_after_fifty_train_facts_and_every_five():
     assert list(EicOptions().slots) == [50, 55, 60, 65, 70, 75, 80, 85, 90, 95]
 
 
-def test_a_tenth_of_the_texts_are_asked_as_one_sequence_carries_ten_facts():
+def test_a_tenth_of_the_texts_are_asked_as_one_sequence_carries_ten_facts(ask):
     # Wu et al.: 4,000 instead of 40,000 texts for 400 facts of 100 choices; here 4 choices and 20 facts.
     asked = ask(world(100, 20), EicOptions())
-    costs = {row.experiment: row.texts for row in asked.beside["costs"]}
+    costs = {row.experiment: row.texts for row in asked.own("costs")}
     assert costs == {SEQUENCE: 2 * 4, ISOLATED: 20 * 4, IN_CONTEXT: 20 * 4}
 
 
-def test_the_sequences_carry_every_choice_of_each_fact_and_the_true_one_is_the_last_role():
-    asked = ask(world(), SMALL)
-    links = links_of(asked, SEQUENCE)
-    labels = {link.item_id: {} for link in links}
-    for link in links:
-        labels[link.item_id][link.role] = asked.requests[link.request_id].pieces[link.index].strip()
-    isolated = {link.item_id.split("/", 3)[3]: asked.requests[link.request_id] for link in links_of(asked, ISOLATED)}
-    for item in (one for one in asked.items if one.experiment == SEQUENCE):
-        choices = [choice.strip() for choice in isolated[item.fact_id].choices]
-        assert labels[item.item_id] == {f"choice {at}": choice for at, choice in enumerate(choices)}
-        assert choices[-1] in item.accepted
+def test_the_sequences_carry_every_choice_of_each_fact_and_the_true_one_is_the_last_role(ask):
+    asked = ask()
+    labels = {}
+    for question in questions_of(asked, SEQUENCE):
+        for served in question.serves:
+            piece = question.request.pieces[served.link.index].strip()
+            labels.setdefault(served.item.fact_id, {})[served.link.role] = piece
+    for question in questions_of(asked, ISOLATED):
+        choices = [choice.strip() for choice in question.request.choices]
+        assert labels[question.item.fact_id] == {f"choice {at}": choice for at, choice in enumerate(choices)}
+        assert choices[-1] in question.item.accepted
 
 
-def test_the_true_choices_do_not_share_a_sequence():
-    # If they did, they alone would be read behind true choices, and wrong ones behind wrong ones.
+def test_the_true_choices_do_not_share_a_sequence(ask):
+    # If they did, they alone would be read after true choices, and wrong ones after wrong ones.
     asked = ask(world(100, 20), EicOptions())
-    true = {item.item_id: 0 for item in asked.items if item.experiment == SEQUENCE}
-    holds = {link.request_id: 0 for link in links_of(asked, SEQUENCE)}
-    for link in links_of(asked, SEQUENCE):
-        if link.role == "choice 3":
-            true[link.item_id] += 1
-            holds[link.request_id] += 1
-    assert set(true.values()) == {1}
-    assert max(holds.values()) < 10
+    true = [
+        [served.item.item for served in question.serves if served.link.role == "choice 3"]
+        for question in questions_of(asked, SEQUENCE)
+    ]
+    assert sorted(item for own in true for item in own) == sorted(
+        item.item for item in asked.items() if item.experiment == SEQUENCE
+    )
+    assert max(map(len, true)) < 10
 
 
-def test_a_sequence_reads_as_pairs_with_commas_and_test_facts_between():
-    asked = ask(world(), SMALL)
-    for request_id in {link.request_id for link in links_of(asked, SEQUENCE)}:
-        pairs = text_of(asked, request_id).split(", ")
+def test_a_sequence_reads_as_pairs_with_commas_and_test_facts_between(ask):
+    for question in questions_of(ask(), SEQUENCE):
+        pairs = question.text.split(", ")
         assert len(pairs) == 10 + 3  # two train facts to each slot after the first six, and none after the last
         assert all(len(pair.split(" ")) == 3 for pair in pairs)
         subjects = [pair.split(" ")[0] for pair in pairs]
@@ -68,128 +79,133 @@ def test_a_sequence_reads_as_pairs_with_commas_and_test_facts_between():
         assert len(set(subjects)) == len(subjects)
 
 
-def test_isolated_facts_see_the_same_train_facts_and_nothing_else():
-    asked = ask(world(), SMALL)
+def test_isolated_facts_see_the_same_train_facts_and_nothing_else(ask):
+    asked = ask()
     [order] = {
-        tuple(pair for pair in text_of(asked, link.request_id).split(", ") if int(pair[3:6]) < 12)
-        for link in links_of(asked, SEQUENCE)
+        tuple(pair for pair in question.text.split(", ") if int(pair[3:6]) < 12)
+        for question in questions_of(asked, SEQUENCE)
     }
     seen = {}
-    for link in links_of(asked, ISOLATED):
-        *pairs, subject = text_of(asked, link.request_id).split(", ")
-        seen[link.item_id.rpartition("|c:")[0][-3:]] = (tuple(pairs), subject)
+    for question in questions_of(asked, ISOLATED):
+        *pairs, subject = question.text.split(", ")
+        seen[question.item.fact_id.split("|")[1][-3:]] = (tuple(pairs), subject)
     assert sorted(len(pairs) for pairs, _ in seen.values()) == [6, 6, 8, 8, 10, 10]
     for subject_id, (pairs, subject) in seen.items():
         assert pairs == order[: len(pairs)]
         assert subject == f"Sam{subject_id} Smith"
 
 
-def test_a_space_may_stand_between_pairs():
+def test_a_space_may_stand_between_pairs(ask):
     asked = ask(world(), SMALL.model_copy(update={"between": "space"}))
-    assert not any("," in text_of(asked, link.request_id) for link in asked.links)
+    assert asked.questions()
+    assert not any("," in question.text for question in asked.questions())
 
 
-def test_a_last_group_with_fewer_facts_ends_at_its_last_fact():
-    asked = ask(world(12, 4), SMALL)
-    lengths = {len(text_of(asked, link.request_id).split(", ")) for link in links_of(asked, SEQUENCE)}
+def test_a_last_group_with_fewer_facts_ends_at_its_last_fact(ask):
+    lengths = {len(question.text.split(", ")) for question in questions_of(ask(world(12, 4)), SEQUENCE)}
     assert lengths == {10 + 3, 6 + 1}
 
 
-def test_the_first_fact_of_a_sequence_scores_as_it_does_alone_and_later_ones_do_not():
+def test_the_first_fact_of_a_sequence_scores_as_it_does_alone_and_later_ones_do_not(ask):
     # Nothing but train facts stands before it; before the others stand choices of other test facts.
-    data = world()
-    asked = ask(data, SMALL)
-    outcomes = judge(answered(asked, data, responses_of(asked)))
-    score = {(item.experiment, item.fact_id): row.score for item, row in zip(asked.items, outcomes, strict=True)}
-    pairs = {
-        link.item_id.split("/", 3)[3]: len(text_of(asked, link.request_id).split(", "))
-        for link in links_of(asked, ISOLATED)
-    }
-    first = {fact_id for fact_id, number in pairs.items() if number == 7}
+    asked = answered(ask())
+    frame = asked.judged().frame
+    score = {row[:2]: row[2] for row in frame.select("experiment", "fact", "score").rows()}
+    pairs = {question.item.fact_id: len(question.text.split(", ")) for question in questions_of(asked, ISOLATED)}
+    first = {fact_id for fact_id, length in pairs.items() if length == 7}
     assert len(first) == 2
     for fact_id in pairs:
         same = score[SEQUENCE, fact_id] == pytest.approx(score[ISOLATED, fact_id], abs=1e-4)
         assert same == (fact_id in first)
 
 
-def test_a_sequence_that_is_too_long_leaves_its_facts_without_an_answer_and_nothing_is_cut():
-    data = world()
-    asked = ask(data, SMALL)
-    responses = responses_of(asked, 100)
-    reasons = {row.reason for row in responses if row.status == "too_long"}
+def test_a_sequence_that_is_too_long_leaves_its_facts_without_an_answer_and_nothing_is_cut(ask):
+    asked = answered(ask(), 100)
+    reasons = {row.reason for row in asked.responses() if row.status == "too_long"}
     assert reasons
     assert all("the model reads at most 100" in reason for reason in reasons)
-    found = measure(answered(asked, data, responses), SMALL)
-    rows = {row.metric: row for row in found.measures if row.experiment == SEQUENCE and row.relation_id is None}
-    assert (rows["accuracy"].value, rows["accuracy"].n, rows["accuracy"].n_error) == (None, 6, 6)
-    assert rows["same_prediction"].value is None
+    rows = asked.measures()
+    accuracy = number(rows, "accuracy", experiment=SEQUENCE)
+    assert (accuracy.value, accuracy.n, accuracy.n_error) == (None, 6, 6)
+    same = number(rows, "same_prediction", **both(SEQUENCE))
+    assert (same.value, same.n) == (None, 0)
 
 
-def test_one_sequence_without_an_answer_leaves_all_its_facts_without_one():
-    data = world()
-    asked = ask(data, SMALL)
-    responses = responses_of(asked)
-    broken = links_of(asked, SEQUENCE)[0].request_id
-    served = {link.item_id for link in links_of(asked, SEQUENCE) if link.request_id == broken}
-    responses = [Response(row.request_id, "refused", "no") if row.request_id == broken else row for row in responses]
-    outcomes = {row.item_id: row.outcome for row in judge(answered(asked, data, responses))}
-    assert len(served) == 3
-    assert {item_id for item_id, outcome in outcomes.items() if outcome == "missing"} == served
-    found = measure(answered(asked, data, responses), SMALL).measures
-    counts = {(row.experiment, row.metric): row.n for row in found if row.relation_id is None}
+def test_one_sequence_without_an_answer_leaves_all_its_facts_without_one(ask):
+    broken = []
+
+    def reply(question):
+        if question.item.experiment == SEQUENCE and not broken:
+            broken.extend(served.item.item for served in question.serves)
+            return silent("refused")
+        parts = question.request.pieces or question.request.choices
+        return ok(logprobs=tuple(-1.0 - at % 5 for at in range(len(parts))))
+
+    asked = ask().answer(reply)
+    assert len(broken) == 3
+    assert [row.item for row in asked.outcomes() if row.outcome == "missing"] == sorted(broken)
+    rows = asked.measures()
     for metric in AGREEMENT:  # of six facts
-        assert (counts[SEQUENCE, metric], counts[ISOLATED, metric]) == (3, 6)
+        assert [number(rows, metric, **both(name)).n for name in (SEQUENCE, ISOLATED)] == [3, 6]
 
 
-def test_what_predicts_the_same_agrees_wholly():
-    data = world(12, 18)
-    asked = ask(data, SMALL)
-    log = (-1.0, -2.0, -3.0, -0.5), (-0.5, -1.0, -2.0, -3.0)
-    facts = sorted({item.fact_id for item in asked.items})
-    right = {fact_id: at % 2 == 0 for at, fact_id in enumerate(facts)}
-    values = {}
-    for link in asked.links:
-        fact_id = link.item_id.split("/", 3)[3]
-        own = log[0] if right[fact_id] else log[1]
-        request = asked.requests[link.request_id]
-        if request.pieces is None:
-            values[link.request_id] = own
-        else:
-            held = values.setdefault(link.request_id, [0.0] * len(request.pieces))
-            held[link.index] = own[int(link.role.removeprefix("choice "))]
-    responses = [Response(key, "ok", None, tuple(values[key]), (1,) * len(values[key])) for key in asked.requests]
-    found = measure(answered(asked, data, responses), SMALL)
-    rows = {
-        (row.experiment, row.metric): row for row in found.measures if row.relation_id is None and row.level is None
-    }
+def test_what_predicts_the_same_agrees_wholly(ask):
+    asked = ask(world(12, 18))
+    right = {fact_id for at, fact_id in enumerate(sorted({item.fact_id for item in asked.items()})) if at % 2 == 0}
+
+    def reply(question):
+        values = [0.0] * len(question.request.pieces or question.request.choices)
+        for served in question.serves:
+            own = (-1.0, -2.0, -3.0, -0.5) if served.item.fact_id in right else (-0.5, -1.0, -2.0, -3.0)
+            if question.request.pieces is None:
+                values = own
+            else:
+                values[served.link.index] = own[int(served.link.role.removeprefix("choice "))]
+        return ok(logprobs=tuple(values))
+
+    rows = asked.answer(reply).measures()
     for experiment in (SEQUENCE, ISOLATED):
-        assert rows[experiment, "accuracy"].value == rows[IN_CONTEXT, "accuracy"].value == 0.5
-        assert rows[experiment, "same_prediction"].value == 1
-        assert rows[experiment, "kappa"].value == 1
-        assert rows[experiment, "accuracy_difference"].value == 0
-        assert rows[experiment, "pearson"].value is None  # one relation has no correlation
+        ours, theirs = (number(rows, "accuracy", experiment=name).value for name in (experiment, IN_CONTEXT))
+        assert ours == theirs == 0.5
+        found = [number(rows, metric, **both(experiment)).value for metric in AGREEMENT]
+        assert found == [1, 0, 1, None], "one relation has no correlation"
 
 
-def test_the_cost_counts_every_character_of_every_text():
-    data = world()
-    asked = ask(data, SMALL)
-    cost = {row.experiment: row for row in asked.beside["costs"]}
-    sequences = {link.request_id for link in links_of(asked, SEQUENCE)}
-    assert cost[SEQUENCE].characters == sum(len(text_of(asked, one)) for one in sequences)
-    alone = [asked.requests[link.request_id] for link in links_of(asked, IN_CONTEXT)]
-    whole = sum(len(text_of(asked, one.request_id)) + len(choice) for one in alone for choice in one.choices)
+def test_the_cost_counts_every_character_of_every_text(ask):
+    asked = ask()
+    cost = {row.experiment: row for row in asked.own("costs")}
+    assert cost[SEQUENCE].characters == sum(len(question.text) for question in questions_of(asked, SEQUENCE))
+    alone = questions_of(asked, IN_CONTEXT)
+    whole = sum(len(question.text) + len(choice) for question in alone for choice in question.request.choices)
     assert cost[IN_CONTEXT].characters == whole
-    [context] = {asked.contexts[one.context_id].text for one in alone}
+    [context] = {question.before for question in alone}
     assert whole - cost[IN_CONTEXT].distinct == len(context) * (len(alone) * 4 - 1)
 
 
-def test_requests_do_not_hang_on_the_order_of_facts():
-    data = world()
-    mixed = replace(data, facts=tuple(random.Random(3).sample(data.facts, len(data.facts))))
-    assert ask(data, SMALL).requests == ask(mixed, SMALL).requests
+def test_tokens_are_told_from_characters_by_what_was_answered(ask):
+    def reply(question):  # three tokens a character of each choice or piece
+        parts = question.request.pieces or question.request.choices
+        counts = tuple(3 * len(part) for part in parts)
+        return ok(logprobs=tuple(-1.0 - at for at in range(len(parts))), token_counts=counts)
+
+    asked = ask().answer(reply)
+    rows = asked.measures()
+    for cost in asked.own("costs"):
+        assert number(rows, "texts", experiment=cost.experiment).value == cost.texts
+        assert number(rows, "tokens", experiment=cost.experiment).value == 3 * cost.characters
+        assert number(rows, "distinct_tokens", experiment=cost.experiment).value == 3 * cost.distinct
 
 
-def test_too_few_train_facts_name_the_relation_and_the_key():
+def test_requests_do_not_hang_on_the_order_of_facts(tmp_path):
+    rows = tables()
+    mixed = rows | {"facts": random.Random(3).sample(rows["facts"], len(rows["facts"]))}
+    first, second = (
+        Trial(tmp_path / name, Eic(), Data.of(**own), SMALL).ask() for name, own in (("first", rows), ("mixed", mixed))
+    )
+    assert first.requests() == second.requests()
+
+
+def test_too_few_train_facts_name_the_relation_and_the_key(ask):
     with pytest.raises(AlmanacError, match=r"relation 'born' has 12 train facts and 100 examples .* lower `examples`"):
         ask(world(), EicOptions())
 
@@ -199,6 +215,5 @@ def test_a_sequence_without_a_place_for_a_test_fact_is_refused():
         EicOptions(examples=50)
 
 
-def test_a_relation_without_test_facts_is_listed_as_not_asked():
-    asked = ask(world(12, 0), SMALL)
-    assert [(row.thing, row.reason) for row in asked.refused] == [("relation born", "it has no test fact")]
+def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):
+    assert ask(world(12, 0)).refused() == [("relation born", "it has no test fact")]

@@ -1,34 +1,45 @@
+"""What a model writes: which texts hold the object, by words and as the released code looks for it."""
+
 import pytest
-from small_world import answered, text_of, world
+from small_world import world
+from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
-from almanac.rows import Exposure, Response
-from almanac.suites.ic_lke.generated.measures import measure, present
-from almanac.suites.ic_lke.generated.method import METHOD
-from almanac.suites.ic_lke.generated.options import GeneratedOptions
-from almanac.suites.ic_lke.generated.requests import ask
+from almanac.suites.ic_lke.generated import Generated, present
+from almanac.suites.ic_lke.options import GeneratedOptions
+from almanac.suites.judged import Not
+from almanac.suites.validation import runs
 
 OPTIONS = GeneratedOptions(shots=3)
 
 
-def test_fifty_tokens_are_asked_for_greedily_behind_examples_and_subject():
-    asked = ask(world(), OPTIONS)
-    assert len(asked.requests) == 6
-    for request in asked.requests.values():
+@pytest.fixture
+def ask(tmp_path):
+    """Ask a dataset."""
+    return lambda data=None, options=OPTIONS, doses=None: Trial(
+        tmp_path, Generated(), data or world(), options, doses=doses
+    ).ask()
+
+
+def test_fifty_tokens_are_asked_for_greedily_after_examples_and_subject(ask):
+    questions = ask().questions()
+    assert len(questions) == 6
+    for question in questions:
+        request = question.request
         assert (request.kind, request.max_new_tokens, request.temperature) == ("generate", 50, 0.0)
-        words = text_of(asked, request.request_id).split(" ")
+        words = question.text.split(" ")
         assert len(words) == 3 * 3 + 2
         assert words[-1] == "Smith"
 
 
-def test_in_the_released_codes_layout_the_prompt_keeps_its_last_separator():
-    asked = ask(world(), OPTIONS.model_copy(update={"layout": "code"}))
-    assert all(text_of(asked, key).endswith(" Smith : ") for key in asked.requests)
+def test_in_the_released_codes_layout_the_prompt_keeps_its_last_separator(ask):
+    questions = ask(options=OPTIONS.model_copy(update={"layout": "code"})).questions()
+    assert [question.text.endswith(" Smith : ") for question in questions] == [True] * 6
 
 
-def test_one_text_serves_all_that_is_judged_of_a_fact():
-    asked = ask(world(), OPTIONS)
-    accepted = {item.experiment: item.accepted for item in asked.items if item.fact_id.endswith("c:Akkra")}
+def test_one_text_serves_all_that_is_judged_of_a_fact(ask):
+    [served] = [one.serves for one in ask().questions() if one.item.fact_id.endswith("c:Akkra")]
+    accepted = {one.item.experiment: one.item.accepted for one in served}
     assert accepted == {
         "names": ("Akkra", "Old Akkra"),
         "label": ("Akkra",),
@@ -36,8 +47,6 @@ def test_one_text_serves_all_that_is_judged_of_a_fact():
         "begins": ("Akkra", "Old Akkra"),
         "wrong": ("Boden",),
     }
-    served = {link.request_id for link in asked.links if link.item_id.endswith("c:Akkra")}
-    assert len(served) == 1
 
 
 @pytest.mark.parametrize(
@@ -65,46 +74,49 @@ def test_any_accepted_name_counts_and_for_begins_it_must_come_first():
     assert not present(" Akkrania", ("Akkra",), "begins")
 
 
-def test_shares_statuses_and_recovery():
+def test_shares_statuses_and_recovery(ask):
     data = world(12, 4)
-    asked = ask(data, OPTIONS)
-    facts = sorted({item.fact_id for item in asked.items})
-    of_fact = {link.item_id.split("/", 3)[3]: link.request_id for link in asked.links}
+    facts = sorted(fact.fact_id for fact in data.facts if fact.split == "test")
     city = {fact_id: fact_id.rpartition(":")[2] for fact_id in facts}
-    given = [
-        ("ok", (f" {city[facts[0]]} and so on",)),
-        ("ok", (f" somewhere near {city[facts[1]]}",)),
-        ("ok", ("",)),
-        ("refused", None),
+    replies = [
+        ok(texts=(f" {city[facts[0]]} and so on",)),
+        ok(texts=(f" somewhere near {city[facts[1]]}",)),
+        ok(texts=("",)),
+        silent("refused"),
     ]
-    responses = [
-        Response(of_fact[fact_id], status, None, texts=texts)
-        for fact_id, (status, texts) in zip(facts, given, strict=True)
-    ]
-    exposures = [Exposure(fact_id, dose) for fact_id, dose in zip(facts, (64, 64, 0, 0), strict=True)]
-    found = measure(answered(asked, data, responses, exposures), OPTIONS)
-    rows = {
-        (row.experiment, row.metric): row for row in found.measures if (row.relation_id, row.exposure) == (None, None)
-    }
-    names, begins = rows["names", "present"], rows["begins", "present"]
+    said = dict(zip(facts, replies, strict=True))
+    asked = ask(data, doses=dict(zip(facts, (64, 64, 0, 0), strict=True)))
+    rows = asked.answer(lambda question: said[question.item.fact_id]).measures()
+    names = number(rows, "present", experiment="names", shots=3)
     assert names.value == pytest.approx(2 / 3)
     assert (names.n, names.n_correct, names.n_incorrect, names.n_missing) == (4, 2, 1, 1)
-    assert begins.value == pytest.approx(1 / 3)
-    assert rows["names", "recovery_auc"].value == 1
-    assert rows["begins", "recovery_auc"].value == 0.75
+    assert number(rows, "present", experiment="begins", shots=3).value == pytest.approx(1 / 3)
+    area = {
+        name: number(rows, "recovery_auc", experiment=name, shots=3, hit=Not(), dose=(0, 64)).value
+        for name in ("names", "begins")
+    }
+    assert area == {"names": 1, "begins": 0.75}
+    assert [(row.prediction, row.score) for row in asked.outcomes()[:2]] == [(f" {city[facts[0]]} and so on", 1.0)] * 2
 
 
-def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls():
+def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls(ask):
     data = world(12, 4)
-    asked = ask(data, OPTIONS)
-    looked_for = {item.item_id: item.accepted[0] for item in asked.items if item.experiment == "wrong"}
-    control = sorted((link.request_id, looked_for[link.item_id]) for link in asked.links if link.item_id in looked_for)
-    responses = [Response(key, "ok", None, texts=(f" {name}" if at else "",)) for at, (key, name) in enumerate(control)]
-    responses[3] = Response(control[3][0], "refused", None)
-    outcomes = measure(answered(asked, data, responses), OPTIONS).outcomes
-    assert METHOD.chances(asked.items, outcomes) == {"names": pytest.approx(2 / 3)}
+    asked = ask(data, doses={fact.fact_id: at for at, fact in enumerate(data.facts)})
+    control = {item.fact_id: item.accepted[0] for item in asked.items() if item.experiment == "wrong"}
+    first, *_, last = sorted(control)
+
+    def reply(question):
+        fact_id = question.item.fact_id
+        return silent("refused") if fact_id == last else ok(texts=("" if fact_id == first else f" {control[fact_id]}",))
+
+    found = runs(asked.answer(reply).judged(), Generated.methods, "m", True, 4)
+    assert {run.method.name: run.chance for run in found} == {"names": pytest.approx(2 / 3), "begins": 1 / 4}
 
 
-def test_too_few_train_facts_are_named():
+def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):
+    assert ask(world(12, 0)).refused() == [("relation born", "it has no test fact")]
+
+
+def test_too_few_train_facts_are_named(ask):
     with pytest.raises(AlmanacError, match=r"relation 'born' has 12 train facts and 50 examples .* lower `shots`"):
-        ask(world(), GeneratedOptions())
+        ask(options=GeneratedOptions())

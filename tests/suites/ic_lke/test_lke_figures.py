@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from almanac.rows import Comparison, Measure
+from almanac.rows import Measure
 from almanac.suites import comparison_figures
-from almanac.suites.ic_lke.figures import accuracy_at_k
-from almanac.suites.ic_lke.prompts.figures import Point, by_model
+from almanac.suites.ic_lke.figures import Point, accuracy_at_k, by_prompts
+from almanac.suites.judged import Range, as_text
 
 
-def at_k(model, level, value, n):
+def measure(metric, value, model=None, other=None, n=1, **where):
     low, high = (None, None) if value is None else (value - 0.05, value + 0.05)
-    return Measure(
-        "ic_lke", "d", "in_context", "accuracy_at_k", model, "s", None, None, level, value, low, high, n, 0, 0, 0, 0, 0
-    )
+    names = ("ic_lke", "d", model, other, metric, as_text(where))
+    return Measure(*names, "other", (), value, low, high, None, n, 0, 0, 0, 0, 0)
 
 
 def test_every_point_of_accuracy_at_k_stands_above_its_number_of_facts():
     counts = {0.1: 900, 0.5: 40, 0.9: 0}
-    rows = [at_k("m", level, None if n == 0 else 0.5, n) for level, n in counts.items()]
+    rows = [
+        measure("accuracy_at_k", 0.5 if n else None, "m", n=n, confidence=Range(level)) for level, n in counts.items()
+    ]
     upper, lower = accuracy_at_k(rows, 0.01).axes
     [line] = lower.get_lines()
     assert line.get_xdata().tolist() == list(counts)
@@ -31,7 +32,7 @@ def test_every_point_of_accuracy_at_k_stands_above_its_number_of_facts():
 
 def test_a_methods_mark_and_bar_are_its_accuracy_and_deviation():
     found = {"small": {"plain": Point(0.3, None), "mined": Point(0.5, 0.1)}, "large": {"mined": Point(0.7, 0.2)}}
-    figure = by_model(found, {"plain": "IC-LKE", "mined": "mined", "absent": "never asked"}, 0.01)
+    figure = by_prompts(found, {"plain": "IC-LKE", "mined": "mined", "absent": "never asked"}, 0.01)
     [axes] = figure.axes
     bars = {one.get_label(): one for one in axes.containers if isinstance(one, ErrorbarContainer)}
     assert list(bars) == ["IC-LKE", "mined"]
@@ -43,23 +44,19 @@ def test_a_methods_mark_and_bar_are_its_accuracy_and_deviation():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["small", "large"]
 
 
-def compared(metric, value, model=None, other=None, relation=None):
-    return Comparison("ic_lke", "d", metric, model, other, relation, value, None, None, None, 1)
-
-
 ROWS = [
-    compared("mean_accuracy", 0.8, "b"),
-    compared("mean_accuracy", 0.4, "a"),
-    compared("mean_accuracy", None, "silent"),
-    compared("relation_mean", 0.7, relation="P2"),
-    compared("relation_mean", 0.5, relation="P1"),
-    compared("accuracy", 0.9, "b", relation="P2"),
-    compared("accuracy", 0.7, "b", relation="P1"),
-    compared("accuracy", 0.5, "a", relation="P2"),
-    compared("pearson", 0.62, "b", "a"),
-    compared("series_pearson", None, "B", "B"),
-    compared("series_pearson", 0.62, "B", "A"),
-    compared("series_pearson", None, "A", "A"),
+    measure("mean_accuracy", 0.8, "b"),
+    measure("mean_accuracy", 0.4, "a"),
+    measure("mean_accuracy", None, "silent"),
+    measure("relation_mean", 0.7, relation="P2"),
+    measure("relation_mean", 0.5, relation="P1"),
+    measure("relation_accuracy", 0.9, "b", relation="P2"),
+    measure("relation_accuracy", 0.7, "b", relation="P1"),
+    measure("relation_accuracy", 0.5, "a", relation="P2"),
+    measure("pearson", 0.62, "b", "a"),
+    measure("series_pearson", None, "B", "B"),
+    measure("series_pearson", 0.62, "B", "A"),
+    measure("series_pearson", None, "A", "A"),
 ]
 
 

@@ -1,3 +1,5 @@
+"""Objects by their place in a long text: which pairs are replaced, what stays as it was, and the means by part."""
+
 import math
 from dataclasses import replace
 
@@ -5,30 +7,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from small_world import CITIES, answered, responses_of, world
+from small_world import CITIES, answered, tables, world
+from tests.suites.support import Trial, number, ok
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Exposure, Fact, Response
-from almanac.suites.ic_lke.positions.measures import bars, measure
-from almanac.suites.ic_lke.positions.options import PositionOptions
-from almanac.suites.ic_lke.positions.requests import ask, class_of, joined, replaced_places
+from almanac.rows import Entity, Fact
+from almanac.suites.data import Data
+from almanac.suites.ic_lke.options import PositionOptions
+from almanac.suites.ic_lke.positions import Positions, PositionSetting, class_of, joined, replaced_places
+from almanac.suites.judged import Not
 
 OPTIONS = PositionOptions(pairs=12, replaced=3, bins=4)
 
 
-def shown(asked, experiment, arrangement):
-    """Return the pairs as they are read, with class, of the one sequence of a kind and arrangement."""
-    chosen = [
-        (item, link)
-        for item, link in zip(asked.items, asked.links, strict=True)
-        if (item.experiment, item.setting) == (experiment, f"{arrangement},draw=0")
+@pytest.fixture
+def ask(tmp_path):
+    """Ask a dataset."""
+    count = 0
+
+    def asked(data=None, options=OPTIONS, doses=None):
+        nonlocal count
+        count += 1
+        return Trial(tmp_path / str(count), Positions(), data or world(), options, doses=doses).ask()
+
+    return asked
+
+
+def sequence(asked, experiment, arrangement):
+    """The one question of a kind and arrangement, and its items in the order of their places."""
+    [question] = [
+        one for one in asked.questions() if (one.item.experiment, one.setting.arrangement) == (experiment, arrangement)
     ]
-    request = asked.requests[chosen[0][1].request_id]
+    items = sorted(question.serves, key=lambda served: served.link.index)
+    return question, [served.item for served in items]
+
+
+def shown(asked, experiment, arrangement):
+    """The pairs as they are read, with their class, of the one sequence of a kind and arrangement."""
+    question, items = sequence(asked, experiment, arrangement)
+    request, classes = question.request, {row.item: row.pair for row in asked.own("places")}
     ends = (0, *request.span_ends)
     return [
-        (request.text[ends[link.index] : start].strip(), request.text[start:stop], link.role, item)
-        for (item, link), start, stop in zip(chosen, request.span_starts, request.span_ends, strict=True)
+        (request.text[ends[at] : start].strip(), request.text[start:stop], classes[item.item], item)
+        for at, (item, start, stop) in enumerate(zip(items, request.span_starts, request.span_ends, strict=True))
     ]
+
+
+CORRECT = Not("replaced")
 
 
 def test_pairs_are_joined_by_spaces_and_a_span_is_an_object_with_its_space():
@@ -37,17 +62,19 @@ def test_pairs_are_joined_by_spaces_and_a_span_is_an_object_with_its_space():
     assert [text[start:end] for start, end in zip(starts, ends, strict=True)] == [" 1867", " 1885"]
 
 
-def test_one_request_reads_a_whole_sequence_as_it_is_and_in_each_kind_and_arrangement():
-    asked = ask(world(), OPTIONS)
-    assert len(asked.requests) == 1 + 2 * 2
-    assert len(asked.items) == 5 * 12
-    settings = {(item.experiment, item.setting.partition(",")[0]) for item in asked.items}
+def test_one_request_reads_a_whole_sequence_as_it_is_and_in_each_kind_and_arrangement(ask):
+    asked = ask()
+    assert len(asked.requests()) == 1 + 2 * 2
+    assert len(asked.items()) == 5 * 12
     kinds = {(kind, how) for kind in ("unknown", "incorrect") for how in ("distributed", "contiguous")}
-    assert settings == {("as_is", "whole")} | kinds
+    assert {(one.item.experiment, one.setting.arrangement) for one in asked.questions()} == {("as_is", "whole")} | kinds
+    assert set(asked.settings().values()) == {
+        PositionSetting(arrangement, 0) for arrangement in ("whole", "distributed", "contiguous")
+    }
 
 
-def test_all_sequences_hold_the_same_pairs_but_for_those_replaced():
-    asked = ask(world(), OPTIONS)
+def test_all_sequences_hold_the_same_pairs_but_for_those_replaced(ask):
+    asked = ask()
     plain = shown(asked, "as_is", "whole")
     assert len({subject for subject, _, _, _ in plain}) == 12
     for kind in ("unknown", "incorrect"):
@@ -58,19 +85,18 @@ def test_all_sequences_hold_the_same_pairs_but_for_those_replaced():
             assert len(changed) == 3
 
 
-def test_an_unknown_pair_is_a_name_that_the_dataset_does_not_have_and_an_object_of_the_relation():
-    data = world()
-    names = {entity.label for entity in data.entities}
-    for subject, found, role, _ in shown(ask(data, OPTIONS), "unknown", "distributed"):
+def test_an_unknown_pair_is_a_name_that_the_dataset_does_not_have_and_an_object_of_the_relation(ask):
+    names = {entity.label for entity in world().entities}
+    for subject, found, role, _ in shown(ask(), "unknown", "distributed"):
         assert (subject not in names) == (role == "replaced")
         assert len(subject.split()) == 2
         assert found.strip() in CITIES
 
 
-def test_an_incorrect_pair_has_the_subject_and_an_object_that_is_not_true_of_it_under_any_name():
-    data = world()
-    cities = [replace(one, aliases=("Essen",)) if one.entity_id == "c:Fargo" else one for one in data.entities]
-    data = replace(data, entities=tuple(cities))  # Fargo is called Essen too, so neither stands in for the other
+def test_an_incorrect_pair_has_the_subject_and_an_object_that_is_not_true_of_it_under_any_name(ask):
+    rows = tables()
+    cities = [replace(one, aliases=("Essen",)) if one.entity_id == "c:Fargo" else one for one in rows["entities"]]
+    data = Data.of(**rows | {"entities": cities})  # Fargo is called Essen too, so neither stands in for the other
     true = {fact.fact_id: fact.object_key.removeprefix("c:") for fact in data.facts}
     for draw in range(4):
         options = OPTIONS.model_copy(update={"seed": draw, "replaced": 6})
@@ -93,7 +119,7 @@ def test_distributed_pairs_are_as_many_as_asked_and_each_is_followed_by_one_that
     assert max(places) + 1 < pairs
 
 
-def test_the_pair_behind_forty_contiguous_ones_stands_at_114_of_200():
+def test_the_pair_after_forty_contiguous_ones_stands_at_114_of_200():
     # The star of the paper's figure, as we read it.
     options = PositionOptions()
     places = replaced_places(options, "contiguous", "r", 0)
@@ -103,53 +129,52 @@ def test_the_pair_behind_forty_contiguous_ones_stands_at_114_of_200():
     ]
 
 
-def test_what_stands_before_the_first_replaced_pair_is_as_probable_as_in_the_sequence_as_it_is():
-    data = world()
-    asked = ask(data, OPTIONS)
-    outcomes = measure(answered(asked, data, responses_of(asked)), OPTIONS).outcomes
-    score = {(item.experiment, item.setting, item.fact_id): row.score
-             for item, row in zip(asked.items, outcomes, strict=True)}  # fmt: skip
+def test_what_stands_before_the_first_replaced_pair_is_as_probable_as_in_the_sequence_as_it_is(ask):
+    asked = answered(ask())
+    frame = asked.judged().frame
+    score = {row[:3]: row[3] for row in frame.select("experiment", "arrangement", "fact", "score").rows()}
     plain = shown(asked, "as_is", "whole")
     for kind in ("unknown", "incorrect"):
         for arrangement in ("distributed", "contiguous"):
             pairs = shown(asked, kind, arrangement)
             first = next(at for at, pair in enumerate(pairs) if pair[2] == "replaced")
             same = [
-                score[kind, f"{arrangement},draw=0", pair[3].fact_id]
-                == pytest.approx(score["as_is", "whole,draw=0", pair[3].fact_id], abs=1e-4)
+                score[kind, arrangement, pair[3].fact_id]
+                == pytest.approx(score["as_is", "whole", pair[3].fact_id], abs=1e-4)
                 for pair in plain
             ]
             assert all(same[:first])
             assert not any(same[first + 1 :])
 
 
-def test_means_are_taken_by_class_by_place_and_by_part_and_dose():
-    data = world()
+def test_means_are_taken_by_class_by_place_and_by_part_and_dose(ask):
     options = PositionOptions(pairs=12, replaced=3, kinds=("unknown",), arrangements=("contiguous",), bins=3, start=4)
-    asked = ask(data, options)
-    # Object number p has probability (p + 1) / 100 as it is, and twice that where others are replaced.
-    responses = [
-        Response(key, "ok", None, tuple(math.log((at + 1) / 100 * factor) for at in range(12)), (1,) * 12)
-        for key, factor in zip(asked.requests, (1, 2), strict=True)
-    ]
-    order = [pair[3].fact_id for pair in shown(asked, "as_is", "whole")]
-    exposures = [Exposure(fact_id, 64 if at in (0, 1, 8) else 0) for at, fact_id in enumerate(order)]
-    rows = {
-        (row.experiment, row.setting, row.metric, row.level, row.exposure): row.value
-        for row in measure(answered(asked, data, responses, exposures), options).measures
-        if row.relation_id is None
-    }
-    near = {key: pytest.approx(value) for key, value in rows.items()}
-    assert near["as_is", "whole", "probability_correct", None, None] == sum(range(1, 13)) / 1200
-    assert near["unknown", "contiguous", "probability_replaced", None, None] == 2 * (5 + 6 + 7) / 300
-    assert near["unknown", "contiguous", "probability_following", None, None] == 2 * 8 / 100
-    assert near["unknown", "contiguous", "probability_rest", None, None] == 2 * (10 + 9 + 10 + 11 + 12) / 800
-    assert near["unknown", "contiguous", "replaced_at", 4.0, None] == 0.10
-    assert near["as_is", "whole", "probability_at", 11.0, None] == 0.12
-    assert near["as_is", "whole", "probability_in_bin", 8.0, None] == (9 + 10 + 11 + 12) / 400
-    assert near["as_is", "whole", "probability_in_bin", 0.0, 64] == 0.015
-    assert near["unknown", "contiguous", "probability_in_bin", 4.0, None] == 0.16
-    assert ("unknown", "contiguous", "probability_in_bin", 4.0, 64) not in rows
+    order = [pair[3].fact_id for pair in shown(ask(options=options), "as_is", "whole")]
+
+    def reply(question):
+        # Object number p has probability (p + 1) / 100 as it is, and twice that where others are replaced.
+        factor = 1 if question.item.experiment == "as_is" else 2
+        return ok(logprobs=tuple(math.log((at + 1) / 100 * factor) for at in range(12)))
+
+    doses = {fact_id: 64 if at in (0, 1, 8) else 0 for at, fact_id in enumerate(order)}
+    rows = ask(options=options, doses=doses).answer(reply).measures()
+
+    def found(metric, experiment, arrangement, pair, **where):
+        row = number(rows, metric, experiment=experiment, arrangement=arrangement, pair=pair, **where)
+        return pytest.approx(row.value)
+
+    as_is, unknown = ("as_is", "whole"), ("unknown", "contiguous")
+    assert found("probability_correct", *as_is, ("following", "rest")) == sum(range(1, 13)) / 1200
+    assert found("probability_replaced", *unknown, ("replaced",)) == 2 * (5 + 6 + 7) / 300
+    assert found("probability_following", *unknown, ("following",)) == 2 * 8 / 100
+    assert found("probability_rest", *unknown, ("rest",)) == 2 * (10 + 9 + 10 + 11 + 12) / 800
+    assert found("replaced_at", *unknown, "replaced", place=4) == 0.10
+    assert found("probability_at", *as_is, CORRECT, place=11) == 0.12
+    assert found("probability_in_bin", *as_is, CORRECT, part=8) == (9 + 10 + 11 + 12) / 400
+    assert found("probability_in_bin", *as_is, CORRECT, part=0, dose=64) == 0.015
+    assert found("probability_in_bin", *unknown, CORRECT, part=4) == 0.16
+    assert not [row for row in rows if '"dose"' in row.where and '"unknown"' in row.where]
+    assert not [row for row in rows if row.metric == "probability_replaced" and '"as_is"' in row.where]
 
 
 @pytest.mark.parametrize(
@@ -160,56 +185,47 @@ def test_means_are_taken_by_class_by_place_and_by_part_and_dose():
         ({0: 0.5, 8: 0.4, 64: 0.6}, (False, False)),  # above, but not clearly
     ],
 )
-def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(probability, met):
+def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(ask, probability, met):
     data = world(300, 6)
     options = PositionOptions(pairs=240, replaced=1, kinds=(), bins=2, start=1, judged=True)
-    asked = ask(data, options)
-    order = [pair[3].fact_id for pair in shown(asked, "as_is", "whole")]
+    order = [pair[3].fact_id for pair in shown(ask(data, options), "as_is", "whole")]
     doses = [(0, 8, 64)[at % 3] for at in range(240)]
 
     def found(values, taught=None):
-        [key] = asked.requests
-        responses = [Response(key, "ok", None, tuple(map(math.log, values)), (1,) * 240)]
-        rows = measure(answered(asked, data, responses, taught), options).measures
-        assert bars(rows, options.model_copy(update={"judged": False})) == []
-        return tuple(one.met for one in bars(rows, options))
+        rows = ask(data, options, taught).answer(lambda _: ok(logprobs=tuple(map(math.log, values)))).measures()
+        assert Positions().bars(rows, options.model_copy(update={"judged": False})) == []
+        return tuple(one.met for one in Positions().bars(rows, options))
 
-    exposures = [Exposure(*pair) for pair in zip(order, doses, strict=True)]
+    taught = dict(zip(order, doses, strict=True))
     values = [probability[dose] for dose in doses]
-    assert found(values, exposures) == met
+    assert found(values, taught) == met
     # Half of it forgotten is found out, and so is what was taught to nobody or to all alike.
-    assert found([*values[:120], *[0.01] * 120], exposures) == (met[0], False)
-    assert found(values, [Exposure(fact_id, 0) for fact_id in order]) == (False, False)
-    assert found(values, [Exposure(fact_id, 64) for fact_id in order]) == (False, False)
+    assert found([*values[:120], *[0.01] * 120], taught) == (met[0], False)
+    assert found(values, dict.fromkeys(order, 0)) == (False, False)
+    assert found(values, dict.fromkeys(order, 64)) == (False, False)
     assert found(values) == (False, False)
 
 
-def test_a_sequence_that_is_too_long_has_no_number_at_all():
-    data = world()
-    asked = ask(data, OPTIONS)
-    found = measure(answered(asked, data, responses_of(asked, 24)), OPTIONS)
-    assert {row.outcome for row in found.outcomes} == {"error"}
-    assert {row.value for row in found.measures} == {None}
+def test_a_sequence_that_is_too_long_has_no_number_at_all(ask):
+    asked = answered(ask(), 24)
+    assert {row.outcome for row in asked.outcomes()} == {"error"}
+    assert {row.value for row in asked.measures()} == {None}
 
 
-def test_a_relation_with_too_few_subjects_is_listed_as_not_asked():
-    asked = ask(world(), PositionOptions())
-    assert asked.items == []
-    assert [(row.thing, row.reason) for row in asked.refused] == [
-        (
-            "relation born",
-            "it has 18 subjects with a fact and a wrong object, and 200 pairs are asked for; lower `pairs`",
-        )
-    ]
+def test_a_relation_with_too_few_subjects_is_listed_as_not_asked(ask):
+    asked = ask(options=PositionOptions())
+    assert asked.items() == []
+    reason = "it has 18 subjects with a fact and a wrong object, and 200 pairs are asked for; lower `pairs`"
+    assert asked.refused() == [("relation born", reason)]
 
 
-def test_subjects_that_read_alike_stand_once_and_facts_without_a_split_not_at_all():
-    data = world()
+def test_subjects_that_read_alike_stand_once_and_facts_without_a_split_not_at_all(ask):
+    rows = tables()
     twin = Fact("born|twin|c:Delft", "born", "twin", "c:Delft", None, None, None, (), "train", "test")
     spare = Fact("born|spare|c:Delft", "born", "spare", "c:Delft", None, None, None, (), None, "test")
-    names = (*data.entities, Entity("twin", "Sam003  smith", (), None), Entity("spare", "Zoe Zed", (), None))
+    names = [*rows["entities"], Entity("twin", "Sam003  smith", (), None), Entity("spare", "Zoe Zed", (), None)]
     options = PositionOptions(pairs=18, replaced=3, bins=1, kinds=())
-    asked = ask(replace(data, facts=(*data.facts, twin, spare), entities=names), options)
+    asked = ask(Data.of(**rows | {"facts": [*rows["facts"], twin, spare], "entities": names}), options)
     subjects = [pair[0].casefold().split()[0] for pair in shown(asked, "as_is", "whole")]
     assert sorted(subjects) == [f"sam{at:03}" for at in range(18)]
 
@@ -227,6 +243,6 @@ def test_settings_that_cannot_be_are_refused(settings, message):
         PositionOptions(**settings)
 
 
-def test_a_relation_that_is_not_there_is_named():
+def test_a_relation_that_is_not_there_is_named(ask):
     with pytest.raises(AlmanacError, match="lke_positions: relations: 'P9' is not in the dataset, which has born"):
-        ask(world(), OPTIONS.model_copy(update={"relations": ("P9",)}))
+        ask(options=OPTIONS.model_copy(update={"relations": ("P9",)}))

@@ -3,16 +3,16 @@
 import math
 
 import pytest
+from tests.suites.support import Trial, number, picks, silent
 
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Item, Outcome, Request, Template
-from almanac.suites.ic_lke.options import IcLkeOptions
-from almanac.suites.ic_lke.prompts import published
-from almanac.suites.ic_lke.prompts.measures import measure
-from almanac.suites.ic_lke.prompts.method import METHOD
-from almanac.suites.ic_lke.prompts.options import PromptsOptions
-from almanac.suites.ic_lke.requests import ask as ask_ic_lke
-from almanac.suites.method import Answered, Data
+from almanac.rows import Choices, Entity, Evidence, Fact, Template
+from almanac.suites.data import Data
+from almanac.suites.ic_lke import published
+from almanac.suites.ic_lke.options import IcLkeOptions, PromptsOptions
+from almanac.suites.ic_lke.prompts import Prompts
+from almanac.suites.ic_lke.suite import IcLke
+from almanac.suites.judged import Not
 
 CAPITALS = {
     "France": "Paris",
@@ -35,42 +35,54 @@ def template(number, text, style="statement"):
 
 
 SAID = ("The capital of {x} is {y}.", "{y} is the capital of {x}.", "{x} is led from {y}.")
-DATA = Data(
-    entities=[Entity(name, name, (), None) for pair in CAPITALS.items() for name in pair],
-    facts=[fact(country) for country in CAPITALS],
-    choices=[Choices(f"P36|{country}", ("Rome",), ("Rome",)) for country in CAPITALS if country not in TRAIN],
-    templates=[
+ROWS = {
+    "entities": [Entity(name, name, (), None) for pair in CAPITALS.items() for name in pair],
+    "facts": [fact(country) for country in CAPITALS],
+    "choices": [Choices(f"P36|{country}", ("Rome",), ("Rome",)) for country in CAPITALS if country not in TRAIN],
+    "templates": [
         template(0, "The capital of [X] is [Y]."),
         template(1, "[Y] is the capital of [X]."),
         template(2, "In [Y] sits the government of [X]."),
         template(0, "[X] has its capital in", "prefix"),
         template(0, "What is the capital of [X]?", "question"),
     ],
-    evidence=[
+    "evidence": [
         Evidence(f"P36|{country}", pattern.format(x=country, y=CAPITALS[country]))
         for country in CAPITALS
         for pattern in (SAID if country != "Chile" else SAID[:2])
     ],
-)
+}
 
 
-def asked(**options):
-    return METHOD.ask(DATA, PromptsOptions(**options), lambda: None)
+@pytest.fixture
+def asked(tmp_path):
+    """Ask the dataset, some of its tables replaced."""
+    count = 0
+
+    def ask(rows=None, **options):
+        nonlocal count
+        count += 1
+        data = Data.of(**ROWS | (rows or {}))
+        return Trial(tmp_path / str(count), Prompts(), data, PromptsOptions(**options)).ask()
+
+    return ask
 
 
 def texts(found, experiment, country="Peru"):
-    """Return the texts that are asked of a country, by setting."""
-    link = {link.item_id: link.request_id for link in found.links}
-    items = [item for item in found.items if (item.experiment, item.fact_id) == (experiment, f"P36|{country}")]
-    return [found.requests[link[item.item_id]].text for item in sorted(items, key=lambda item: item.setting)]
+    """The texts that are asked of a country, by the number of the prompt."""
+    served = [(one, question.text) for question in found.questions() for one in question.serves]
+    own = [
+        (one, text) for one, text in served if (one.item.experiment, one.item.fact_id) == (experiment, f"P36|{country}")
+    ]
+    return [text for _, text in sorted(own, key=lambda pair: pair[0].setting.prompt)]
 
 
-def test_clean_prompts_end_where_the_object_begins():
+def test_clean_prompts_end_where_the_object_begins(asked):
     found = asked(kinds=["written"])
     assert texts(found, "written_clean") == ["Peru has its capital in", "The capital of Peru is"]
 
 
-def test_mangled_prompts_have_lost_their_object():
+def test_mangled_prompts_have_lost_their_object(asked):
     found = asked(kinds=["written"])
     assert texts(found, "written_mangled") == [
         "is the capital of Peru",
@@ -79,34 +91,32 @@ def test_mangled_prompts_have_lost_their_object():
     ]
 
 
-def test_mined_prompts_come_from_the_texts_of_facts_that_are_not_asked():
+def test_mined_prompts_come_from_the_texts_of_facts_that_are_not_asked(asked):
     found = asked(kinds=["mined"])
     # France and Spain are said in three ways, Chile in two: "[X] is [Y]" and "[Y] is the capital of [X]" by three.
     assert texts(found, "mined_clean") == ["Peru is", "Peru is led from"]
     assert texts(found, "mined_mangled") == ["is the capital of Peru", "Peru is", "Peru is led from"]
-    said_of_test = [row for row in DATA.evidence if row.fact_id not in {f"P36|{country}" for country in TRAIN}]
-    without = METHOD.ask(Data(DATA.entities, (), DATA.facts, DATA.choices, (), said_of_test), PromptsOptions(), print)
-    assert without.items == []
+    of_test = [row for row in ROWS["evidence"] if row.fact_id not in {f"P36|{country}" for country in TRAIN}]
+    assert asked({"templates": [], "evidence": of_test}).items() == []
 
 
-def test_the_choices_are_those_of_ic_lke_and_the_same_facts_are_asked():
+def test_the_choices_are_those_of_ic_lke_and_the_same_facts_are_asked(asked, tmp_path):
     found = asked(sample=2, seed=3)
-    other = ask_ic_lke(DATA.facts, DATA.entities, DATA.choices, DATA.templates, IcLkeOptions(shots=2, sample=2, seed=3))
-    assert {item.fact_id for item in found.items} == {item.fact_id for item in other.items}
-    assert {request.choices for request in found.requests.values()} == {
-        request.choices for request in other.requests.values()
-    }
-    assert all(request.context_id is None for request in found.requests.values())
-    assert all(found.requests[link.request_id].choices[link.index] != " Rome" for link in found.links)
-    assert not any(request.text.endswith(" ") for request in found.requests.values())
+    other = Trial(tmp_path, IcLke(), Data.of(**ROWS), IcLkeOptions(shots=2, sample=2, seed=3)).ask()
+    assert {item.fact_id for item in found.items()} == {item.fact_id for item in other.items()}
+    ours, theirs = (list(one.requests().values()) for one in (found, other))
+    assert {request.choices for request in ours} == {request.choices for request in theirs}
+    assert all(request.context_id is None for request in ours)
+    assert all(one.request.choices[one.link.index] != " Rome" for one in found.questions())
+    assert not any(request.text.endswith(" ") for request in ours)
 
 
-def test_too_few_prompts_are_listed_and_those_there_are_are_asked():
+def test_too_few_prompts_are_listed_and_those_there_are_are_asked(asked):
     found = asked(kinds=["written"], prompts=3)
-    [row] = [row for row in found.refused if "clean" in row.thing]
-    assert row.thing == "written_clean of relation P36"
-    assert row.reason == "2 prompts; asked for are 3, and what there is is asked"
-    assert len(asked(kinds=["written"], variants=["clean"], prompts=2).refused) == 0
+    reason = "2 prompts; asked for are 3, and what there is is asked"
+    assert found.refused() == [("written_clean of relation P36", reason)]
+    assert texts(found, "written_clean") == ["Peru has its capital in", "The capital of Peru is"]
+    assert asked(kinds=["written"], variants=["clean"], prompts=2).refused() == []
 
 
 def write(folder, *lines):
@@ -115,7 +125,7 @@ def write(folder, *lines):
     return path
 
 
-def test_published_prompts_are_asked_as_their_file_has_them(tmp_path):
+def test_published_prompts_are_asked_as_their_file_has_them(asked, tmp_path):
     path = write(
         tmp_path,
         '{"relation_id":"P36","kind":"hgp","text":"[X] is ruled from [Y] ."}',
@@ -124,7 +134,7 @@ def test_published_prompts_are_asked_as_their_file_has_them(tmp_path):
     )
     found = asked(kinds=[], published=str(path), prompts=1)
     assert (texts(found, "hgp"), texts(found, "mmp")) == (["Peru is ruled from"], ["Peru 113"])
-    assert [row.thing for row in found.refused] == ["published prompts of relation P1"]
+    assert [thing for thing, _ in found.refused()] == ["published prompts of relation P1"]
 
 
 @pytest.mark.parametrize(
@@ -156,49 +166,66 @@ def test_a_published_file_that_is_not_there_is_named(tmp_path):
 HITS = {("a", "a1"): "+++", ("a", "a2"): "+--", ("b", "b1"): "+-e", ("b", "b2"): "--e"}
 
 
-def measured(exposures=None):
-    items, outcomes, facts = [], [], []
-    for (relation, name), marks in HITS.items():
-        facts.append(Fact(name, relation, f"s{name}", "o", None, None, None, (), "test", "t"))
-        for number, mark in enumerate(marks):
-            item_id = f"{name}/{number}"
-            setting = f"prompts=3,draw={number}"
-            items.append(Item(item_id, "lke_prompts", "written_clean", name, relation, None, setting, ()))
-            kind = {"+": "correct", "-": "incorrect", "e": "error"}[mark]
-            outcomes.append(Outcome("m", item_id, None, kind, None if mark == "e" else math.log(0.5), None))
-    requests = [Request("q", "choices", None, "s", choices=(" x", " y", " z", " true"))]
-    answered = Answered("m", "d", Data(facts=facts), items, [], requests, [], exposures=exposures)
-    return {(row.metric, row.setting, row.relation_id, row.exposure): row for row in measure(answered, outcomes)}
+@pytest.fixture
+def measured(tmp_path):
+    """Measure these answers to three written prompts."""
+    facts = [Fact(name, relation, f"s{name}", "o", None, None, None, (), "test", "t") for relation, name in HITS]
+    data = Data.of(
+        facts=facts,
+        entities=[Entity(key, key, (), None) for key in ("o", *(fact.subject_id for fact in facts))],
+        choices=[Choices(fact.fact_id, tuple("xyz"), tuple("xyz")) for fact in facts],
+        templates=[
+            Template(f"{relation}/{at}", relation, f"{text} [X] is", "prefix", "written", None, ())
+            for relation in "ab"
+            for at, text in enumerate(("One", "Two", "Three"))
+        ],
+    )
+
+    def reply(question):
+        mark = HITS[question.item.relation_id, question.item.fact_id][question.setting.prompt]
+        return silent("failed") if mark == "e" else picks(-1 if mark == "+" else 0)(question)
+
+    def measure(doses=None):
+        options = PromptsOptions(kinds=("written",), variants=("clean",), prompts=3)
+        return Trial(tmp_path, Prompts(), data, options, doses=doses).ask().answer(reply).measures()
+
+    return measure
 
 
-def test_mean_and_deviation_over_the_prompts_by_hand():
-    found = measured()
+CLEAN = {"experiment": "written_clean"}
+
+
+def test_mean_and_deviation_over_the_prompts_by_hand(measured):
+    rows = measured()
     # a: prompts 1, .5, .5; b: .5, 0 and one without an answer.
-    assert found["accuracy", "prompts=3,draw=0", None, None].value == pytest.approx(0.75)
-    assert found["accuracy", "mean", "a", None].value == pytest.approx(2 / 3)
-    assert found["accuracy", "mean", "b", None].value == pytest.approx(1 / 4)
-    assert found["accuracy", "mean", None, None].value == pytest.approx((2 / 3 + 1 / 4) / 2)
+    assert number(rows, "accuracy", **CLEAN, prompt=0).value == pytest.approx(0.75)
+    assert number(rows, "accuracy", **CLEAN, relation="a").value == pytest.approx(2 / 3)
+    assert number(rows, "accuracy", **CLEAN, relation="b").value == pytest.approx(1 / 4)
+    overall = number(rows, "accuracy", **CLEAN)
+    assert overall.value == pytest.approx((2 / 3 + 1 / 4) / 2)
+    assert (overall.n, overall.n_correct, overall.n_incorrect, overall.n_error) == (12, 5, 5, 2)
     deviations = {"a": math.sqrt(1 / 12), "b": math.sqrt(1 / 8)}
     for relation, value in deviations.items():
-        assert found["accuracy_deviation", "mean", relation, None].value == pytest.approx(value)
-    assert found["accuracy_deviation", "mean", None, None].value == pytest.approx(sum(deviations.values()) / 2)
-    overall = found["accuracy", "mean", None, None]
-    assert (overall.n, overall.n_correct, overall.n_incorrect, overall.n_error) == (12, 5, 5, 2)
-    assert found["chance", "mean", None, None].value == 0.25
+        assert number(rows, "accuracy_deviation", **CLEAN, relation=relation).value == pytest.approx(value)
+    assert number(rows, "accuracy_deviation", **CLEAN).value == pytest.approx(sum(deviations.values()) / 2)
+    assert number(rows, "chance", **CLEAN).value == 0.25
 
 
-def test_a_prompt_without_any_answer_has_no_number():
-    row = measured()["accuracy", "prompts=3,draw=2", "b", None]
+def test_a_prompt_without_any_answer_has_no_number(measured):
+    row = number(measured(), "accuracy", **CLEAN, prompt=2, relation="b")
     assert (row.value, row.low, row.n, row.n_error) == (None, None, 2, 2)
 
 
-def test_the_recovery_counts_a_fact_once():
-    found = measured([Exposure(name, dose) for name, dose in (("a1", 4), ("a2", 0), ("b1", 4), ("b2", 0))])
-    assert found["accuracy_by_exposure", "mean", None, 4].n == 5
-    assert found["recovery_auc", "mean", None, None].value == pytest.approx(0.5)  # all scores are equal
+def test_the_recovery_counts_a_fact_once(measured):
+    rows = measured({"a1": 4, "a2": 0, "b1": 4, "b2": 0})
+    assert number(rows, "accuracy_by_exposure", **CLEAN, hit=Not(), dose=4).n == 5
+    # Taught: 1 of a1's three, ½ of b1's two; never: ⅓ of a2's, none of b2's.
+    never = number(rows, "never_accuracy", **CLEAN, hit=Not(), dose=0)
+    assert (never.value, never.n) == (pytest.approx((1 / 3 + 0) / 2), 5)
+    assert number(rows, "recovery_auc", **CLEAN, hit=Not(), dose=(0, 4)).value == 1
 
 
-def test_the_cost_grows_with_what_is_asked():
+def test_the_cost_grows_with_what_is_asked(asked):
     few, many = PromptsOptions(kinds=("written",)), PromptsOptions()
     assert many.tokens(400, 100, 50) == 2 * few.tokens(400, 100, 50)
     assert PromptsOptions(sample=20).tokens(400, 100, 50) == PromptsOptions().tokens(20, 100, 50)

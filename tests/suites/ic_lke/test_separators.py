@@ -1,15 +1,16 @@
-import dataclasses
+"""Words between subject and object: what an infix is, where it stands, and what it changes."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_world import answered, text_of, world
+from small_world import tables, world
+from tests.suites.support import Trial, number, picks, silent
 
 from almanac.errors import AlmanacError
-from almanac.rows import Evidence, Response, Template
-from almanac.suites.ic_lke.separators.measures import measure
-from almanac.suites.ic_lke.separators.options import SeparatorOptions
-from almanac.suites.ic_lke.separators.requests import ask, infix_of, layout_of
+from almanac.rows import Evidence, Template
+from almanac.suites.data import Data
+from almanac.suites.ic_lke.options import SeparatorOptions
+from almanac.suites.ic_lke.separators import Separators, infix_of, layout_of
 
 OPTIONS = SeparatorOptions(shots=3)
 
@@ -18,12 +19,17 @@ def template(number, text, style="statement", origin="written"):
     return Template(f"born/{style}/{number}", "born", text, style, origin, None, ())
 
 
-def by_setting(asked):
-    """Return the full text up to the choices, and the choices, of each setting's first item."""
-    found = {}
-    for item, link in zip(asked.items, asked.links, strict=True):
-        request = asked.requests[link.request_id]
-        found.setdefault(item.setting, (text_of(asked, link.request_id), request.choices))
+@pytest.fixture
+def ask(tmp_path):
+    """Ask a dataset, some of its tables replaced."""
+    return lambda options=OPTIONS, **rows: Trial(tmp_path, Separators(), Data.of(**tables() | rows), options).ask()
+
+
+def by_separator(asked):
+    """The questions of each separator, in the order of its facts."""
+    found = {one.separator: [] for one in asked.settings().values()}
+    for question in sorted(asked.questions(), key=lambda one: one.item.item):
+        found[question.setting.separator].append(question)
     return found
 
 
@@ -50,73 +56,88 @@ def test_examples_and_questions_read_alike_and_no_cut_stands_behind_a_space(infi
     assert layout.before_choice.startswith(" ") or " " not in infix
 
 
-def test_the_space_the_released_codes_marks_and_each_infix_are_asked_of_the_same_facts():
+def test_the_space_the_released_codes_marks_and_each_infix_are_asked_of_the_same_facts(ask):
     texts = ("[X] was born in [Y].", "[X] is from [Y].", "[X] was born in [Y], they say.", "[Y] bore [X].")
-    data = dataclasses.replace(world(), templates=tuple(template(*row) for row in enumerate(texts)))
-    asked = ask(data, OPTIONS)
-    found = by_setting(asked)
+    asked = ask(templates=[template(*row) for row in enumerate(texts)])
+    found = by_separator(asked)
     assert list(found) == ["space", "code", "written 1", "written 2"]
-    texts = {setting: text for setting, (text, _) in found.items()}
-    assert texts["written 1"].count(" was born in ") == 3
-    assert texts["written 1"].endswith(" Smith was born in")
-    assert texts["written 1"].replace(" was born in ", " ").removesuffix(" was born in") == texts["space"]
-    assert texts["code"].count(" : ") == 3 + 1
-    for item, link in zip(asked.items, asked.links, strict=True):
-        assert asked.requests[link.request_id].choices[-1].split()[-1] in item.accepted
-    of_setting = {}
-    for item in asked.items:
-        of_setting.setdefault(item.setting, set()).add(item.fact_id)
-    assert len(set(map(frozenset, of_setting.values()))) == 1
-    assert [(row.setting, row.text) for row in asked.beside["infixes"]] == [
+    text = {name: questions[0].text for name, questions in found.items()}
+    assert text["written 1"].count(" was born in ") == 3
+    assert text["written 1"].endswith(" Smith was born in")
+    assert text["written 1"].replace(" was born in ", " ").removesuffix(" was born in") == text["space"]
+    assert text["code"].count(" : ") == 3 + 1
+    for question in asked.questions():
+        assert question.request.choices[-1].split()[-1] in question.item.accepted
+    assert len({tuple(one.item.fact_id for one in questions) for questions in found.values()}) == 1
+    assert {name: questions[0].setting.infix for name, questions in found.items()} == {
+        "space": False,
+        "code": False,
+        "written 1": True,
+        "written 2": True,
+    }
+    assert [(row.separator, row.text) for row in asked.own("infixes")] == [
         ("written 1", " was born in "),
         ("written 2", " is from "),
     ]
 
 
-def test_mined_infixes_come_from_texts_of_facts_that_are_not_asked():
-    data = world()
-    names = {entity.entity_id: entity.label for entity in data.entities}
+def test_mined_infixes_come_from_texts_of_facts_that_are_not_asked(ask):
+    rows = tables()
+    names = {entity.entity_id: entity.label for entity in rows["entities"]}
     texts = {"train": "{} grew up in {}.", "test": "{} owns half of {}."}
-    evidence = tuple(
+    evidence = [
         Evidence(one.fact_id, texts[one.split].format(names[one.subject_id], names[one.object_key]))
-        for one in data.facts
-    )
-    asked = ask(dataclasses.replace(data, evidence=evidence), OPTIONS)
-    mined = [row.text for row in asked.beside["infixes"] if row.setting.startswith("mined")]
-    assert mined == [" grew up in "]
+        for one in rows["facts"]
+    ]
+    infixes = ask(evidence=evidence).own("infixes")
+    assert [row.text for row in infixes if row.separator.startswith("mined")] == [" grew up in "]
 
 
-def test_a_relation_without_an_infix_is_listed_and_still_asked_with_a_space():
-    asked = ask(dataclasses.replace(world(), templates=(template(0, "Where was [X] born?", "question"),)), OPTIONS)
-    assert set(by_setting(asked)) == {"space", "code"}
-    [row] = asked.refused
-    assert row.thing == "relation born"
-    assert "no template of it has words between [X] and [Y]" in row.reason
+def test_a_relation_without_an_infix_is_listed_and_still_asked_with_a_space(ask):
+    asked = ask(templates=[template(0, "Where was [X] born?", "question")])
+    assert set(by_separator(asked)) == {"space", "code"}
+    reason = "no template of it has words between [X] and [Y]; only other separators are asked"
+    assert asked.refused() == [("relation born", reason)]
 
 
-def test_a_relation_that_is_not_there_is_named():
+def test_a_relation_that_is_not_there_is_named(ask):
     with pytest.raises(AlmanacError, match="lke_separators: relations: 'bron' is not in the dataset, which has born"):
-        ask(world(), OPTIONS.model_copy(update={"relations": ("bron",)}))
+        ask(OPTIONS.model_copy(update={"relations": ("bron",)}))
 
 
-def test_differences_are_the_settings_accuracy_less_the_spaces_on_facts_that_both_answered():
-    data = world(12, 4)
-    asked = ask(data, OPTIONS)
+def test_differences_are_a_separators_accuracy_less_the_spaces_on_facts_that_both_answered(tmp_path):
     hits = {"space": (1, 0, 0, 1), "code": (0, 0, 0, 1), "written 1": (1, 1, 1, None)}
-    responses, seen = [], dict.fromkeys(hits, 0)
-    for item, link in zip(asked.items, asked.links, strict=True):
-        hit = hits[item.setting][seen[item.setting]]
-        seen[item.setting] += 1
-        logprobs = (-1.0, -2.0, -3.0, -0.5 if hit else -9.0)
-        status = "failed" if hit is None else "ok"
-        responses.append(Response(link.request_id, status, None, None if hit is None else logprobs, (1,) * 4))
-    found = measure(answered(asked, data, responses), OPTIONS)
-    rows = {(row.setting, row.metric): row for row in found.measures if row.relation_id is None}
-    assert rows["space", "accuracy"].value == 0.5
-    assert rows["code", "difference"].value == -0.25
-    assert (rows["written 1", "accuracy"].value, rows["written 1", "accuracy"].n_error) == (1, 1)
-    assert rows["written 1", "difference"].value == pytest.approx(2 / 3)
-    assert rows["infixes", "accuracy"].value == 1
-    assert rows["infixes", "deviation"].value is None  # one infix has none
-    by_relation = {(row.setting, row.metric): row.value for row in found.measures if row.relation_id == "born"}
-    assert by_relation["code", "difference"] == -0.25
+    data = world(12, 4)
+    facts = sorted(fact.fact_id for fact in data.facts if fact.split == "test")
+
+    def reply(question):
+        hit = hits[question.setting.separator][facts.index(question.item.fact_id)]
+        return silent("failed") if hit is None else picks(-1 if hit else 0)(question)
+
+    rows = Trial(tmp_path, Separators(), data, OPTIONS).ask().answer(reply).measures()
+    assert number(rows, "accuracy", separator="space").value == 0.5
+    assert number(rows, "difference", separator=("code", "space")).value == -0.25
+    assert number(rows, "difference", separator=("code", "space"), relation="born").value == -0.25
+    written = number(rows, "accuracy", separator="written 1")
+    assert (written.value, written.n_error) == (1, 1)
+    assert number(rows, "difference", separator=("written 1", "space")).value == pytest.approx(2 / 3)
+    assert number(rows, "accuracy", infix=True).value == 1
+    assert number(rows, "infix_difference", separator=("written 1", "space")).value == pytest.approx(2 / 3)
+    assert number(rows, "deviation", infix=True).value is None, "one infix has none"
+
+
+def test_of_several_infixes_a_facts_answers_are_averaged(tmp_path):
+    rows = tables(12, 4)
+    rows["templates"] = [template(0, "[X] was born in [Y]."), template(1, "[X] is from [Y].")]
+    facts = sorted(fact.fact_id for fact in rows["facts"] if fact.split == "test")
+    hits = {"space": "+---", "code": "----", "written 1": "++--", "written 2": "+-+-"}
+
+    def reply(question):
+        right = hits[question.setting.separator][facts.index(question.item.fact_id)] == "+"
+        return picks(-1 if right else 0)(question)
+
+    found = Trial(tmp_path, Separators(), Data.of(**rows), OPTIONS).ask().answer(reply).measures()
+    both = number(found, "accuracy", infix=True)
+    assert (both.value, both.n) == (0.5, 8)  # 1, ½, ½ and 0
+    assert number(found, "infix_difference", separator=("written 1", "written 2", "space")).value == 0.25
+    assert number(found, "deviation", infix=True).value == 0

@@ -13,7 +13,8 @@ import polars as pl
 import pyarrow as pa
 
 from almanac import tables
-from almanac.frames import as_frame
+from almanac.columns import schema
+from almanac.frames import KEY, as_frame, request_key
 from almanac.rows import Context, Item, Link, NotAsked, Request, Setting
 from almanac.suites.asked import Batch
 
@@ -29,20 +30,26 @@ ORDER = ("kind", "context", "text", "request_id")
 
 
 def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type], shards: int) -> dict[str, int]:
-    """Write the tables of a round.
+    """Write the tables of a round: `TABLES`, the suite's own, and ``requests-0.parquet`` to the last shard.
+
+    Requests of one context stand in one shard. Where asking ends in an error, no table is written.
 
     Args:
-        folder: where they go.
+        folder: where they go; it is made.
         batches: what is asked.
         own: the suite's own tables with their row classes.
         shards: how many request files there are.
 
     Returns:
         The number of rows of each table, ``requests`` among them.
+
+    Raises:
+        AlmanacError: the folder cannot be written.
     """
+    tables.check_writable(folder / "items.parquet")
     seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}
     with ExitStack() as stack:
-        work = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_made(folder), prefix=".asking.")))
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder, prefix=".asking.")))
         writers = {
             name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row))
             for name, row in {**TABLES, **own}.items()
@@ -61,11 +68,6 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
     return counts
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def _new(table: pa.Table, known: set[str]) -> pa.Table:
     """Return the rows whose key, the first column, has not been seen before."""
     keys = table.column(0).to_pylist()
@@ -74,13 +76,13 @@ def _new(table: pa.Table, known: set[str]) -> pa.Table:
 
 
 class _Runs:
-    """Requests, sorted `RUN` at a time."""
+    """Requests, sorted `RUN` at a time: each run is a file until all are written, and only its keys are held."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._held: list[pa.Table] = []
         self._rows = 0
-        self._keys: list[pl.DataFrame] = []
+        self._keys: list[pl.DataFrame] = []  # of each run, in its order
 
     def add(self, requests: pa.Table) -> None:
         """Add requests; equal ones may come again."""
@@ -90,15 +92,13 @@ class _Runs:
             self._sort()
 
     def _sort(self) -> None:
-        frame = as_frame(pa.concat_tables(self._held)).unique("request_id", keep="first", maintain_order=True)
+        held = pa.concat_tables([schema(Request).empty_table(), *self._held])
         self._held, self._rows = [], 0
+        frame = as_frame(held).unique("request_id", keep="first", maintain_order=True)
         frame = frame.with_columns(pl.col("context_id").fill_null("").alias("context")).sort(ORDER).drop("context")
-        digits = pl.col("request_id").str
-        parts = [digits.slice(start, 15).str.to_integer(base=16).alias(str(start)) for start in (0, 15)]
-        self._keys.append(frame.select(*parts, pl.lit(len(self._keys), pl.UInt16).alias("run")))
-        tables_of_run = frame.to_arrow().cast(tables.schema(Request))
-        with tables.writing(self._path(len(self._keys) - 1), Request) as writer:
-            writer.add(tables_of_run)
+        with tables.writing(self._path(len(self._keys)), Request) as writer:
+            writer.add(frame.to_arrow())
+        self._keys.append(frame.select(*request_key(), pl.lit(len(self._keys), pl.UInt16).alias("run")))
 
     def _path(self, run: int) -> Path:
         return self._folder / f"run-{run}.parquet"
@@ -106,9 +106,8 @@ class _Runs:
     def write(self, folder: Path, shards: int) -> int:
         """Write the request files; return how many requests there are."""
         if self._held or not self._keys:
-            self._held = self._held or [tables.schema(Request).empty_table()]
             self._sort()
-        first = pl.concat(self._keys).select("run", pl.struct("0", "15").is_first_distinct().alias("first"))
+        first = pl.concat(self._keys).select("run", pl.struct(KEY).is_first_distinct().alias("first"))
         with ExitStack() as stack:
             writers = [
                 stack.enter_context(tables.writing(folder / f"requests-{shard}.parquet", Request))
@@ -122,6 +121,7 @@ class _Runs:
             return sum(writer.rows for writer in writers)
 
     def _pieces(self, run: int, kept: pa.Array) -> Iterator[pa.Table]:
+        """Yield the requests of a run that are kept: those that no earlier run has."""
         start = 0
         for batch in tables.stream(self._path(run), Request, size=tables.GROUP):
             yield pa.Table.from_batches([batch]).filter(kept.slice(start, batch.num_rows))

@@ -4,6 +4,7 @@ The join of links, requests and responses is by row numbers: what is held of a l
 the columns that are wanted. Items are read, and handed on whole, in their order.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,15 +18,15 @@ from numpy.typing import NDArray
 from almanac import tables
 from almanac.columns import columns, kinds
 from almanac.errors import AlmanacError
-from almanac.frames import frames, read_frame
+from almanac.frames import KEY, frame_of, frames, read_frame, request_key
 from almanac.rows import Item, Link, Request, Response, Setting
 
-SIZE = 20_000  # links that are handed on at once, about
+SIZE = 20_000  # links that are handed on at once
 ITEM = columns(Item)
-LINK = ("role", "index", "weight")
+LINK = ("role", "index", "weight", "round")
 REQUEST = columns(Request)
 RESPONSE = [name for name in columns(Response) if name != "request_id"]
-KEY = ["key", "more"]  # the digits of a request's id as two numbers
+BY = ("answerer", *KEY)  # what a response belongs to
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class RoundFiles:
         name: the round's.
         folder: of what was asked.
         requests: the request files in it.
-        responses: one for each request file, where it was answered.
-        answerer: who answered.
+        responses: the response files, where it was answered.
+        answerer: who answered; rounds of one answerer have one response to a request.
     """
 
     name: str
@@ -56,7 +57,8 @@ class Part(NamedTuple):
     """Some items, whole.
 
     Attributes:
-        links: a row a link, ``item`` and the columns that were wanted; links of an item stand together.
+        links: a row a link, ``item`` and the columns that were wanted; links of an item stand together, in the order of
+            the rounds and as they were made.
         own: the rows of the suite's own tables about these items, by name, in the order of the items.
     """
 
@@ -92,7 +94,9 @@ class Answers:
     @cached_property
     def settings(self) -> pl.DataFrame:
         """The settings: ``setting``, ``setting_label`` and a column a field."""
-        rows = {row.setting: row for one in self.rounds for row in tables.read(one.folder / "settings.parquet", Setting)}
+        rows = {
+            row.setting: row for one in self.rounds for row in tables.read(one.folder / "settings.parquet", Setting)
+        }
         return expanded(list(rows.values()), self.setting)
 
     def own(self, table: str) -> pl.DataFrame:
@@ -101,156 +105,173 @@ class Answers:
         return pl.concat([read_frame(one.folder / f"{table}.parquet", row) for one in self.rounds])
 
     def parts(self, columns: Sequence[str], own: Sequence[str] = (), size: int = SIZE) -> Iterator[Part]:
-        """Yield the items with what was asked and answered, in their order.
+        """Yield the items with what was asked and answered, in their order; an item without a link has no row.
 
         Args:
             columns: what is wanted of items (``experiment``, ``accepted``, …), of settings (by field), of links
                 (``role``, ``index``, ``weight``), ``round``, of requests (``choices``, ``text``, …) and of responses
                 (``status``, ``logprobs``, …).
             own: the suite's own tables of items that are wanted too.
-            size: about how many links stand in a part.
+            size: how many links stand in a part, at most; more where a single item has more.
 
         Raises:
-            AlmanacError: a request has no response; a column is unknown.
+            AlmanacError: a request has no response; a column is unknown; items are not counted through the rounds.
         """
-        settings = [name for name in columns if name in self.settings.columns]
-        unknown = set(columns) - {*ITEM, *LINK, *REQUEST, *RESPONSE, *settings, "round"}
-        if unknown:
-            raise AlmanacError(f"there is no column {', '.join(sorted(unknown))} of items, links, requests or responses")
+        self._check_columns(columns)
         of_item = [name for name in columns if name in ITEM]
+        of_setting = [name for name in columns if name in self.settings.columns and name not in ITEM]
+        of_link = [name for name in columns if name in LINK]
         of_request = [name for name in columns if name in REQUEST]
         of_response = [name for name in columns if name in RESPONSE]
-        links = self._links(bool(of_response))
-        requests = self._requests(of_request) if of_request else None
-        responses = self._responses(of_response) if of_response else None
-        if requests is not None:
-            links = self._placed(links, requests, "asked_at")
-        if responses is not None:
-            links = self._placed(links, responses, "answered_at")
-            self._check(links)
+        links, rows = self._links(), {}
+        if of_request:
+            links, rows["request"] = _placed(links, self._requests(of_request), KEY, "request")
+        if of_response:
+            links, rows["response"] = _placed(links, self._responses(of_response), BY, "response")
+            self._check_answered(links)
         links = links.sort("item", maintain_order=True)
-        held = {name: self.own(name) for name in own}
-        for items, low, high in self._items(of_item, settings, links["item"].to_numpy(), size):
+        wanted = list(dict.fromkeys(["item", *columns]))
+        tables_of_items = {name: self.own(name).with_columns(pl.col("item").cast(pl.UInt32)) for name in own}
+        for items, low, high in self._items(of_item, of_setting, links["item"].to_numpy(), size):
             part = links.slice(low, high - low)
-            frames = [part.select("item", *(name for name in ("round", *LINK) if name in columns))]
-            if requests is not None:
-                frames.append(requests.select(of_request)[part["asked_at"]])
-            if responses is not None:
-                frames.append(responses.select(of_response)[part["answered_at"]])
-            joined = pl.concat(frames, how="horizontal").join(items, on="item", how="left", maintain_order="left")
+            joined = [part.select("item", *of_link), *(frame[part[name]] for name, frame in rows.items())]
+            whole = pl.concat(joined, how="horizontal").join(items, on="item", how="left", maintain_order="left")
             about = pl.col("item").is_between(items["item"][0], items["item"][-1])
-            yield Part(joined, {name: frame.filter(about) for name, frame in held.items()})
+            yield Part(whole.select(wanted), {name: frame.filter(about) for name, frame in tables_of_items.items()})
 
-    def _links(self, answered: bool) -> pl.DataFrame:
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse columns that there are not, or twice."""
+        there = Counter([*dict.fromkeys([*ITEM, "setting", "setting_label"]), *LINK, *REQUEST, *RESPONSE])
+        there.update(self.setting._fields)
+        if unknown := [name for name in columns if name not in there]:
+            raise AlmanacError(f"there is no column {', '.join(unknown)} of items, links, requests or responses")
+        if twice := [name for name in columns if there[name] > 1]:
+            raise AlmanacError(
+                f"{self.setting.__name__}: a field {twice[0]!r} of the setting would be mistaken for the column "
+                "of that name of items, links, requests or responses; rename the field"
+            )
+
+    @cached_property
+    def _answerers(self) -> list[int]:
+        """The first round that each round's answerer answers: rounds of one answerer have one number."""
+        names = [one.answerer for one in self.rounds]
+        return [names.index(name) for name in names]
+
+    def _links(self) -> pl.DataFrame:
         """Return the links of all rounds, by numbers: a few bytes each."""
-        found = []
-        for number, one in enumerate(self.rounds):
-            for frame in frames(one.folder / "links.parquet", Link):
-                found.append(
-                    frame.select(
-                        pl.col("item").cast(pl.UInt32),
-                        pl.lit(number, pl.UInt8).alias("number"),
-                        pl.lit(one.name).cast(pl.Categorical).alias("round"),
-                        pl.col("role").cast(pl.Categorical),
-                        pl.col("index").cast(pl.Int32),
-                        "weight",
-                        *_key(),
-                    )
-                )
-        return pl.concat(found)
+        return pl.concat(
+            frame.select(
+                pl.col("item").cast(pl.UInt32),
+                pl.lit(answerer, pl.UInt8).alias("answerer"),
+                pl.lit(one.name).cast(pl.Categorical).alias("round"),
+                pl.col("role").cast(pl.Categorical),
+                pl.col("index").cast(pl.Int32),
+                "weight",
+                *request_key(),
+            )
+            for answerer, one in zip(self._answerers, self.rounds, strict=True)
+            for frame in frames(one.folder / "links.parquet", Link)
+        )
 
     def _requests(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of all requests, with whose round they are and their keys."""
+        """Return columns of all requests, with their keys."""
+        wanted = list(dict.fromkeys(["request_id", *columns]))
         return pl.concat(
-            read_frame(path, Request, list(dict.fromkeys(["request_id", *columns]))).with_columns(
-                pl.lit(number, pl.UInt8).alias("number"), *_key()
-            )
-            for number, one in enumerate(self.rounds)
+            frame.select(*request_key(), *columns)
+            for one in self.rounds
             for path in one.requests
+            for frame in frames(path, Request, wanted)
         )
 
     def _responses(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of all responses, with whose round they are and their keys.
-
-        Of responses of one model to one request in several rounds the first counts, whatever its status: what a later
-        round asks once more changes nothing of the earlier ones.
-        """
-        return pl.concat(
-            frame.with_columns(pl.lit(number, pl.UInt8).alias("number"), *_key()).drop("request_id")
-            for number, one in enumerate(self.rounds)
+        """Return columns of all responses, in the order of the rounds, with who answered and their keys."""
+        wanted = ["request_id", *columns]
+        found = [
+            (answerer, frame)
+            for answerer, one in zip(self._answerers, self.rounds, strict=True)
             for path in one.responses
-            for frame in frames(path, Response, ["request_id", *columns])
+            for frame in frames(path, Response, wanted)
+        ]
+        return pl.concat(
+            frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *columns)
+            for answerer, frame in found or [(0, frame_of(Response, ()).select(wanted))]
         )
 
-    def _placed(self, links: pl.DataFrame, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-        """Return links with the row that their request has in a table of all rounds, or none."""
-        answerers = [self.rounds[number].answerer for number in range(len(self.rounds))]
-        group = pl.Series("number", [answerers.index(one) for one in answerers], pl.UInt8)
-        place = rows.select(group[rows["number"].cast(int)], *KEY).with_row_index(name)
-        place = place.unique(["number", *KEY], keep="first", maintain_order=True)
-        own = links.with_columns(group[links["number"].cast(int)].alias("number"))
-        return own.join(place, on=["number", *KEY], how="left", maintain_order="left")
-
-    def _check(self, links: pl.DataFrame) -> None:
+    def _check_answered(self, links: pl.DataFrame) -> None:
         """Refuse links whose request has no response."""
-        missing = links.filter(pl.col("answered_at").is_null()).unique(["number", *KEY], maintain_order=True)
-        if missing.height:
-            one = self.rounds[missing["number"][0]]
-            at = {(row["key"], row["more"]) for row in missing.select(KEY).iter_rows(named=True)}
-            names = (
-                row["request_id"]
-                for frame in frames(one.folder / "links.parquet", Link)
-                for row in frame.select("request_id", *_key()).iter_rows(named=True)
-                if (row["key"], row["more"]) in at
-            )
-            asked = links.unique(["number", *KEY]).height
-            raise AlmanacError(
-                f"model {one.answerer or self.model!r}: {missing.height} of {asked} requests have no response, the "
-                f"first is {next(names)}; run `answer` on their shard again"
-            )
+        missing = links.filter(pl.col("response").is_null()).unique(BY, maintain_order=True)
+        if missing.is_empty():
+            return
+        answerer = missing["answerer"][0]
+        names = (
+            name
+            for one, own in zip(self.rounds, self._answerers, strict=True)
+            if own == answerer
+            for frame in frames(one.folder / "links.parquet", Link, ["request_id"])
+            for name in frame.with_columns(request_key()).join(missing.head(1), on=KEY, how="semi")["request_id"]
+        )
+        raise AlmanacError(
+            f"model {self.rounds[answerer].answerer or self.model!r}: {missing.height} of {links.unique(BY).height} "
+            f"requests have no response, the first is {next(names)}; run `answer` on their shard again"
+        )
 
     def _items(
-        self, columns: Sequence[str], settings: Sequence[str], linked: NDArray[np.uint32], size: int
+        self, columns: Sequence[str], fields: Sequence[str], linked: NDArray[np.uint32], size: int
     ) -> Iterator[tuple[pl.DataFrame, int, int]]:
-        """Yield stretches of items of about ``size`` links with their columns, and which links are theirs."""
-        expanded_columns = self.settings.select("setting", *(name for name in settings if name != "setting"))
-        wanted = list(dict.fromkeys(["item", *columns, *(["setting"] if settings else [])]))
+        """Yield stretches of items of at most ``size`` links with their columns, and from and to which link is theirs.
+
+        Args:
+            columns: what is wanted of items.
+            fields: what is wanted of their settings.
+            linked: the item of each link, sorted.
+            size: see `parts`.
+        """
+        if len(linked) and linked[-1] >= self.count:
+            raise AlmanacError(
+                f"{self.rounds[-1].folder}: a link is of item {linked[-1]}, and there are {self.count} items; ask again"
+            )
+        settings = self.settings.select("setting", *fields)
+        wanted = list(dict.fromkeys(["item", *columns, *(["setting"] if fields else [])]))
+        count = 0
         for one in self.rounds:
             for frame in frames(one.folder / "items.parquet", Item, wanted):
-                if settings:
-                    frame = frame.join(expanded_columns, on="setting", how="left", maintain_order="left")
-                frame = frame.with_columns(pl.col("item").cast(pl.UInt32))
-                numbers = frame["item"].to_numpy()
-                first = np.searchsorted(linked, numbers)  # of each item, its first link
-                ends = np.searchsorted(linked, numbers, "right")
+                found = frame.join(settings, on="setting", how="left", maintain_order="left") if fields else frame
+                found = found.with_columns(pl.col("item").cast(pl.UInt32))
+                numbers = found["item"].to_numpy()
+                if not np.array_equal(numbers, np.arange(count, count + len(numbers))):
+                    raise AlmanacError(
+                        f"{one.folder / 'items.parquet'}: items from {count} on are not counted on from those before, "
+                        "through batches and rounds; ask again (a suite begins a later round at `before.count`)"
+                    )
+                count += len(numbers)
+                first, last = np.searchsorted(linked, numbers), np.searchsorted(linked, numbers, "right")
                 start = 0
                 while start < len(numbers):
-                    stop = max(start + 1, int(np.searchsorted(ends, first[start] + size, "right")))
-                    yield frame.slice(start, stop - start), int(first[start]), int(ends[stop - 1])
+                    stop = max(start + 1, int(np.searchsorted(last, first[start] + size, "right")))
+                    yield found.slice(start, stop - start), int(first[start]), int(last[stop - 1])
                     start = stop
 
 
-def _key() -> list[pl.Expr]:
-    """Return a request's id as two numbers of 60 bits each: they tell any two apart that there will ever be."""
-    digits = pl.col("request_id").str
-    return [
-        digits.slice(start, 15).str.to_integer(base=16).alias(name) for start, name in zip((0, 15), KEY, strict=True)
-    ]
+def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return links with a column that says which row is theirs, of several that match the first, and the rows.
+
+    So of several responses of one model to one request that of the earliest round counts, whatever its status: what a
+    later round asks once more changes nothing of the earlier ones.
+    """
+    place = rows.select(on).with_row_index(name).unique(on, keep="first", maintain_order=True)
+    return links.join(place, on=on, how="left", maintain_order="left"), rows.drop(on)
 
 
 def expanded(settings: Sequence[Setting], kind: type[Any]) -> pl.DataFrame:
-    """Return settings with a column for each field of their class, of its type; texts as categories."""
-    fields = pl.DataFrame(
-        {
-            "setting": [row.setting for row in settings],
-            "setting_label": [row.label for row in settings],
-            "fields": [row.fields for row in settings],
-        },
-        schema={"setting": pl.String, "setting_label": pl.String, "fields": pl.String},
-    )
+    """Return settings with a column for each field of their class, of its type; texts as categories.
+
+    Args:
+        settings: each once.
+        kind: their class, a NamedTuple of texts, numbers and truth values.
+    """
+    texts = {name: [getattr(row, name) for row in settings] for name in ("setting", "label", "fields")}
+    found = pl.DataFrame(texts, dict.fromkeys(texts, pl.String)).rename({"label": "setting_label"})
     types = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
-    wanted = {name: types[one] for name, one in kinds(kind).items()}
-    found = fields.drop("fields")
-    if wanted:
-        found = found.hstack(fields["fields"].str.json_decode(pl.Struct(wanted)).struct.unnest())
-    return found.with_columns(pl.col(pl.String).exclude("setting").cast(pl.Categorical))
+    if wanted := {name: types[one] for name, one in kinds(kind).items()}:
+        found = found.hstack(found["fields"].str.json_decode(pl.Struct(wanted)).struct.unnest())
+    return found.drop("fields").with_columns(pl.col(pl.String).exclude("setting").cast(pl.Categorical))

@@ -1,8 +1,8 @@
 """What a suite asks, some facts at a time: items, the requests that serve them, and what could not be asked.
 
 `Asked` is filled question by question and gives up what it holds as a `Batch` of columns (`take`), so that no more than
-a batch is ever held as objects. What is equal in several batches (requests, contexts, settings) is written once by who
-writes them.
+a batch is ever held as objects. What is equal in several batches (requests, contexts, settings) stands once in what
+`edition.asking` writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,19 +44,19 @@ class Asked:
 
     Attributes:
         own_rows: the row classes of the suite's own tables, by name.
-        first: the number of the first item: how many there are in earlier rounds.
-        own: rows of these tables.
+        first: the number that the next batch begins with; at the start, how many items there are in earlier rounds.
+        own: rows of these tables, to be added to.
     """
 
     own_rows: Mapping[str, type] = field(default_factory=dict)
     first: int = 0
-    own: dict[str, list[Any]] = field(default_factory=dict)
-    _items: list[Item] = field(default_factory=list)
-    _links: dict[tuple[int, str, str], Link] = field(default_factory=dict)
-    _requests: dict[Request, str] = field(default_factory=dict)
-    _contexts: dict[str, Context] = field(default_factory=dict)
-    _settings: dict[Any, Setting] = field(default_factory=dict)
-    _refused: dict[str, NotAsked] = field(default_factory=dict)
+    own: dict[str, list[Any]] = field(init=False)
+    _items: list[Item] = field(default_factory=list, init=False)
+    _links: dict[tuple[int, str, str], Link] = field(default_factory=dict, init=False)
+    _requests: dict[Request, str] = field(default_factory=dict, init=False)
+    _contexts: dict[str, Context] = field(default_factory=dict, init=False)
+    _settings: dict[Any, Setting] = field(default_factory=dict, init=False)
+    _refused: dict[str, NotAsked] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.own = {name: [] for name in self.own_rows}
@@ -79,14 +79,16 @@ class Asked:
         """Add a setting and return the name that items know it by.
 
         Args:
-            setting: a NamedTuple; its fields become columns, and `label`, if it has one, says it to a reader.
+            setting: a NamedTuple of texts, numbers and truth values; its fields become columns, and its method
+                ``label``, if it has one, says it to a reader.
         """
         known = self._settings.get(setting)
         if known is None:
-            fields = setting._asdict()
-            text = ",".join(f"{name}={value}" for name, value in fields.items() if value is not None)
-            label = setting.label() if hasattr(setting, "label") else text
-            known = self._settings[setting] = Setting(text or "only", label or "only", canonical(fields))
+            fields = {name: value for name, value in setting._asdict().items() if value is not None}
+            # Values as JSON, whose texts stand in quotes, so that no two settings share a name.
+            name = ",".join(f"{name}={canonical(value)}" for name, value in fields.items()) or "only"
+            label = setting.label() if hasattr(setting, "label") else name
+            known = self._settings[setting] = Setting(name, label, canonical(setting._asdict()))
         return known.setting
 
     def item(
@@ -118,8 +120,18 @@ class Asked:
         )
         return number
 
-    def link(self, item: int, role: str, request: Request, index: int | None = None, weight: float | None = None) -> None:
-        """Say which request serves an item, in which role."""
+    def link(
+        self, item: int, role: str, request: Request, index: int | None = None, weight: float | None = None
+    ) -> None:
+        """Say which request serves an item, in which role; said twice, it counts once.
+
+        Args:
+            item: the item's number, of this round or of an earlier one.
+            role: what the request is to the item.
+            request: the request; its id is made here.
+            index: the position of the true choice, if any, or whatever number the suite's `judge` needs.
+            weight: how much it counts, if that is said.
+        """
         request_id = self.request(request)
         self._links.setdefault((item, role, request_id), Link(item, role, request_id, index, weight))
 

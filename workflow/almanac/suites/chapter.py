@@ -1,7 +1,9 @@
 """What the page shows of a suite, as data: tables whose cells are numbers with the way to their items, and figures."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -67,7 +69,8 @@ class Entrant:
         series: the family it is shown with; without one it is its own.
         base: the model that it was tuned from.
         parameters: how many it has, where that is known.
-        null: the model that was taught the same with permuted objects, and was asked the same; none where there is none.
+        null: the model that was taught the same with permuted objects and was asked the same; none where there is
+            none.
         permuted: whether it was itself taught nothing true.
         taught: whether it was taught the facts of the dataset.
     """
@@ -117,7 +120,7 @@ class Shown:
         wanted = {*keys, *fixed}
         return [
             row
-            for row in self._by_metric().get(metric, ())
+            for row in self._by_metric.get(metric, ())
             if (model is None or row.model == model)
             and (where := conditions_of(row)).keys() == wanted
             and all(where[name] == value for name, value in fixed.items())
@@ -136,15 +139,12 @@ class Shown:
         name = str(conditions_of(row)["relation"])
         return self.relations.get(name, name)
 
+    @cached_property
     def _by_metric(self) -> Mapping[str, Sequence[Measure]]:
-        found = self.__dict__.get("_index")
-        if found is None:
-            index: dict[str, list[Measure]] = {}
-            for row in self.measures:
-                index.setdefault(row.metric, []).append(row)
-            object.__setattr__(self, "_index", index)
-            found = index
-        return found  # type: ignore[no-any-return]
+        found: dict[str, list[Measure]] = defaultdict(list)
+        for row in self.measures:
+            found[row.metric].append(row)
+        return found
 
     def not_asked(self) -> Iterator[str]:
         """Yield a sentence on what could not be asked, if anything could not."""

@@ -1,8 +1,8 @@
 """Models side by side on the same questions: who knows what, how alike their profiles are, whose facts contain whose.
 
-Wu et al., sections 5.1 to 5.3, for any method that asks a fact once. A model counts with the questions that it answered;
-those that it refused (missing) or could not answer (error: too long, unsupported, failed) are left out, and ``n`` says
-how many remain. A model that answered none has a place on the board and no number.
+Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model counts with the questions
+that it answered; those that it refused (missing) or could not answer (error: too long, unsupported, failed) are left
+out, and ``n`` says how many remain. A model that answered none has a place on the board and no number.
 """
 
 import math
@@ -22,7 +22,7 @@ from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_difference, mcnemar
 from almanac.suites.chapter import Entrant
-from almanac.suites.judged import Condition, Judged, as_text
+from almanac.suites.judged import Condition, Judged, Not, as_text
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
@@ -50,11 +50,24 @@ class Board:
 
     @classmethod
     def of(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Board":
-        """Put together what the models answered; a fact counts once (`Method.once`)."""
+        """Put together what the models answered.
+
+        Args:
+            judged: the items of each model, by its name; of one suite and dataset.
+            entrants: the models.
+            method: the method.
+
+        Raises:
+            ValueError: a fact stands twice among the method's items.
+        """
         some = next(iter(judged.values()))
         hits = {}
         for name, own in judged.items():
             asked = own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit")
+            if asked["fact"].drop_nulls().is_duplicated().any():
+                raise ValueError(
+                    f"method {method.name} of suite {own.suite} asks a fact more than once; set its `once`"
+                )
             hits[name] = asked.filter(pl.col("hit").is_not_null()).sort("relation", "fact")
         return cls(some.suite, some.dataset, method, {one.name: one for one in entrants}, hits)
 
@@ -114,7 +127,7 @@ def compare(found: Board) -> list[Measure]:
         *_leaders(found, order, table),
         *_relations(found, table),
         *_likeness(found, list(answered), table),
-        *(row for small, large in size_pairs(answered.values()) for row in [_subsumed(found, "size", small, large)]),
+        *(_subsumed(found, "size", small, large) for small, large in size_pairs(answered.values())),
         *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
     ]
 
@@ -169,11 +182,12 @@ def _leaders(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str
     for model in order:
         own, values = found.hits[model], list(table[model].values())
         spread = Estimate(float(np.std(values, ddof=1)), None, None) if len(values) > 1 else NOTHING
-        rows.append(found.row("mean_accuracy", share(own), own.height, model))
+        rows.append(found.row("mean_accuracy", share(own), own.height, model, hit=Not(None)))
         rows.append(found.row("deviation", spread, len(values), model))
         counts = dict(own.group_by("relation").len().rows())
         for relation, estimate in found.accuracies[model].items():
-            rows.append(found.row("relation_accuracy", estimate, counts[relation], model, relation=relation))
+            row = found.row("relation_accuracy", estimate, counts[relation], model, relation=relation, hit=Not(None))
+            rows.append(row)
     return rows
 
 

@@ -1,10 +1,10 @@
 """A dataset as suites read it: its tables as rows or as columns, each read when it is first asked for."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -24,19 +24,19 @@ class Data:
         folder: where they lie; none: what is given instead (`of`), every other table being empty.
     """
 
-    def __init__(self, folder: Path | None = None, given: Mapping[str, list[object]] | None = None) -> None:
+    def __init__(self, folder: Path | None = None, given: Mapping[str, Sequence[Any]] | None = None) -> None:
         self.folder = folder
         self._given = dict(given or {})
 
     @classmethod
-    def of(cls, **rows: list[object]) -> "Data":
+    def of(cls, **rows: Sequence[Any]) -> "Data":
         """Return a dataset of the given rows, by the tables' names."""
         return cls(None, rows)
 
     def rows(self, table: str, row: type[Row]) -> list[Row]:
         """Return a table as rows."""
         if self.folder is None:
-            return list(self._given.get(table, ()))  # type: ignore[arg-type]
+            return list(self._given.get(table, ()))
         return tables.read(self.folder / f"{table}.parquet", row)
 
     def frame(self, table: str, row: type, columns: list[str] | None = None) -> pl.DataFrame:

@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from almanac.columns import columns
+from almanac.errors import AlmanacError
 from almanac.frames import frames
 from almanac.rows import Fact, Item, Popularity
 from almanac.suites.answers import Answers
@@ -16,6 +18,11 @@ from almanac.suites.judged import Judged
 from almanac.suites.suite import Suite
 
 ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
+EVERY = (
+    *("item", "experiment", *ITEM.values(), "name", "setting"),
+    *("subject", "object", "bucket", "dose", "object_dose"),
+    *("reading", "outcome", "score", "confidence", "prediction", "hit"),
+)
 
 
 def join(
@@ -33,9 +40,24 @@ def join(
         options: its settings.
         answers: what was asked.
         data: the dataset.
-        outcomes: one row an item and reading, in the order of the items.
+        outcomes: one row an item and reading, in the order of the items; an item without one is left out.
         own: the suite's own tables of what was judged.
+
+    Returns:
+        A row an item and reading, with the columns
+
+        - ``item``, ``experiment``, ``relation``, ``fact``, ``template``, ``name`` and ``setting`` of the item,
+        - the fields of its setting, and the columns of the suite's own tables of items and of outcomes,
+        - ``subject``, ``object`` and ``bucket`` (of the subject's popularity) of its fact, and where the model was
+          taught the dataset ``dose`` and ``object_dose``, how often it was taught the fact and facts of that object,
+        - ``reading``, ``outcome``, ``score``, ``confidence``, ``hit`` (whether the outcome is correct; none without a
+          score), and ``prediction`` where the suite reads it,
+        - and those that the suite derives.
+
+    Raises:
+        AlmanacError: two of these have one name.
     """
+    _check_names(suite)
     frame = _items(answers)
     for name, table in suite.own.items():
         if table.of == "item":
@@ -46,7 +68,27 @@ def join(
     found = _narrow(outcomes.select(kept))
     hit = pl.when(pl.col("score").is_not_null()).then(pl.col("outcome") == "correct").alias("hit")
     frame = frame.join(found, on="item", how="inner", maintain_order="left_right").with_columns(hit)
+    for name, table in suite.own.items():
+        if table.of == "outcome":
+            frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
     return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
+
+
+def _check_names(suite: Suite[Any]) -> None:
+    """Refuse a suite whose own columns bear the names of others: numbers would be counted by the wrong one."""
+    there = dict.fromkeys(EVERY, "every item")
+    sources = {"setting": columns(suite.setting)}
+    for table, own in suite.own.items():
+        if own.of != "free":
+            keys = {"item"} if own.of == "item" else {"item", "reading"}
+            sources[f"table {table}"] = [name for name in columns(own.row) if name not in keys]
+    for where, names in sources.items():
+        for name in names:
+            if name in there:
+                raise AlmanacError(
+                    f"suite {suite.name}: {where}: a column {name!r} is there already, of {there[name]}; rename it"
+                )
+            there[name] = f"its {where}"
 
 
 def _items(answers: Answers) -> pl.DataFrame:

@@ -6,53 +6,77 @@ a number cannot say one thing and count another.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from almanac.rows import Measure
+from almanac.rows import Measure, OutcomeKind
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
 from almanac.tables import canonical
 
-OUTCOMES = ("correct", "incorrect", "missing", "invalid", "error")
+OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
 Formula = Literal["share", "mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
 RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
 
 
 class Range(NamedTuple):
-    """Values from ``least`` on and below ``below``; none: without end."""
+    """Values from ``least`` on and below ``below``; none: without end. What has no value is in no range."""
 
     least: float | None = None
     below: float | None = None
 
 
 class Not(NamedTuple):
-    """Any value but this one; ``Not(None)``: any value at all."""
+    """Any value but this one; ``Not(None)``: any value at all. What has no value never meets it."""
 
     value: str | float | None = None
 
 
-Condition = str | float | bool | None | Range | Not | Sequence[str | float | None]
+Value = str | float | bool | None
+# A value, one of several, none, within a range, or another than one.
+Condition = Value | Range | Not | Sequence[Value]
+
+
+def values_of(condition: Condition) -> Sequence[Value] | None:
+    """Return the values that meet a condition, where it lists them."""
+    if isinstance(condition, Range | Not):
+        return None
+    return condition if isinstance(condition, list | tuple) else (condition,)
 
 
 def chosen(column: str, condition: Condition) -> pl.Expr:
-    """Return the expression that is true where a column meets a condition."""
+    """Return the expression that is true where a column meets a condition; elsewhere it is false or has no value."""
     own = pl.col(column)
     if isinstance(condition, Range):
-        least = pl.lit(True) if condition.least is None else own >= condition.least
-        return least & (pl.lit(True) if condition.below is None else own < condition.below)
+        ends = [own.is_not_null()]
+        ends += [] if condition.least is None else [own.ge(condition.least)]
+        ends += [] if condition.below is None else [own.lt(condition.below)]
+        return pl.all_horizontal(ends)
     if isinstance(condition, Not):
-        return own.is_not_null() if condition.value is None else own != condition.value
-    if condition is None:
-        return own.is_null()
-    if isinstance(condition, list | tuple):
-        listed = [chosen(column, one) for one in condition]
-        return pl.any_horizontal(listed) if listed else pl.lit(False)
-    return own == condition
+        return own.is_not_null() if condition.value is None else own.ne(condition.value)
+    listed = [own.is_null() if one is None else own.eq(one) for one in values_of(condition) or ()]
+    return pl.any_horizontal([pl.lit(False), *listed])
+
+
+def narrows(new: Condition, old: Condition) -> bool:
+    """Return whether what meets one condition surely meets another one on the same column."""
+    values = values_of(new)
+    if values is None:
+        return (type(new), new) == (type(old), old) or (type(old), old) == (Not, Not())
+    if isinstance(old, Range):
+        return all(
+            isinstance(one, float | int)
+            and (old.least is None or one >= old.least)
+            and (old.below is None or one < old.below)
+            for one in values
+        )
+    if isinstance(old, Not):
+        return None not in values and old.value not in values
+    return set(values) <= set(values_of(old) or ())
 
 
 def as_text(conditions: Mapping[str, Condition]) -> str:
@@ -60,7 +84,8 @@ def as_text(conditions: Mapping[str, Condition]) -> str:
 
     def plain(condition: Condition) -> Any:
         if isinstance(condition, Range):
-            return {name: end for name, end in (("from", condition.least), ("below", condition.below)) if end is not None}
+            ends = {"from": condition.least, "below": condition.below}
+            return {name: end for name, end in ends.items() if end is not None}
         if isinstance(condition, Not):
             return {"not": condition.value}
         return list(condition) if isinstance(condition, list | tuple) else condition
@@ -97,10 +122,7 @@ class Judged:
         suite: whose items they are.
         dataset: of which facts.
         model: whose answers.
-        frame: columns ``item``, ``experiment``, ``relation``, ``fact``, ``subject``, ``object``, ``template``, ``name``,
-            the fields of the setting, ``reading``, ``outcome``, ``hit`` (whether it is correct; none without a score),
-            ``score``, ``confidence``, ``dose`` and ``bucket`` where they are known, the columns of the suite's own
-            tables of items, and those that it derives.
+        frame: the columns that `joining.join` lists.
         conditions: what the items were chosen by.
     """
 
@@ -111,39 +133,53 @@ class Judged:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     def where(self, conditions: Mapping[str, Condition] | None = None, /, **more: Condition) -> "Judged":
-        """Return the items that meet conditions, each on one column."""
+        """Return the items that meet conditions, each on one column.
+
+        Raises:
+            ValueError: the items were chosen by the same column before, and a condition is no part of that one: a
+                number has one condition a column.
+        """
         wanted = {**(conditions or {}), **more}
         if not wanted:
             return self
+        for column, new in wanted.items():
+            if column in self.conditions and not narrows(new, self.conditions[column]):
+                raise ValueError(f"{column}: {new} does not narrow {self.conditions[column]}; choose by one condition")
         kept = self.frame.filter(pl.all_horizontal(chosen(column, one) for column, one in wanted.items()))
         return replace(self, frame=kept, conditions={**self.conditions, **wanted})
 
     def groups(self, *by: str) -> Iterator["Judged"]:
-        """Yield the items of each combination of values, sorted."""
+        """Yield the items of each combination of values, sorted, none first; all of them where no column is named."""
+        if not by:
+            yield self
+            return
         for values, own in self.frame.sort(by, nulls_last=False, maintain_order=True).group_by(by, maintain_order=True):
             yield replace(self, frame=own, conditions={**self.conditions, **dict(zip(by, values, strict=True))})
 
     def measures(self, metric: str, formula: Formula, *of: str, by: Sequence[str] = ()) -> list[Measure]:
-        """Return a number of each group, by a formula that has an interval for groups.
+        """Return a number of each group, sorted, by a formula that has an interval for groups.
 
         Args:
             metric: its name.
             formula: ``share`` (of true values), ``mean`` (facts of a subject being one draw), ``macro`` (mean over
                 relations of means), ``macro_of_facts`` (a fact's items averaged first) or ``ratio`` (of two sums).
-            of: the columns that it is of; a group where these are empty has a number without a value.
+            of: the column that it is of, in 0 to 1; of a ratio what is above and what below. A group in which these
+                have no value has a number without one.
             by: what the items are grouped by.
+
+        Raises:
+            ValueError: the formula is none for groups.
         """
-        if by and self.frame.is_empty():
-            return []
         if formula == "share":
-            found = grouped.shares(self.frame, by, *of)
+            found = grouped.shares(self.frame, by, of[0])
         elif formula == "ratio":
-            found = grouped.ratio(self.frame, by, *of, clusters=SUBJECT)
+            found = grouped.ratio(self.frame, by, of[0], of[1], SUBJECT)
         elif formula == "mean":
-            found = grouped.macro(self.frame.with_columns(pl.lit(0).alias("")), by, *of, strata="", clusters=SUBJECT)
+            found = grouped.macro(self.frame, by, of[0], None, SUBJECT)
         elif formula in ("macro", "macro_of_facts"):
-            unit = FACT if formula == "macro_of_facts" else None
-            found = grouped.macro(self.frame, by, *of, strata=RELATION, clusters=SUBJECT, unit=unit)
+            found = grouped.macro(
+                self.frame, by, of[0], RELATION, SUBJECT, FACT if formula == "macro_of_facts" else None
+            )
         else:
             raise ValueError(f"{formula} is computed a group at a time; see `measure`")
         at = len(by)
@@ -174,12 +210,15 @@ class Judged:
         """
         if not isinstance(estimate, Estimate):
             estimate = Estimate(None if estimate is None else float(estimate), None, None)
-        counts = next((counts for _, counts in self._counts(())), (0,) * (1 + len(OUTCOMES)))
+        [(_, counts)] = self._counts(())
         return self._measure(metric, formula, of, {}, counts, estimate, p, other)
 
-    def _counts(self, by: Sequence[str]) -> Iterable[tuple[tuple[Any, ...], tuple[int, ...]]]:
-        """Yield each group's values, how many items it has, and how many by outcome; groups sorted."""
-        counted = [pl.len(), *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES)]
+    def _counts(self, by: Sequence[str]) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
+        """Return each group's values, how many items it has, and how many by outcome; groups sorted, none first."""
+        counted = [
+            pl.len().alias("all outcomes"),
+            *((pl.col("outcome") == name).sum().alias(f"outcome {name}") for name in OUTCOMES),
+        ]
         if not by:
             return [((), self.frame.select(counted).row(0))]
         found = self.frame.group_by(by, maintain_order=True).agg(counted).sort(by, nulls_last=False)

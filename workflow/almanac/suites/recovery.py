@@ -4,13 +4,14 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.judged import Judged, Not
+from almanac.suites.judged import Condition, Formula, Judged, Not
 
-METRICS = {
+# How each number of `statistics.recovery.estimates` is computed, of which columns; a fact's items are averaged first.
+METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "recovery_auc": ("auc", ("score", "dose")),
     "prior_auc": ("auc", ("object_dose", "dose")),
     "recovery_spearman": ("spearman", ("dose", "hit")),
-    "never_accuracy": ("share", ("hit",)),
+    "never_accuracy": ("other", ("hit",)),
 }
 
 
@@ -19,22 +20,21 @@ def recovery(judged: Judged, *by: str) -> list[Measure]:
 
     Args:
         judged: items of one model.
-        by: what makes the groups; a fact that is asked several times in one counts once.
+        by: what makes the groups.
 
     Returns:
-        ``accuracy_by_exposure`` by dose, and the numbers of `statistics.recovery.estimates`; nothing where the model
-        was not taught these facts.
+        ``accuracy_by_exposure`` by dose, a share of items, and the numbers of `statistics.recovery.estimates`, for
+        which a fact that is asked several times in a group counts once. Nothing where the model was not taught these
+        facts.
     """
     known = judged.where(hit=Not(None), dose=Not(None))
-    if known.frame.is_empty():
-        return []
     rows = known.measures("accuracy_by_exposure", "share", "hit", by=(*by, "dose"))
-    for group in known.groups(*by) if by else [known]:
-        top = group.frame["dose"].max()
-        for metric, estimate in estimates(sample(group)).items():
-            formula, of = METRICS[metric]
-            ends = {"never_accuracy": 0, "recovery_spearman": Not(None)}.get(metric, (0, top))
-            rows.append(group.where(dose=ends).measure(metric, estimate, formula, of))  # type: ignore[arg-type]
+    for group in known.groups(*by):
+        found = sample(group)
+        doses: dict[str, Condition] = {"never_accuracy": 0, "recovery_spearman": Not(None)}
+        ends = (0, max(found.doses, default=0))
+        for metric, estimate in estimates(found).items():
+            rows.append(group.where(dose=doses.get(metric, ends)).measure(metric, estimate, *METRICS[metric]))
     return rows
 
 
@@ -43,11 +43,11 @@ def sample(judged: Judged) -> Sample:
     facts = (
         judged.frame.filter(pl.col("hit").is_not_null() & pl.col("dose").is_not_null())
         .group_by("fact", maintain_order=True)
-        .agg(pl.col("dose").first(), pl.col("hit").cast(pl.Float64).mean(), pl.col("score").mean(), pl.col("object_dose").first())
+        .agg(
+            pl.col("dose", "object_dose").first(),
+            pl.col("hit").cast(pl.Float64).mean(),
+            pl.col("score").mean(),
+        )
     )
-    return Sample(
-        tuple(facts["dose"].to_list()),
-        tuple(facts["hit"].to_list()),
-        tuple(facts["score"].to_list()),
-        tuple(float(value) for value in facts["object_dose"].to_list()),
-    )
+    columns = facts.with_columns(pl.col("object_dose").cast(pl.Float64)).select("dose", "hit", "score", "object_dose")
+    return Sample(*(tuple(column.to_list()) for column in columns))

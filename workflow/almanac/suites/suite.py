@@ -46,13 +46,14 @@ class Own:
 
     Attributes:
         row: its row class.
-        of: ``item``: one row an item at most, whose other columns then are columns of `Judged`; or ``free``.
+        of: ``item``: one row an item at most, or ``outcome``: one row an item and reading at most, of what is judged;
+            their other columns then are columns of `Judged`; or ``free``.
         at: written with what is ``asked``, in every round, or with what is ``judged``.
         frozen: whether an edition holds it; else it follows from the responses.
     """
 
     row: type
-    of: Literal["item", "free"] = "free"
+    of: Literal["item", "outcome", "free"] = "free"
     at: Literal["asked", "judged"] = "asked"
     frozen: bool = True
 
@@ -153,7 +154,8 @@ class Asks(Generic[Settings]):
             at: the round.
             data: the dataset.
             options: the settings.
-            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the first.
+            before: what was asked in the earlier rounds and, in a round about one model, its answers; none in the
+                first round. Items are counted on from ``before.count``.
         """
         raise NotImplementedError
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from almanac.errors import AlmanacError
 from almanac.rows import Validation
@@ -14,13 +15,23 @@ from almanac.suites.recovery import sample
 from almanac.suites.suite import Method
 
 
+class Key(NamedTuple):
+    """What is pooled over worlds: one method, on the items that it counts, of one model."""
+
+    suite: str
+    method: str
+    where: str
+    model: str
+
+
 @dataclass(frozen=True)
 class Run:
     """One method on one planted model, asked of its own world.
 
     Attributes:
-        model: the model's recipe.
+        model: the model's name in every world.
         decoder: whether it is a decoder: bars are set for these.
+        suite: the method's suite.
         method: the method.
         where: the items that it counts, as text.
         sample: what it recovered.
@@ -47,13 +58,13 @@ def runs(judged: Judged, methods: Sequence[Method], recipe: str, decoder: bool, 
         choices: how many choices a fact of the dataset has.
     """
     for method in methods:
-        own = judged.where(method.where)
-        if not method.validated or own.frame.is_empty():
+        if not method.validated:
             continue
-        for group in own.groups(*method.by) if method.by else [own]:
+        for group in judged.where(method.where).groups(*method.by):
             found = sample(group)
             if found.doses:
-                chance = _chance(method, judged, choices)
+                asked_so = judged.where({name: group.conditions[name] for name in method.by})
+                chance = _chance(method, asked_so, choices)
                 yield Run(recipe, decoder, judged.suite, method, as_text(group.conditions), found, chance)
 
 
@@ -63,8 +74,8 @@ def _chance(method: Method, judged: Judged, choices: int) -> float:
         return 1 / choices
     if isinstance(method.guess, float | int):
         return float(method.guess)
-    hits = judged.where(method.guess).frame["hit"].drop_nulls()
-    return float(hits.mean()) if len(hits) else 0.0  # type: ignore[arg-type]
+    hits = judged.where(method.guess).frame["hit"].drop_nulls().to_list()
+    return sum(hits) / len(hits) if hits else 0.0
 
 
 def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
@@ -78,20 +89,20 @@ def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
     Raises:
         AlmanacError: the model that the bars refer to was not asked.
     """
-    own: dict[tuple[str, str, str, str], list[Run]] = defaultdict(list)
+    own: dict[Key, list[Run]] = defaultdict(list)
     for run in found:
-        own[run.suite, run.method.name, run.where, run.model].append(run)
+        own[Key(run.suite, run.method.name, run.where, run.model)].append(run)
     judged = {key for key, listed in own.items() if listed[0].method.held and listed[0].decoder}
-    if judged and bars.reference not in {key[3] for key in judged}:
+    if judged and bars.reference not in {key.model for key in judged}:
         raise AlmanacError(
             f"validation.reference is {bars.reference!r}, which is no planted decoder that was asked; "
-            f"name one of {', '.join(sorted({key[3] for key in judged}))}"
+            f"name one of {', '.join(sorted({key.model for key in judged}))}"
         )
     level = 1 - (1 - LEVEL) / max(1, len(judged))
     return [_row(key, listed, bars, level if key in judged else None) for key, listed in sorted(own.items())]
 
 
-def _row(key: tuple[str, str, str, str], own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
+def _row(key: Key, own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
     pooled = sum((run.sample for run in own), Sample())
     chance = sum(run.chance for run in own) / len(own)
@@ -102,7 +113,7 @@ def _row(key: tuple[str, str, str, str], own: Sequence[Run], bars: Bars, level: 
     )
     failed = []
     if judged:
-        if key[3] == bars.reference and not (area.value or 0.0) >= bars.auc:
+        if key.model == bars.reference and not (area.value or 0.0) >= bars.auc:
             failed.append(f"AUC is below {bars.auc:g}")
         if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:
             failed.append(f"Spearman's lower limit is not above {bars.spearman_low:g}")
@@ -110,5 +121,21 @@ def _row(key: tuple[str, str, str, str], own: Sequence[Run], bars: Bars, level: 
             failed.append("the interval at dose 0 does not contain chance")
         if prior.value is None or abs(prior.value - 0.5) > bars.prior:
             failed.append(f"the prior's AUC is not .50 ± {bars.prior:g}")
-    values = (*area, *spread, *never, chance, prior.value)
-    return Validation(*key, len(own), len(pooled.doses), *values, judged, tuple(failed))
+    return Validation(
+        **key._asdict(),
+        worlds=len(own),
+        n=len(pooled.doses),
+        auc=area.value,
+        auc_low=area.low,
+        auc_high=area.high,
+        spearman=spread.value,
+        spearman_low=spread.low,
+        spearman_high=spread.high,
+        never=never.value,
+        never_low=never.low,
+        never_high=never.high,
+        chance=chance,
+        prior_auc=prior.value,
+        judged=judged,
+        failed=tuple(failed),
+    )

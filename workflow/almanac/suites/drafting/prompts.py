@@ -38,8 +38,9 @@ class Drafter:
         ]
 
     def object_names(self, relation_id: str) -> set[str]:
-        """Return all names of a relation's objects."""
-        return {name for fact in self._facts[relation_id].values() for name in self._names.names(fact.object_key)}
+        """Return all names of a relation's objects; none of a relation without facts."""
+        facts = self._facts.get(relation_id, {}).values()
+        return {name for fact in facts for name in self._names.names(fact.object_key)}
 
     def draft_text(self, relation: Relation, style: str) -> str:
         """Return the prompt for a style: worked examples, then the relation's facts."""

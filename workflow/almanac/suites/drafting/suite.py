@@ -137,7 +137,9 @@ def _texts(answers: Answers) -> tuple[list[Written], dict[str, int]]:
             if row["experiment"] != ROUND_TRIP:
                 if row["status"] != "ok":
                     silent[f"{row['status']}: {row['reason']}"] += 1
-                written = (Written(row["relation_id"], row["style"], text, row["template_id"]) for text in row["texts"] or ())
+                written = (
+                    Written(row["relation_id"], row["style"], text, row["template_id"]) for text in row["texts"] or ()
+                )
                 out += written
     return out, silent
 

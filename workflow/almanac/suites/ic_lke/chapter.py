@@ -1,12 +1,14 @@
 """What the page shows of IC-LKE and its studies."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
-from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, PromptsOptions, SweepOptions
-from almanac.suites.judged import Range
+from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, SweepOptions
+from almanac.suites.judged import Not, Range
 
 ASKED = ("experiment", "shots", "draw")
 EXPERIMENTS = {"in_context": "in context", "cloze": "cloze", "as_is": "as it is"}
@@ -50,12 +52,12 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             Drawing(
                 f"{experiment}-relations",
                 f"Accuracy in percent by relation and model, {name}; the best relation first.",
-                lambda own=own: figures.by_relation(own, shown.relations),
+                partial(figures.by_relation, own, shown.relations),
             ),
             Drawing(
                 f"{experiment}-confidence",
                 f"Accuracy over the facts answered with confidence of at least K, and how many these are; {name}.",
-                lambda levels=levels: figures.accuracy_at_k(levels, chance),
+                partial(figures.accuracy_at_k, levels, chance),
             ),
         ]
     parts += [
@@ -69,8 +71,8 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
         ),
     ]
     asks = (
-        f"After {options.shots} examples of a relation, written as “subject object subject object …” with no word of the "
-        f"relation, the model sees a subject and must prefer its object among {shown.choices}."
+        f"After {options.shots} examples of a relation, written as “subject object subject object …” with no word of "
+        f"the relation, the model sees a subject and must prefer its object among {shown.choices}."
     )
     if options.cloze:
         asks += " Masked models fill a blank in a sentence from the same choices (cloze)."
@@ -100,32 +102,42 @@ def recovery(shown: Shown, by: Sequence[str]) -> Table | None:
 def eic(shown: Shown) -> Chapter | None:
     """Return EIC-LKE against IC-LKE: accuracy, agreement and cost."""
     rows = []
-    both = ("hit", "experiment")
     for row in shown.find("accuracy", "experiment"):
         experiment, model = str(shown.at(row)["experiment"]), str(row.model)
         cells: list[Cell] = [model, experiment.replace("_", " "), row]
-        for metric in ("same_prediction", "accuracy_difference", "kappa", "pearson"):
-            found = shown.find(metric, *both, model=model)
-            cells.append(next((one for one in found if experiment in _listed(shown, one)), None))
+        both = {"experiment": experiment, "hit": Not(None), "in_context_hit": Not(None)}
+        cells += [
+            shown.one(metric, model, **both)
+            for metric in ("same_prediction", "accuracy_difference", "kappa", "pearson")
+        ]
         for metric in ("texts", "tokens", "distinct_tokens"):
             cost = shown.one(metric, model, experiment=experiment)
             cells.append(None if cost is None or cost.value is None else int(cost.value))
         rows.append((*cells, silent(row)))
-    head = ("model", "asked", "accuracy", "same choice", "less IC-LKE's", "κ", "r", "texts", "tokens", "distinct", "no answer")
+    head = (
+        "model",
+        "asked",
+        "accuracy",
+        "same choice",
+        "less IC-LKE's",
+        "κ",
+        "r",
+        "texts",
+        "tokens",
+        "distinct",
+        "no answer",
+    )
     caption = (
         "Against IC-LKE on the facts that both answered: how often they choose the same, the accuracy less IC-LKE's, "
         "Cohen's κ of being right, Pearson's r over relations. Distinct tokens count a shared beginning once."
     )
     asks = (
-        "Sequence: test facts stand between train facts, and text number j carries choice j of each. Isolated: the same "
-        "places, without other test facts before."
+        "Sequence: test facts stand between train facts, and each text carries one choice of each of its test facts. "
+        "Isolated: the same places, without other test facts before."
     )
-    return Chapter("EIC-LKE, many facts in one text", asks, [Table("accuracy", caption, head, rows), *shown.not_asked()])
-
-
-def _listed(shown: Shown, row: Measure) -> Iterable[Any]:
-    found = shown.at(row)["experiment"]
-    return found if isinstance(found, tuple) else (found,)
+    return Chapter(
+        "EIC-LKE, many facts in one text", asks, [Table("accuracy", caption, head, rows), *shown.not_asked()]
+    )
 
 
 def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
@@ -187,7 +199,7 @@ def separators(shown: Shown) -> Chapter | None:
         "Space is IC-LKE's; code the released code's colon and commas; the others are words of templates. Of all "
         "infixes: a fact's answers averaged, and the standard deviation of their accuracies, a mean over relations."
     )
-    parts = [
+    parts: list[Any] = [
         Table("accuracy", caption, head, rows),
         Table("words", "The words.", ("relation", "separator", "words"), words, folded=True),
         Table("relations", "By relation.", ("relation", "model", "separator", "accuracy"), by_relation, folded=True),
@@ -232,11 +244,11 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
             for model, dose in dict.fromkeys((row.model, shown.at(row)["dose"]) for row in by_dose)
         ]
         caption = "By part of the text and by how often a fact was taught, where nothing is replaced."
-        head = ("model", "taught", *(f"from place {start}" for start in options.starts))
-        parts.append(Table("doses", caption, head, listed))
+        columns = ("model", "taught", *(f"from place {start}" for start in options.starts))
+        parts.append(Table("doses", caption, columns, listed))
     asks = (
-        "Pairs of one relation in one long text, read in one pass. In some texts pairs are replaced by unknown ones (an "
-        "invented name with an object) or incorrect ones (another object), here and there or side by side."
+        "Pairs of one relation in one long text, read in one pass. In some texts pairs are replaced by unknown ones "
+        "(an invented name with an object) or incorrect ones (another object), here and there or side by side."
     )
     return Chapter("Unknown and incorrect examples", asks, [*parts, *shown.not_asked()])
 
@@ -255,51 +267,52 @@ def generated(shown: Shown) -> Chapter | None:
     return Chapter("What is written", "The model continues the examples and the subject.", [table, *shown.not_asked()])
 
 
-def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
-    """Return the accuracy of each kind of prompt, with the deviation over prompts."""
-    from almanac.suites.ic_lke import figures
-    from almanac.suites.ic_lke.prompts import EXPERIMENTS as KINDS
+def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
+    """Return the accuracy of each kind of prompt, with the deviation over prompts.
 
-    overall = [row for row in shown.find("accuracy", "experiment") if row.value is not None]
-    spread = {
-        (row.model, shown.at(row)["experiment"], shown.at(row).get("relation")): row.value
-        for keys in (("experiment",), ("experiment", "relation"))
-        for row in shown.find("accuracy_deviation", *keys)
-    }
-    models = list(dict.fromkeys(str(row.model) for row in overall))
-    kinds = {key: name for key, name in KINDS.items() if any(shown.at(row)["experiment"] == key for row in overall)}
-    points = {
-        model: {
-            str(shown.at(row)["experiment"]): figures.Point(
-                row.value or 0.0, spread.get((model, shown.at(row)["experiment"], None))
-            )
-            for row in overall
-            if row.model == model
-        }
-        for model in models
-    }
-    rows = [
-        (str(row.model), kinds[str(shown.at(row)["experiment"])], row, spread.get((row.model, shown.at(row)["experiment"], None)))
-        for row in overall
+    Args:
+        shown: what is known.
+        labels: the kinds of prompts, as they are shown.
+    """
+    from almanac.suites.ic_lke import figures
+
+    overall = [
+        (str(row.model), str(shown.at(row)["experiment"]), row)
+        for row in shown.find("accuracy", "experiment")
+        if row.value is not None
     ]
+    spread = {
+        (str(row.model), str(shown.at(row)["experiment"])): row.value
+        for row in shown.find("accuracy_deviation", "experiment")
+    }
+    kinds = {key: label for key, label in labels.items() if any(experiment == key for _, experiment, _ in overall)}
+    points: dict[str, dict[str, figures.Point]] = defaultdict(dict)
+    for model, experiment, row in overall:
+        points[model][experiment] = figures.Point(row.value or 0.0, spread.get((model, experiment)))
+    rows = [(model, kinds[experiment], row, spread.get((model, experiment))) for model, experiment, row in overall]
     by_relation = [
         (shown.relation(row), str(row.model), kinds[str(shown.at(row)["experiment"])], row)
         for row in shown.find("accuracy", "experiment", "relation")
         if row.value is not None
     ]
-    caption = "Mean over the prompts of a relation, averaged over relations; and the deviation over a relation's prompts."
+    caption = (
+        "Mean over the prompts of a relation, averaged over relations; and the deviation over a relation's prompts."
+    )
     parts: list[Any] = [Table("accuracy", caption, ("model", "prompts", "accuracy", "deviation"), rows)]
-    if models:
-        caption = "Accuracy by model and kind of prompt; bars are the standard deviation over the prompts of a relation."
+    if points:
+        caption = (
+            "Accuracy by model and kind of prompt; bars are the standard deviation over the prompts of a relation."
+        )
         parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, kinds, 1 / shown.choices)))
-    silent_models = sorted({str(row.model) for row in shown.find("accuracy", "experiment")} - set(models))
+    silent_models = sorted({str(row.model) for row in shown.find("accuracy", "experiment")} - set(points))
     if silent_models:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")
     parts.append(Table("relations", "By relation.", ("relation", "model", "prompts", "accuracy"), by_relation, True))
     asks = (
-        "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates up to "
-        "the object, mined ones the strings that connect most pairs of subject and object in the dataset's texts. "
-        "Mangled: sentences with the object taken out of their middle or beginning, as the prompts of Wu et al. were made."
+        "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates up "
+        "to the object, mined ones the strings that connect most pairs of subject and object in the dataset's texts. "
+        "Mangled: sentences with the object taken out of their middle or beginning, as the prompts of Wu et al. were "
+        "made."
     )
     return Chapter("Prompts against examples", asks, [*parts, *shown.not_asked()])
 

@@ -5,10 +5,11 @@ failed are ``error``.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
@@ -31,7 +32,7 @@ class ChoiceSuite(Suite[Settings]):
     """
 
     paper = PAPER
-    own: Mapping[str, Own] = OFFERED
+    own: ClassVar[Mapping[str, Own]] = OFFERED
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
         """Judge every item by the one request that serves it."""
@@ -48,41 +49,53 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         links: one an item: ``item``, ``status``, ``index`` of the true choice, ``logprobs`` (nats) and ``choices``.
+
+    Returns:
+        ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them.
     """
-    answered = (pl.col("status") == "ok") & pl.col("logprobs").is_not_null() & pl.col("index").is_not_null()
-    found = links.with_columns(answered.alias("answered"))
-    own = found.filter("answered")
+    own = links.filter(pl.col("status") == "ok", pl.col("logprobs").is_not_null(), pl.col("index").is_not_null())
     best, score, confidence, correct = shares(own["logprobs"], own["index"].to_numpy())
-    labels = own["choices"].list.get(pl.Series(best, dtype=pl.Int64)).str.strip_chars() if own.height else None
-    judged = own.select("item").with_columns(
-        pl.Series("prediction", labels if labels is not None else [], dtype=pl.String),
+    judged = own.select(
+        "item",
+        own["choices"].list.get(pl.Series(best, dtype=pl.Int64)).str.strip_chars().alias("prediction"),
         pl.Series("outcome", np.where(correct, "correct", "incorrect"), dtype=pl.String),
         pl.Series("score", score, dtype=pl.Float64),
         pl.Series("confidence", confidence, dtype=pl.Float64),
     )
-    return found.select("item", "status").join(judged, on="item", how="left", maintain_order="left").select(
-        "item", "prediction", pl.col("outcome").fill_null(unanswered()), "score", "confidence"
-    )
+    whole = links.select("item", "status").join(judged, on="item", how="left", maintain_order="left")
+    return whole.select("item", "prediction", pl.col("outcome").fill_null(unanswered()), "score", "confidence")
 
 
 def unanswered() -> pl.Expr:
-    """Return the outcome of an item without an answer by its ``status``: missing where the model refused, else error."""
+    """Return the outcome of an item without an answer: missing where the model refused (``status``), else error."""
     return pl.when(pl.col("status") == "refused").then(pl.lit("missing")).otherwise(pl.lit("error"))
 
 
-def shares(logprobs: pl.Series, true: Any) -> tuple[Any, Any, Any, Any]:
+class Shares(NamedTuple):
+    """What log-probabilities of choices say of items; arrays ``(items,)``.
+
+    Attributes:
+        best: the place of the first of the best choices.
+        true: the log of the true choice's share among all.
+        highest: the share of the best.
+        correct: whether the true choice alone is best.
+    """
+
+    best: NDArray[np.int64]
+    true: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    correct: NDArray[np.bool_]
+
+
+def shares(logprobs: pl.Series, true: NDArray[np.int64]) -> Shares:
     """Return what log-probabilities of choices say of items.
 
     Args:
         logprobs: of each item's choices, nats.
         true: the place of each item's true choice, ``(items,)``.
-
-    Returns:
-        Arrays ``(items,)``: the place of the best choice, the log of the true one's share among all, the share of the
-        best, and whether the true one alone is best.
     """
     if not len(logprobs):
-        return np.array([], int), np.array([]), np.array([]), np.array([], bool)
+        return Shares(np.array([], np.int64), np.array([]), np.array([]), np.array([], bool))
     counts = logprobs.list.len().to_numpy().astype(int)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     values = logprobs.explode().to_numpy()
@@ -95,7 +108,7 @@ def shares(logprobs: pl.Series, true: Any) -> tuple[Any, Any, Any, Any]:
     best = np.minimum.reduceat(np.where(is_best, place, np.iinfo(int).max), starts)
     at_true = values[starts + true]
     alone = np.add.reduceat(is_best.astype(int), starts) == 1
-    return best, at_true - total, np.exp(highest - total), (at_true == highest) & alone & (counts > 1) | (counts == 1)
+    return Shares(best, at_true - total, np.exp(highest - total), (at_true == highest) & alone)
 
 
 def accuracy(
@@ -113,9 +126,8 @@ def accuracy(
 
 def chance(judged: Judged) -> Measure:
     """Return chance, one in as many choices as there are at most; nothing where nothing was answered."""
-    answered = judged.frame["hit"].is_not_null().any()
-    most = judged.frame["offered"].max()
-    return judged.measure("chance", 1 / most if answered and most else None, of=("offered",))  # type: ignore[operator]
+    answered, most = judged.frame.select(pl.col("hit").is_not_null().any(), pl.col("offered").max()).row(0)
+    return judged.measure("chance", 1 / most if answered else None, of=("offered",))
 
 
 def deviation(judged: Judged, of: str) -> float | None:
@@ -131,13 +143,11 @@ def deviation(judged: Judged, of: str) -> float | None:
 
 def deviations(judged: Judged, metric: str, of: str) -> list[Measure]:
     """Return the `deviation` of the askings in each relation, and its mean over the relations that have one."""
-    each = [own.measure(metric, deviation(own, of), "deviation", ("hit", of)) for own in judged.groups("relation")]
+    each = [own.measure(metric, deviation(own, of), of=("hit", of)) for own in judged.groups("relation")]
     known = [row.value for row in each if row.value is not None]
-    return [judged.measure(metric, float(np.mean(known)) if known else None, "other", ("hit", of)), *each]
+    return [judged.measure(metric, float(np.mean(known)) if known else None, of=("hit", of)), *each]
 
 
 def answered(judged: Judged) -> bool:
     """Return whether every item has an answer: a longer text may be too long for some."""
     return bool(judged.frame["hit"].is_not_null().all())
-
-

@@ -18,10 +18,9 @@ from typing import ClassVar, NamedTuple
 import polars as pl
 
 from almanac.rows import Fact, Measure, Request
-from almanac.statistics import grouped
 from almanac.statistics.agreement import cohens_kappa
 from almanac.statistics.correlation import pearson
-from almanac.statistics.intervals import NOTHING, Estimate
+from almanac.statistics.intervals import Estimate
 from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -41,6 +40,10 @@ SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
 GLUE = {"comma": ", ", "space": " "}
 DRAWS = 1000  # of the bootstrap of the paired difference
+WANTED = (
+    *("experiment", "role", "index", "request_id", "choices", "pieces"),
+    *("status", "logprobs", "token_counts"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class Eic(ChoiceSuite[EicOptions]):
     options = EicOptions
     setting = EicSetting
     reads_predictions = True
-    own: Mapping[str, Own] = {**OFFERED, "costs": Own(Cost), "read": Own(Read, at="judged")}
+    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(Cost), "read": Own(Read, at="judged")}
     needs = frozenset({"choices"})
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
@@ -118,8 +121,7 @@ class Eic(ChoiceSuite[EicOptions]):
         """Judge every item; a fact in sequences by its choices in all of them."""
         tokens = characters = 0
         counted: set[str] = set()
-        wanted = ("experiment", "role", "request_id", "status", "index", "logprobs", "token_counts", "choices", "pieces")
-        for part in answers.parts(wanted):
+        for part in answers.parts(WANTED):
             links = part.links
             fresh = links.unique("request_id", keep="first", maintain_order=True).filter(
                 (pl.col("status") == "ok") & ~pl.col("request_id").is_in(list(counted))
@@ -134,14 +136,19 @@ class Eic(ChoiceSuite[EicOptions]):
             yield Judgements(pl.concat(both).sort("item"), {})
         yield Judgements(pl.DataFrame(), {"read": pl.DataFrame({"tokens": [tokens], "characters": [characters]})})
 
+    def derived(self, frame: pl.DataFrame, options: EicOptions) -> pl.DataFrame:
+        """Add of each fact ``in_context_hit``, whether IC-LKE is right, and ``same``, whether both say the same."""
+        asked_alone = frame.filter(pl.col("experiment") == IN_CONTEXT)
+        theirs = asked_alone.select("fact", pl.col("hit").alias("in_context_hit"), pl.col("prediction").alias("theirs"))
+        found = super().derived(frame, options).join(theirs, on="fact", how="left", maintain_order="left")
+        return found.with_columns((pl.col("prediction") == pl.col("theirs")).alias("same")).drop("theirs")
+
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: EicOptions) -> list[Measure]:
         """Compute every number of one model.
 
         Returns:
-            IC-LKE's by experiment; for ``sequence`` and ``isolated`` also ``same_prediction``, ``accuracy_difference``
-            (theirs less IC-LKE's), ``kappa`` and ``pearson`` (accuracy over relations), all against IC-LKE on the facts
-            that both answered; and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model
-            reads for it, about.
+            IC-LKE's by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE (`agreement`);
+            and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
         """
         by = ("experiment",)
         rows = accuracy(judged, *by)
@@ -155,7 +162,7 @@ class Eic(ChoiceSuite[EicOptions]):
             for level in LEVELS:
                 rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
             if experiment != IN_CONTEXT:
-                rows += agreement(judged, experiment)
+                rows += agreement(group)
             cost = costs[experiment]
             rows.append(group.measure("texts", cost["texts"], "count"))
             for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
@@ -235,7 +242,9 @@ def _count(costs: Counter[tuple[str, str]], batch: Batch) -> None:
     requests = {row["request_id"]: row for row in batch.requests.to_pylist()}
     lengths = {row["context_id"]: len(row["text"]) for row in batch.contexts.to_pylist()}
     own: dict[str, set[str]] = {}
-    for item, request_id in zip(*(batch.links.column(name).to_pylist() for name in ("item", "request_id")), strict=True):
+    for item, request_id in zip(
+        *(batch.links.column(name).to_pylist() for name in ("item", "request_id")), strict=True
+    ):
         own.setdefault(experiments[item], set()).add(request_id)
     for experiment, names in own.items():
         contexts = set()
@@ -263,7 +272,7 @@ def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
         pl.col("logprobs").list.get(pl.col("index"), null_on_oob=True).alias("logprob"),
         pl.col("pieces").list.get(pl.col("index"), null_on_oob=True).alias("text"),
     ).sort("item", "choice")
-    found = own.group_by("item", maintain_order=True).agg(
+    return own.group_by("item", maintain_order=True).agg(
         pl.when((pl.col("status") == "refused").any())
         .then(pl.lit("refused"))
         .when(((pl.col("status") == "ok") & pl.col("logprob").is_not_null()).all())
@@ -274,30 +283,34 @@ def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
         pl.col("logprob").alias("logprobs"),
         pl.col("text").alias("choices"),
     )
-    return found
 
 
-def agreement(judged: Judged, experiment: str) -> list[Measure]:
-    """Return how far an experiment agrees with IC-LKE on the facts that both answered; ``n`` counts these."""
-    answered = judged.where(hit=Not(None), experiment=(experiment, IN_CONTEXT))
-    ours, theirs = (answered.frame.filter(pl.col("experiment") == name) for name in (experiment, IN_CONTEXT))
-    pairs = ours.join(theirs.select("fact", "hit", "prediction"), on="fact", how="inner", suffix="_in_context", maintain_order="left")
-    compared = Judged(judged.suite, judged.dataset, judged.model, pairs, answered.conditions)
-    same = compared.frame.with_columns((pl.col("prediction") == pl.col("prediction_in_context")).alias("same"))
-    share = grouped.macro(same, [], "same", "relation", "subject").rows()
-    hits = [(bool(one), bool(other)) for one, other in pairs.select("hit", "hit_in_context").iter_rows()]
+def agreement(judged: Judged) -> list[Measure]:
+    """Return how far an experiment agrees with IC-LKE on the facts that both answered.
+
+    Args:
+        judged: the items of the experiment.
+
+    Returns:
+        ``same_prediction`` (how often they choose the same), ``accuracy_difference`` (its accuracy less IC-LKE's),
+        ``kappa`` (of being right) and ``pearson`` (of the accuracies over relations).
+    """
+    both = judged.where(hit=Not(None), in_context_hit=Not(None))
+    ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()
     difference = macro_difference(
-        [float(one) - float(other) for one, other in hits],
-        [str(name) for name in pairs["relation"]],
-        [str(name) for name in pairs["subject"]],
+        [float(one) - float(other) for one, other in zip(ours, theirs, strict=True)],
+        both.frame["relation"].cast(pl.String).to_list(),
+        both.frame["subject"].cast(pl.String).to_list(),
         DRAWS,
-        seed_of(judged.suite, judged.dataset, experiment, judged.model),
+        seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model),
     )
-    means = pairs.group_by("relation", maintain_order=True).agg(pl.col("hit", "hit_in_context").cast(pl.Float64).mean())
-    found = {
-        "same_prediction": Estimate(*share[0]) if share else NOTHING,
+    means = both.frame.group_by("relation", maintain_order=True).agg(
+        pl.col("hit", "in_context_hit").cast(pl.Float64).mean()
+    )
+    found: dict[str, Estimate] = {
         "accuracy_difference": difference,
-        "kappa": cohens_kappa([one for one, _ in hits], [other for _, other in hits]),
-        "pearson": pearson(means["hit"].to_list(), means["hit_in_context"].to_list()),
+        "kappa": cohens_kappa(ours, theirs),
+        "pearson": pearson(means["hit"].to_list(), means["in_context_hit"].to_list()),
     }
-    return [compared.measure(metric, estimate, of=("hit", "fact")) for metric, estimate in found.items()]
+    rows = both.measures("same_prediction", "macro", "same")
+    return rows + [both.measure(metric, one, of=("hit", "in_context_hit")) for metric, one in found.items()]

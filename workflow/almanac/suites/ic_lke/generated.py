@@ -7,7 +7,7 @@ cut. An empty text is an answer, and incorrect.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 
@@ -54,7 +54,7 @@ class Generated(Suite[GeneratedOptions]):
     paper = PAPER
     options = GeneratedOptions
     setting = GeneratedSetting
-    own: Mapping[str, Own] = OFFERED
+    own: ClassVar[Mapping[str, Own]] = OFFERED
     needs = frozenset({"choices"})
     methods = (
         Method("names", "Generated: any name", {"experiment": NAMES}, ("shots",), guess={"experiment": WRONG}),

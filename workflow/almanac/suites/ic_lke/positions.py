@@ -50,7 +50,10 @@ class PositionSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in its sequence an item stands, from 0; its class there, and the first place of its part of the sequence."""
+    """Where in its sequence an item stands, from 0, its class there, and the first place of its part of the sequence.
+
+    The classes are ``replaced``, ``following`` (right after a replaced one) and ``rest``.
+    """
 
     KEY: ClassVar = ("item",)
     item: int
@@ -68,7 +71,7 @@ class Positions(Suite[PositionOptions]):
     paper = PAPER
     options = PositionOptions
     setting = PositionSetting
-    own: Mapping[str, Own] = {"places": Own(Place, of="item")}
+    own: ClassVar[Mapping[str, Own]] = {"places": Own(Place, of="item")}
 
     def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the sequences of each relation as `spans` requests, a span an object; train and test facts are alike.
@@ -85,8 +88,8 @@ class Positions(Suite[PositionOptions]):
             if len(usable) < options.pairs:
                 asked.refuse(
                     f"relation {relation_id}",
-                    f"it has {len(usable)} subjects with a fact and a wrong object, and {options.pairs} pairs are asked "
-                    "for; lower `pairs`",
+                    f"it has {len(usable)} subjects with a fact and a wrong object, and {options.pairs} pairs are "
+                    "asked for; lower `pairs`",
                 )
             else:
                 for draw in range(options.draws):
@@ -148,11 +151,11 @@ class Positions(Suite[PositionOptions]):
         """
         if not options.judged:
             return []
-        by_dose = {}
+        by_dose: dict[tuple[int, int], Measure] = {}
         for row in measures:
-            where = conditions_of(row)
-            if row.metric == IN_BIN and isinstance(where.get("dose"), int) and row.value is not None:
-                by_dose[where["dose"], where["part"]] = row
+            dose, part = (conditions_of(row).get(name) for name in ("dose", "part"))
+            if row.metric == IN_BIN and isinstance(dose, int) and isinstance(part, int) and row.value is not None:
+                by_dose[dose, part] = row
         most = max((dose for dose, _ in by_dose), default=0)
         return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
 
@@ -176,7 +179,13 @@ class _Relation:
         self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
     ) -> None:
         names = data.names
-        self._asked, self._relation_id, self._facts, self._names, self._options = asked, relation_id, facts, names, options
+        self._asked, self._relation_id, self._facts, self._names, self._options = (
+            asked,
+            relation_id,
+            facts,
+            names,
+            options,
+        )
         self._true = true_objects(facts)
         self._known = {normalise(name) for key in names.entities for name in names.names(key)}
         self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}

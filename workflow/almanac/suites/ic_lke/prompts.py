@@ -51,7 +51,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     options = PromptsOptions
     setting = PromptSetting
     needs = frozenset({"choices"})
-    methods = tuple(Method(name, label, {"experiment": name}) for name, label in EXPERIMENTS.items())
+    methods = tuple(
+        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in EXPERIMENTS.items()
+    )
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
         """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.
@@ -101,7 +103,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
 
     def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.prompts`."""
-        return chapter.prompts(shown, options)
+        return chapter.prompts(shown, EXPERIMENTS)
 
 
 def _sets(data: Data, options: PromptsOptions) -> Sets:

@@ -62,7 +62,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
     summary = "pick an object with other words between subject and object"
     options = SeparatorOptions
     setting = SeparatorSetting
-    own: Mapping[str, Own] = {**OFFERED, "infixes": Own(Infix)}
+    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}
     needs = frozenset({"choices"})
 
     def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
@@ -80,7 +80,8 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         for relation_id, own in relations.items():
             tested = asked_facts(own, options.sample, options.seed)
             examples = draw_examples(own, options.shots, options.seed, 0)
-            ways = [(SPACE, LAYOUTS["paper"], None), *([(CODE, LAYOUTS["code"], None)] if options.code else [])]
+            ways: list[tuple[str, Layout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
+            ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
             ways += [(one.separator, layout_of(one.text), one.template_id) for one in infixes[relation_id]]
             for name, layout, template in ways:
                 setting = SeparatorSetting(name, name not in (SPACE, CODE))
@@ -97,10 +98,10 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         """Compute every number of one model.
 
         Returns:
-            By separator, and of all infixes of a relation together (a fact's answers averaged), ``accuracy`` and
-            ``difference``, the accuracy less the space's on the facts answered with both, over all relations and in
-            each; of the infixes also ``deviation``, the standard deviation of their accuracies, a mean over relations; their difference is
-            ``infix_difference``.
+            By separator ``accuracy`` and ``difference``, the accuracy less the space's on the facts answered with both,
+            over all relations and in each. Of all infixes of a relation together, a fact's answers averaged,
+            ``accuracy``, ``infix_difference``, and ``deviation``, the standard deviation of their accuracies, overall a
+            mean over relations.
         """
         rows = accuracy(judged, "separator")
         rows += [chance(group) for group in judged.where(separator=SPACE).groups("separator")]
@@ -124,9 +125,7 @@ def _either(infixes: Judged) -> Condition:
     return (*infixes.frame["separator"].cast(pl.String).unique().sort().to_list(), SPACE)
 
 
-def differences(
-    judged: Judged, name: str, where: Mapping[str, Condition], metric: str = "difference"
-) -> list[Measure]:
+def differences(judged: Judged, name: str, where: Mapping[str, Condition], metric: str = "difference") -> list[Measure]:
     """Return the accuracy of a separator less that of the space on the same facts, over all relations and in each.
 
     Args:

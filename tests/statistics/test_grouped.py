@@ -1,0 +1,335 @@
+"""Shares, means and ratios of many groups: the formulas in plain Python, and what must hold of any interval."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from almanac.statistics import grouped
+from almanac.statistics.intervals import NOTHING, Estimate, wilson
+
+HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
+STRATA = st.lists(HITS, min_size=1, max_size=6)
+
+
+def estimate(found):
+    """The estimate of the one group there is, or nothing."""
+    return Estimate(*found.row(0)) if found.height else NOTHING
+
+
+def macro(strata, clusters=None):
+    """The mean over strata; each value its own cluster unless they are named."""
+    named = clusters or [[f"{at}" for at in range(len(values))] for values in strata]
+    rows = [
+        (stratum, cluster, value)
+        for stratum, (values, own) in enumerate(zip(strata, named, strict=True))
+        for value, cluster in zip(values, own, strict=True)
+    ]
+    frame = pl.DataFrame(rows, {"relation": pl.Int64, "subject": pl.String, "hit": pl.Float64}, orient="row")
+    return estimate(grouped.macro(frame, [], "hit", "relation", "subject"))
+
+
+def ratio(parts, wholes, clusters=None):
+    """A ratio of sums; each observation its own cluster unless they are named."""
+    frame = pl.DataFrame(
+        {"part": list(parts), "whole": list(wholes), "subject": clusters or [str(at) for at in range(len(parts))]},
+        {"part": pl.Float64, "whole": pl.Float64, "subject": pl.String},
+    )
+    return estimate(grouped.ratio(frame, [], "part", "whole", "subject"))
+
+
+# The formulas, group by group, as the docstrings state them
+
+
+def plain_macro(rows, strata, unit):
+    """Stratified mean of clusters; ``rows`` are dictionaries of a group whose value is known."""
+    of_stratum = {}
+    for row in rows:
+        of_stratum.setdefault(row["relation"] if strata else 0, []).append(row)
+    means, variances, worths = [], [], []
+    for own in of_stratum.values():
+        facts = {}
+        for at, row in enumerate(own):
+            facts.setdefault(row["fact"] if unit else at, []).append(row)
+        averaged = [
+            {"hit": sum(one["hit"] for one in same) / len(same), "subject": same[0]["subject"]}
+            for same in facts.values()
+        ]
+        n, mean = len(averaged), sum(row["hit"] for row in averaged) / len(averaged)
+        sums = {}
+        for row in averaged:
+            sums[row["subject"]] = sums.get(row["subject"], 0.0) + row["hit"] - mean
+        c = len(sums)
+        means.append(mean)
+        worths.append(1 / c)
+        variances.append(sum(one**2 for one in sums.values()) / n**2 * c / (c - 1) if c > 1 else 0.0)
+    k = len(means)
+    share, variance, worth = sum(means) / k, sum(variances) / k**2, k**2 / sum(worths)
+    return wilson(share, min(worth, share * (1 - share) / variance) if variance > 0 and 0 < share < 1 else worth)
+
+
+def plain_ratio(rows):
+    """Ratio of sums with its linearised variance (Cochran 1977, section 2.11)."""
+    known = [row for row in rows if row["whole"] > 0]
+    if not known:
+        return None
+    total = sum(row["whole"] for row in known)
+    value = sum(row["part"] for row in known) / total
+    residuals = {}
+    for row in known:
+        residuals[row["subject"]] = residuals.get(row["subject"], 0.0) + row["part"] - value * row["whole"]
+    c = len(residuals)
+    worth = total / max(row["whole"] for row in known) * c / len(known)
+    variance = sum(one**2 for one in residuals.values()) * c / (c - 1) / total**2 if c > 1 else 0.0
+    return wilson(value, min(worth, value * (1 - value) / variance) if variance > 0 and 0 < value < 1 else worth)
+
+
+ROW = st.fixed_dictionaries(
+    {
+        "setting": st.sampled_from(["x", "y", None]),
+        "number": st.sampled_from([0, 1, None]),
+        "relation": st.sampled_from("ab"),
+        "subject": st.sampled_from("stuv"),
+        "fact": st.integers(0, 3),
+        "hit": st.sampled_from([0.0, 0.25, 1.0, None]),
+        "part": st.sampled_from([0.0, 1.0, None]),
+        "whole": st.sampled_from([0.0, 1.0, 2.0, None]),
+    }
+)
+
+
+def frame_of(rows):
+    for row in rows:  # a fact has one subject and relation, and a part is at most its whole
+        row["fact"] = f"{row['relation']}{row['subject']}{row['fact'] % 2}"
+        row["part"] = row["part"] and row["whole"] and min(row["part"], row["whole"])
+    text, value = dict.fromkeys(("setting", "relation", "subject", "fact"), pl.String), pl.Float64
+    schema = {**text, "number": pl.Int64, "hit": value, "part": value, "whole": value}
+    return pl.DataFrame(rows, schema).with_columns(pl.col("setting", "relation", "subject").cast(pl.Categorical))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(ROW, max_size=40), st.sampled_from([(), ("setting",), ("relation",), ("setting", "number")]))
+def test_every_groups_number_is_that_of_the_formula_in_plain_python(rows, by):
+    frame, of_group = frame_of(rows), {}
+    for row in rows:
+        of_group.setdefault(tuple(row[name] for name in by), []).append(row)
+
+    def wanted(formula, *columns):
+        known = {
+            key: [row for row in own if all(row[name] is not None for name in columns)] for key, own in of_group.items()
+        }
+        found = {key: formula(own) for key, own in known.items() if own}
+        return {key: pytest.approx(tuple(one), abs=1e-9) for key, one in found.items() if one is not None}
+
+    def found(frame):
+        assert frame.columns == [*by, "value", "low", "high"]
+        return {row[: len(by)]: row[len(by) :] for row in frame.rows()}
+
+    def share(own):
+        return wilson(sum(row["hit"] for row in own) / len(own), len(own))
+
+    assert found(grouped.shares(frame, by, "hit")) == wanted(share, "hit")
+    for strata in ("relation", None):
+        for unit in ("fact", None):
+            assert found(grouped.macro(frame, by, "hit", strata, "subject", unit)) == wanted(
+                lambda own, strata=strata, unit=unit: plain_macro(own, strata, unit), "hit"
+            )
+    assert found(grouped.ratio(frame, by, "part", "whole", "subject")) == wanted(plain_ratio, "part", "whole")
+
+
+@pytest.mark.parametrize(
+    "name", ["n", "sum", "mean", "own", "total", "worth", "cluster", "stratum", "part", "clusters"]
+)
+def test_groups_may_be_made_by_a_column_of_any_name(name):
+    rows = [{"key": key, "r": "r", "s": at, "v": float(at % 3 == 0), "w": 1.0} for at in range(12) for key in (1, 2)]
+    frame = pl.DataFrame(rows)
+    named = frame.rename({"key": name})
+    assert grouped.shares(named, [name], "v").rows() == grouped.shares(frame, ["key"], "v").rows()
+    assert grouped.macro(named, [name], "v", "r", "s").rows() == grouped.macro(frame, ["key"], "v", "r", "s").rows()
+    assert grouped.ratio(named, [name], "v", "w", "s").rows() == grouped.ratio(frame, ["key"], "v", "w", "s").rows()
+
+
+@pytest.mark.parametrize("n", [70_000, 300_000])
+def test_the_interval_of_very_many_is_wilsons_too(n):
+    # The square of such a number does not fit into the 32 bits in which polars counts.
+    frame = pl.DataFrame({"hit": [True, False] * (n // 2), "relation": ["r"] * n, "subject": range(n)})
+    shares, mean = (
+        grouped.shares(frame, [], "hit").row(0),
+        grouped.macro(frame, [], "hit", "relation", "subject").row(0),
+    )
+    assert shares == pytest.approx(tuple(wilson(0.5, n)), abs=1e-12)
+    assert mean == pytest.approx(tuple(wilson(0.5, n - 1)), abs=1e-12)
+    whole = frame.with_columns(pl.lit(1).alias("whole"))
+    assert grouped.ratio(whole, [], "hit", "whole", "subject").row(0) == pytest.approx(mean, abs=1e-12)
+
+
+# The mean over strata
+
+
+def test_nothing_is_said_of_nothing():
+    assert macro([]) == macro([[], []]) == ratio([], []) == NOTHING
+    assert grouped.macro(frame_of([]), ["setting"], "hit", "relation", "subject").height == 0
+
+
+@settings(deadline=None)
+@given(STRATA)
+def test_the_value_is_the_unweighted_mean_of_the_strata(strata):
+    assert macro(strata).value == pytest.approx(np.mean([np.mean(values) for values in strata]))
+
+
+@pytest.mark.parametrize(("hits", "n"), [(3, 40), (20, 40), (200, 400), (399, 400)])
+def test_one_stratum_is_wilson_but_for_the_small_sample_correction(hits, n):
+    # The variance of a mean is estimated with n - 1, so the effective number is n - 1.
+    found = macro([[1.0] * hits + [0.0] * (n - hits)])
+    expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx(tuple(wilson(hits / n, n - 1))[1:], abs=1e-12)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.5 / n)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_where_all_are_right_or_all_wrong_the_interval_is_wilsons_at_their_number(share):
+    assert macro([[share] * 25, [share] * 25]) == pytest.approx(wilson(share, 50))
+
+
+@settings(deadline=None)
+@given(STRATA)
+def test_right_and_wrong_are_mirror_images(strata):
+    found = macro(strata)
+    mirrored = macro([[1 - value for value in values] for values in strata])
+    assert (1 - mirrored.value, 1 - mirrored.high, 1 - mirrored.low) == pytest.approx(tuple(found), abs=1e-9)
+
+
+@settings(deadline=None)
+@given(STRATA, st.randoms(use_true_random=False))
+def test_neither_order_nor_the_clusters_names_matter(strata, rng):
+    clusters = [[f"s{index // 3}" for index in range(len(values))] for values in strata]
+    shuffled = []
+    for values, own in zip(strata, clusters, strict=True):
+        pairs = list(zip(values, [f"other {name}" for name in own], strict=True))
+        rng.shuffle(pairs)
+        shuffled.append(pairs)
+    rng.shuffle(shuffled)
+    found = macro([[value for value, _ in own] for own in shuffled], [[name for _, name in own] for own in shuffled])
+    assert found == pytest.approx(macro(strata, clusters), abs=1e-9)
+
+
+@settings(deadline=None)
+@given(STRATA, st.integers(2, 4))
+def test_the_same_answer_given_twice_is_one_draw(strata, times):
+    copied = [[value for value in values for _ in range(times)] for values in strata]
+    clusters = [[str(index) for index in range(len(values)) for _ in range(times)] for values in strata]
+    assert macro(copied, clusters) == pytest.approx(macro(strata), abs=1e-9)
+
+
+def test_a_cluster_of_identical_values_widens_the_interval():
+    values = [1.0] * 12 + [0.0] * 12
+    alone, joined = macro([values]), macro([values], [["one"] * 6 + [str(at) for at in range(18)]])
+    assert joined.value == alone.value
+    assert joined.low < alone.low
+    assert joined.high > alone.high
+
+
+def test_one_cluster_alone_is_one_draw_however_large():
+    assert macro([[1.0] * 100], [["one"] * 100]) == pytest.approx(wilson(1.0, 1))
+
+
+def coverage(sizes, shares, copies=1, draws=800, seed=7):
+    """How often the interval holds the true mean of strata of these sizes (in clusters) and true shares."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        pl.DataFrame(
+            {
+                "draw": np.repeat(np.arange(draws), n * copies),
+                "relation": np.full(draws * n * copies, stratum),
+                "subject": np.tile(np.repeat(np.arange(n), copies), draws),
+                "hit": np.repeat(rng.random((draws, n)) < share, copies, axis=1).ravel(),
+            }
+        )
+        for stratum, (n, share) in enumerate(zip(sizes, shares, strict=True))
+    ]
+    found = grouped.macro(pl.concat(parts), ["draw"], "hit", "relation", "subject")
+    assert found.height == draws
+    truth = sum(shares) / len(shares)
+    return found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean()
+
+
+# The standard error of a coverage near .95 over 800 draws is .008.
+@pytest.mark.parametrize(
+    ("sizes", "shares", "copies"),
+    [
+        ([40] * 5, [0.1, 0.3, 0.5, 0.7, 0.9], 1),  # strata of different shares: wider than need be
+        ([40] * 5, [0.97] * 5, 1),  # near 1, where a symmetric interval fails
+        ([10] * 5, [0.97] * 5, 4),  # and in clusters
+        ([100] + [1] * 9, [0.5] * 10, 1),  # strata of one value tell nothing of their own spread
+        ([200] + [3] * 4, [0.5] * 5, 1),
+        ([3], [0.7], 30),  # few clusters
+    ],
+)
+def test_the_interval_covers_the_truth_as_often_as_it_says(sizes, shares, copies):
+    assert 0.92 <= coverage(sizes, shares, copies) <= 0.995
+
+
+# Ratios
+
+
+def test_a_ratio_over_wholes_of_1_is_a_share():
+    values = [1.0] * 13 + [0.0] * 27
+    assert ratio(values, [1.0] * 40) == pytest.approx(wilson(13 / 40, 40), abs=2e-2)
+    assert ratio([1.0] * 9, [1.0] * 9) == pytest.approx(wilson(1.0, 9))
+    assert ratio([0.0] * 9, [1.0] * 9) == pytest.approx(wilson(0.0, 9))
+
+
+def test_observations_without_a_whole_are_left_out():
+    assert ratio([1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0]) == ratio([1.0, 0.0, 1.0], [1.0] * 3)
+    assert ratio([0.0], [0.0]) == NOTHING
+
+
+def f1_parts(counts):
+    """The parts and wholes of F1 for numbers of correct, incorrect and abstained answers."""
+    correct, incorrect, missing = counts
+    return [2.0] * correct + [0.0] * (incorrect + missing), [2.0] * (correct + incorrect) + [1.0] * missing
+
+
+def test_f1_as_a_ratio_is_the_harmonic_mean_of_precision_and_recall():
+    precision, recall = 30 / 50, 30 / 90
+    assert ratio(*f1_parts((30, 20, 40))).value == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_the_interval_of_f1_is_the_bootstraps_where_there_are_many():
+    parts, wholes = (np.array(one) for one in f1_parts((300, 250, 200)))
+    drawn = stats.bootstrap(
+        (parts, wholes),
+        lambda x, y, axis=-1: x.sum(axis) / y.sum(axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=4000,
+        method="percentile",
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    found = ratio(parts.tolist(), wholes.tolist())
+    assert (found.low, found.high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+
+
+def test_a_ratio_over_copies_is_no_surer():
+    parts, wholes = f1_parts((6, 4, 5))
+    names = [str(at) for at in range(len(parts))]
+    once, thrice = ratio(parts, wholes, names), ratio(parts * 3, wholes * 3, names * 3)
+    assert thrice == pytest.approx(once)
+    assert ratio(parts * 3, wholes * 3).low > once.low
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.4, 0.3, 0.3), (0.05, 0.9, 0.05), (0.05, 0.05, 0.9), (0.9, 0.05, 0.05), (0.1, 0.0, 0.9)]
+)
+@pytest.mark.parametrize("n", [40, 300])
+def test_the_interval_of_f1_covers_the_truth_as_often_as_it_says(shares, n):
+    correct, incorrect, missing = shares
+    truth = 2 * correct / (2 * correct + 2 * incorrect + missing)
+    counts = np.random.default_rng(11).multinomial(n, shares, size=500)
+    parts, wholes = (np.concatenate([f1_parts(own)[at] for own in counts]) for at in (0, 1))
+    frame = pl.DataFrame({"draw": np.repeat(np.arange(500), n), "subject": np.tile(np.arange(n), 500)})
+    frame = frame.with_columns(pl.Series("part", parts), pl.Series("whole", wholes))
+    found = grouped.ratio(frame, ["draw"], "part", "whole", "subject")
+    assert 0.92 <= found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean() <= 0.995

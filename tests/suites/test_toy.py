@@ -1,0 +1,108 @@
+"""The suite that `docs/adding_a_suite.md` walks through: two rounds, the second another model's, and two readings."""
+
+import json
+
+import pytest
+from tests.suites.support import Trial, number
+from tests.suites.toy_world import DATA, DOSE_OF, DOSES, OBJECTS, pick, played
+from tests.toy.toy_suite import Disagreement, Toy, ToyOptions
+
+from almanac.rows import Outcome
+from almanac.suites.chapter import Drawing, Table
+from almanac.suites.judged import Not
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    """Both rounds, asked and answered."""
+    return played(tmp_path_factory.mktemp("toy"))
+
+
+def test_the_second_round_asks_the_checker_for_what_the_model_picked_and_adds_no_item(trial):
+    first, second = trial.rounds
+    assert (first.name, first.answerer, second.name, second.answerer) == ("picks", "m", "checks", "judge")
+    assert (len(trial.items(0)), len(trial.items(1))) == (2 * 8 * 2, 0)
+    refused = {item.item for item in trial.items(0) if item.fact_id.endswith("7")}
+    assert {link.item for link in trial.links(1)} == set(range(32)) - refused
+    for question in trial.questions(1):
+        [before] = [one for one in trial.questions(0) if question.item in [served.item for served in one.serves]]
+        picked = pick(before).logprobs.index(-0.5)
+        assert question.request.choices[0] == before.request.choices[picked]
+        assert sorted(question.request.choices) == sorted(before.request.choices)
+
+
+def test_every_item_is_judged_by_both_readings_and_what_the_checker_would_not_pick_is_listed(trial):
+    judged = trial.judge()
+    outcomes = {(row.item, row.reading): row for row in (Outcome(*row) for row in judged["outcomes"].rows())}
+    listed = {row.item: row.picked for row in (Disagreement(*row) for row in judged["disagreements"].rows())}
+    for item in trial.items():
+        alone, checked = outcomes[item.item, "alone"], outcomes[item.item, "checked"]
+        if item.fact_id.endswith("7"):
+            assert alone.outcome == checked.outcome == "error"
+            assert alone.prediction is alone.score is None
+            continue
+        agreed = alone.prediction in ("Oslo", "Lima")
+        assert (item.item in listed) != agreed
+        assert listed.get(item.item, alone.prediction) == alone.prediction
+        assert alone.outcome == ("correct" if alone.prediction in item.accepted else "incorrect")
+        assert checked.outcome == (alone.outcome if agreed else "incorrect")
+
+
+def test_numbers_by_reading_order_place_popularity_and_dose(trial):
+    rows = trial.measures()
+    # Of a relation's facts 0 to 6 those taught 16 times and more are known (2, 3 and 6), and where the true object
+    # stands first (order 0) all are. The checker agrees on Oslo and Lima: facts 0 to 3.
+    assert number(rows, "accuracy", reading="alone", order=0).value == 1
+    alone = number(rows, "accuracy", reading="alone", order=1)
+    assert (alone.value, alone.n, alone.n_correct, alone.n_error) == (pytest.approx(3 / 7), 16, 6, 2)
+    assert number(rows, "accuracy", reading="checked", order=0).value == pytest.approx(4 / 7)
+    assert number(rows, "accuracy", reading="alone", order=1, place=1).n == 16
+    assert number(rows, "accuracy", reading="checked", order=1).value == pytest.approx(2 / 7)
+    head = number(rows, "accuracy", reading="alone", order=1, bucket="head")
+    assert (head.n, head.value) == (8, 2 / 4)  # facts 0, 2, 4 and 6
+
+    def by_dose(dose):
+        return number(rows, "accuracy_by_exposure", reading="alone", order=1, hit=Not(), dose=dose).value
+
+    assert [by_dose(dose) for dose in DOSES] == [0, 0, 1, 1]
+    assert number(rows, "recovery_auc", reading="alone", order=1, hit=Not(), dose=(0, 64)).value == 1
+
+
+def test_what_was_judged_has_popularity_doses_and_where_the_true_object_stood(trial):
+    frame = trial.judged().frame
+    assert frame.height == 2 * 32
+    for row in frame.iter_rows(named=True):
+        at = int(row["fact"].partition("|")[2])
+        assert row["bucket"] == ("head", "tail")[at % 2]
+        assert (row["subject"], row["object"]) == (f"{row['relation']}s{at}", OBJECTS[at // 2])
+        assert row["dose"] == DOSE_OF[row["fact"]]
+        assert row["object_dose"] == sum(
+            DOSE_OF[fact.fact_id] for fact in DATA.facts if fact.object_id == row["object"]
+        )
+        assert row["place"] == row["order"]
+
+
+def test_the_chapter_shows_each_reading_and_draws_its_figure(trial):
+    shown = trial.shown()
+    chapter = Toy().chapter(shown, trial.options)
+    accuracy, popularity, figure = chapter.parts
+    assert isinstance(accuracy, Table)
+    assert [(cells[0], cells[1], cells[2].value) for cells in accuracy.rows] == [
+        ("m", "alone", 1.0),
+        ("m", "alone", pytest.approx(3 / 7)),
+        ("m", "checked", pytest.approx(4 / 7)),
+        ("m", "checked", pytest.approx(2 / 7)),
+    ]
+    assert len(popularity.rows) == 2 * 2 * 2
+    assert isinstance(figure, Drawing)
+    [axes] = figure.draw().axes
+    assert len(axes.patches) == 4
+
+
+def test_without_a_checker_there_is_one_round_and_one_reading(tmp_path):
+    trial = Trial(tmp_path, Toy(), DATA, ToyOptions()).ask().answer(pick)
+    assert [at.name for at in Toy().rounds_of(trial.options)] == ["picks"]
+    assert trial.judge()["outcomes"]["reading"].unique().to_list() == ["alone"]
+    assert trial.judge()["disagreements"].is_empty()
+    assert {json.loads(row.where)["reading"] for row in trial.measures()} == {"alone"}
+    assert trial.judged().frame["dose"].null_count() == 16, "nothing is known of what it was taught"
