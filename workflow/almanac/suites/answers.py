@@ -129,7 +129,7 @@ class Answers:
             links = self._placed(links, responses, "answered_at")
             self._check(links)
         links = links.sort("item", maintain_order=True)
-        held = {name: self.own(name) for name in own}
+        held = {name: self.own(name).with_columns(pl.col("item").cast(pl.UInt32)) for name in own}
         for items, low, high in self._items(of_item, settings, links["item"].to_numpy(), size):
             part = links.slice(low, high - low)
             frames = [part.select("item", *(name for name in ("round", *LINK) if name in columns))]

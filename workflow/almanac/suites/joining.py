@@ -46,6 +46,9 @@ def join(
     found = _narrow(outcomes.select(kept))
     hit = pl.when(pl.col("score").is_not_null()).then(pl.col("outcome") == "correct").alias("hit")
     frame = frame.join(found, on="item", how="inner", maintain_order="left_right").with_columns(hit)
+    for name, table in suite.own.items():
+        if table.of == "outcome":
+            frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
     return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
 
 

@@ -46,13 +46,14 @@ class Own:
 
     Attributes:
         row: its row class.
-        of: ``item``: one row an item at most, whose other columns then are columns of `Judged`; or ``free``.
+        of: ``item``: one row an item at most, or ``outcome``: one row an item and reading at most, of what is judged;
+            their other columns then are columns of `Judged`; or ``free``.
         at: written with what is ``asked``, in every round, or with what is ``judged``.
         frozen: whether an edition holds it; else it follows from the responses.
     """
 
     row: type
-    of: Literal["item", "free"] = "free"
+    of: Literal["item", "outcome", "free"] = "free"
     at: Literal["asked", "judged"] = "asked"
     frozen: bool = True
 
