@@ -20,9 +20,8 @@ COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 SCORES = (
     "Precision: of what was answered, the share that is right. Recall: of what was asked. F1: their harmonic mean. "
-    "Abstentions lower recall alone; a true-false answer without a verdict counts as wrong; errors are left out. Mode "
-    "paper reads the whole answer with aliases, dates and numbers; mode official does what the released scorer does, "
-    "its oddities included."
+    "Abstentions lower recall alone; an answer without a verdict counts as wrong; errors are left out. Mode paper "
+    "reads the whole answer with aliases, dates and numbers; mode official does what the released scorer does."
 )
 
 
@@ -113,6 +112,10 @@ def _said(where: Mapping[str, Any]) -> str:
     return f"{where['experiment']}, {setting.label()}"
 
 
+def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure]:
+    return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
+
+
 def _scores(plain: Sequence[Board], options: FactEvalOptions) -> Table:
     first, *others = options.modes
     head = ["model", "question", "asked", "precision", "recall", "F1", *(f"F1, {other}" for other in others)]
@@ -153,12 +156,10 @@ def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) ->
     kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
     def drawn(metric: str, *keys: str, **fixed: Any) -> list[Measure]:
-        rows = shown.find(metric, *keys, **fixed)
-        told = [(row, conditions_of(row)) for row in rows if row.value is not None]
         return [
             row
-            for row, where in told
-            if where["origin"] == TEMPLATE
+            for row in _valued(shown, metric, *keys, **fixed)
+            if (where := conditions_of(row))["origin"] == TEMPLATE
             and where["negatives"] in (None, options.negatives[0])
             and (row.model, where["experiment"]) in kept
         ]
@@ -183,7 +184,7 @@ def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) ->
 
 def _averages(shown: Shown) -> Iterator[Table]:
     rows: list[Sequence[Cell]] = []
-    for row in shown.find("average_f1", "counted", "context", "reading", "negatives"):
+    for row in _valued(shown, "average_f1", "counted", "context", "reading", "negatives"):
         where = conditions_of(row)
         negatives = where["negatives"]
         kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
@@ -243,9 +244,9 @@ def _passages(shown: Shown, first: str) -> Iterator[Table]:
             rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
     if rows:
         caption = (
-            "Robustness: with a passage against without, the same questions both ways; one without such a passage is "
-            "left out. Kept: right without it and with it. Gained: wrong without it, right with it. Followed: the "
-            "answer names the wrong object that the passage states. Left out: nothing in the passage could be replaced."
+            "The same questions with a passage and without. Kept: right without it and with it. Gained: wrong without "
+            "it, right with it. Followed: the answer names the wrong object that the passage states. Left out: nothing "
+            "in the passage could be replaced."
         )
         head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
         yield Table("passages", caption, head, rows)
@@ -254,7 +255,7 @@ def _passages(shown: Shown, first: str) -> Iterator[Table]:
 def _parts(shown: Shown, first: str) -> Iterator[Table]:
     rows: list[Sequence[Cell]] = []
     for part in PARTS:
-        for row in shown.find("f1", *COUNTED, part, reading=first):
+        for row in _valued(shown, "f1", *COUNTED, part, reading=first):
             where = conditions_of(row)
             rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
     caption = "By domain, cardinality, type of object, truth of the statement, and number of true objects."
@@ -262,11 +263,9 @@ def _parts(shown: Shown, first: str) -> Iterator[Table]:
 
 
 def _relations(shown: Shown, first: str) -> Iterator[Table]:
-    found = shown.find("f1", *COUNTED, "relation", reading=first)
     rows: list[Sequence[Cell]] = [
         [shown.relation(row), row.model, _said(conditions_of(row)), row, row.n]
-        for row in found
-        if row.value is not None
+        for row in _valued(shown, "f1", *COUNTED, "relation", reading=first)
     ]
     yield Table("relations", "By relation.", ["relation", "model", "question", "F1", "asked"], rows, folded=True)
 
@@ -276,7 +275,7 @@ def _texts(shown: Shown) -> Iterator[Table]:
         totals = [row for row in shown.own["texts"].iter_rows(named=True) if row["relation_id"] is None]
         names = ("experiment", "origin", "negatives", "questions", "self_bleu")
         caption = "Self-BLEU (3-grams): how much questions of a relation repeat each other; the mean over relations."
-        head = ["question", "origin", "wrong objects", "questions", "self-BLEU"]
+        head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
         yield Table("texts", caption, head, [[row[name] for name in names] for row in totals], folded=True)
 
 
@@ -287,9 +286,8 @@ def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
             f"(suites.facteval.{shown.dataset}.embedder)."
         )
         return
-    keys = ("reading", "bertscore_f1", "style")
     rows: list[Sequence[Cell]] = []
-    for row in shown.find("bertscore_f1", *keys):
+    for row in shown.find("bertscore_f1", "reading", "bertscore_f1", "style"):
         style = conditions_of(row)["style"]
         found = [next(iter(shown.find(name, "reading", "bertscore_f1", style=style)), None) for name in VALUES]
         rows.append([str(style), row.n, *found])
