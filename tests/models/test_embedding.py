@@ -128,7 +128,7 @@ def test_an_encoder_without_a_head_is_named_as_one(folder, tmp_path):
     with pytest.raises(AlmanacError, match="a masked model needs"):
         load(ModelSource(str(folder), family="masked"))
     shutil.copytree(folder, tmp_path / "bare")
-    weights = BertModel.from_pretrained(folder, add_pooling_layer=False)  # as they lie behind a head
+    weights = BertModel.from_pretrained(folder, add_pooling_layer=False)  # as saved under a head
     weights.save_pretrained(tmp_path / "bare")
     bare = load(ModelSource(str(tmp_path / "bare"), family="encoder", device="cpu"))
     assert asked(bare, pair(*TEXTS[:2]))[0].status == "ok"

@@ -86,7 +86,7 @@ def test_parts_are_by_domain_cardinality_and_number_of_true_objects(measured):
     }
 
 
-def test_lists_have_partial_credit_beside_the_papers_any_match(measured):
+def test_lists_have_partial_credit_and_the_papers_any_match(measured):
     found = measured(SAQ)
     listed = ("list_precision", "list_recall", "list_f1", "recall")
     several = {metric: found.one(metric, "saq-wh", answers="multiple").value for metric in listed}
@@ -178,23 +178,23 @@ def test_the_average_is_over_types_and_styles_unweighted(measured):
     assert (row.value, row.n) == ((1 + 0 + 1 + 0) / 4, 12)
 
 
-def behind(context, fact, answer, **other):
+def after(context, fact, answer, **other):
     return saq(fact, "a", "Paris", answer, context=context, **other)
 
 
 PASSAGES = [
     *(
-        behind("none", fact, answer)
+        after("none", fact, answer)
         for fact, answer in zip("uvwxyz", ("Paris", "Paris", "no", "no", "Paris", "Paris"), strict=True)
     ),
-    behind("antifactual", "u", "Rome", stated="Rome", changed=True),
-    behind("antifactual", "v", "Paris", stated="Rome", changed=True),
-    behind("antifactual", "w", "Paris", stated="Rome", changed=True),
-    behind("antifactual", "x", "It is Rome", stated="Rome", changed=True),
-    behind("antifactual", "y", "Paris", stated="Rome", changed=False),  # nothing was replaced
-    behind("antifactual", "z", TOO_LONG, stated="Rome", changed=True),
-    behind("antifactual", "t", "Rome", stated="Rome", changed=True),  # was never asked without a passage
-    behind("relevant", "u", "Paris"),
+    after("antifactual", "u", "Rome", stated="Rome", changed=True),
+    after("antifactual", "v", "Paris", stated="Rome", changed=True),
+    after("antifactual", "w", "Paris", stated="Rome", changed=True),
+    after("antifactual", "x", "It is Rome", stated="Rome", changed=True),
+    after("antifactual", "y", "Paris", stated="Rome", changed=False),  # nothing was replaced
+    after("antifactual", "z", TOO_LONG, stated="Rome", changed=True),
+    after("antifactual", "t", "Rome", stated="Rome", changed=True),  # was never asked without a passage
+    after("relevant", "u", "Paris"),
 ]
 
 

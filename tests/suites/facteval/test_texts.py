@@ -102,7 +102,7 @@ WORDED = {"statement": "{1} it is that governs {0}.", "fib": "[MASK] it is that 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """Ask written questions of two facts beside those from templates, and how alike the wordings are."""
+    """Ask written questions of two facts and those from templates, and how alike the wordings are."""
     folder = tmp_path_factory.mktemp("alike")
     rows = [
         WrittenQuestion(one.fact_id, one.relation_id, style, text.format(one.subject_id, one.object_id), "keep", None)

@@ -218,7 +218,7 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
             "give the family that its weights have, or another checkpoint"
         ) from error
-    # What an encoder's own class puts behind its hidden states is not used.
+    # An encoder's pooling layer is not used: only hidden states are.
     missing = sorted(name for name in loaded["missing_keys"] if family != "encoder" or not name.startswith("pooler."))
     if missing:
         raise AlmanacError(

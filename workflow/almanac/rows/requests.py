@@ -72,7 +72,7 @@ class Request:
     - ``generate``: continue the text for ``max_new_tokens``, ``samples`` times at ``temperature`` (0 is greedy).
     - ``fill``: the text holds one ``[MASK]``; the ``top_k`` most likely single tokens with probabilities and, per
       choice, log-probability, token count and rank outside ``exclude``.
-    - ``similarity``: how alike ``text`` and ``other`` are by the model's hidden states at a ``layer`` (the last if none).
+    - ``similarity``: how alike ``text`` and ``other`` are by the model's hidden states at a ``layer`` (none: the last).
 
     With an ``instruction`` the request is instructed: the context (a passage to read), the instruction, the text (the
     question) and, where there are any, the ``options`` to pick from stand apart, and the model's wrapper arranges them.
@@ -112,7 +112,7 @@ class Response:
     ranks of its choices (none for a choice of several tokens). ``token_logprobs`` holds the per-token values of all
     spans or choices, end to end, where asked. Where only the best choice was asked, ``bounds`` says which of the
     ``logprobs`` are upper bounds: choices that cannot be the best, nor change its share by a ten-thousandth of it.
-    ``similarities`` are BERTScore's precision, recall and F1 of ``text`` against ``other``, and the distance of the two.
+    ``similarities`` are BERTScore's precision, recall and F1 of ``text`` against ``other``, and their distance.
     """
 
     KEY: ClassVar = ("request_id",)

@@ -44,7 +44,7 @@ class Form:
         negatives: where its wrong objects are from.
         text: what is asked.
         accepted: the texts that count as true.
-        objects: beside each accepted name of a short answer the object that it names.
+        objects: for each accepted name of a short answer, the object that it names.
         choices: of multiple choice.
         truth: whether a statement is true.
         shown: the object of a statement.

@@ -33,7 +33,7 @@ class QuestionTraits:
 
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
-    """The names of objects that one question's answer is read with, beside the accepted ones of its item.
+    """The names of objects that one question's answer is read with, besides the accepted names of its item.
 
     ``objects`` has for each accepted name of a short answer the object that it names; ``shown`` is the object of a
     statement, ``stated`` the wrong object that the passage names. ``given`` is the name that a question from elsewhere

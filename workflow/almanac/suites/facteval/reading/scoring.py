@@ -37,7 +37,7 @@ class Question:
         type: ``tfq`` (true or false), ``mcq`` (multiple choice) or ``saq`` (short answer).
         text: what was asked, without a passage.
         gold: the accepted names, the label of each object first; of one object in ``mcq``, of all true ones in ``saq``.
-        gold_object: beside each name of a short answer the object that it names.
+        gold_object: for each accepted name of a short answer, the object that it names.
         choices: of multiple choice.
         truth: whether a statement is true.
         datatype: of an object that is a literal.
