@@ -11,9 +11,9 @@ from random import Random
 
 from almanac.options import add_flags, from_flags
 from almanac.rows import Entity, Fact, Relation
+from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.requests import QUESTIONS, ask
-from almanac.suites.method import Data
+from almanac.suites.facteval.suite import FactEval
 
 RELATIONS = 20
 
@@ -32,7 +32,7 @@ def invented(count: int) -> Data:
         Entity(name, f"The name of {name}", (f"alias {name}", f"other {name}"), f"type {name[-1]}") for name in names
     ]
     relations = [Relation(f"r{n}", f"label {n}", None, "N-M", None, None) for n in range(RELATIONS)]
-    return Data(entities, relations, list(facts.values()))
+    return Data.of(entities=entities, relations=relations, facts=list(facts.values()))
 
 
 def main() -> None:
@@ -46,12 +46,15 @@ def main() -> None:
     options = from_flags(arguments, FactEvalOptions)
     for part in (8, 4, 2, 1):
         data = invented(arguments.facts // part)
+        suite, questions, refused = FactEval(), 0, 0
         start = time.process_time()
-        asked = ask(data, options)
+        for batch in suite.ask(suite.rounds[0], data, options, None):
+            questions += batch.items.num_rows
+            refused += batch.refused.num_rows
         seconds = time.process_time() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
         print(
-            f"{len(data.facts):>8} facts {len(asked.beside[QUESTIONS]):>9} questions {len(asked.refused):>6} refused "
+            f"{len(data.facts):>8} facts {questions:>9} questions {refused:>6} refused "
             f"{seconds:>7.1f} CPU s {peak:>6.2f} GiB at most",
             flush=True,
         )

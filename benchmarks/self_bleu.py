@@ -7,7 +7,7 @@ import argparse
 import time
 from random import Random
 
-from almanac.suites.facteval.analyses import self_bleu
+from almanac.suites.facteval.texts import self_bleu
 
 
 def invented(count: int) -> list[list[str]]:

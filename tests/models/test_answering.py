@@ -52,7 +52,7 @@ def test_there_is_one_response_for_every_request_in_order(model, name):
         assert response.model_digest == model(name).digest
         if request.kind == "generate" and name in ("bert", "modernbert"):
             assert response.status == "unsupported"
-            assert "answers choices, fill, spans" in response.reason
+            assert "answers choices, fill, similarity, spans;" in response.reason
             continue
         assert (response.status, response.reason) == ("ok", None)
         if request.choices is not None:
@@ -232,9 +232,9 @@ def test_a_malformed_request_fails_with_its_reason(model, request_, reason):
 
 
 def test_an_unknown_kind_is_unsupported(model):
-    [response] = answer(model("llama"), [Request("r", "similarity", None, "Paris")], {})
+    [response] = answer(model("llama"), [Request("r", "translation", None, "Paris")], {})
     assert response.status == "unsupported"
-    assert "'similarity'" in response.reason
+    assert "'translation'" in response.reason
 
 
 def test_one_request_that_fails_does_not_take_others_with_it(model, monkeypatch):

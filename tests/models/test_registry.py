@@ -114,8 +114,8 @@ def test_settings_are_checked(checkpoint):
     folder = str(checkpoint("llama"))
     with pytest.raises(AlmanacError, match="dtype is 'int3'; allowed are float32"):
         load(ModelSource(folder, dtype="int3"))
-    with pytest.raises(AlmanacError, match="family is 'encoder'; allowed are auto, masked, seq2seq, causal"):
-        load(ModelSource(folder, family="encoder"))
+    with pytest.raises(AlmanacError, match="family is 'decoder'; allowed are auto, masked, seq2seq, causal, encoder"):
+        load(ModelSource(folder, family="decoder"))
     with pytest.raises(AlmanacError, match="device is 'tpu'; allowed are auto"):
         load(ModelSource(folder, device="tpu"))
 

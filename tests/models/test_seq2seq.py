@@ -107,7 +107,7 @@ def test_flan_keeps_a_head_of_its_own(tmp_path):
 
 
 def test_other_kinds_are_not_answered(encoder):
-    assert {"choices", "generate"} == encoder("t5").KINDS
+    assert {"choices", "generate", "similarity"} == encoder("t5").KINDS
 
 
 def test_a_request_may_spell_out_a_sentinel(encoder):

@@ -7,9 +7,9 @@ VERSIONS = {
     "pull": 3,
     "build": 3,
     "plant": 3,
-    "ask": 7,
-    "answer": 4,
-    "measure": 11,
+    "ask": 8,
+    "answer": 5,
+    "measure": 12,
     "report": 14,
     "freeze": 2,
 }

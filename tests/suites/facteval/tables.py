@@ -1,9 +1,7 @@
 """Small tables of facts for FactEval's tests."""
 
 from almanac.rows import Entity, Evidence, Fact, Relation, Template
-from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.requests import ask
-from almanac.suites.method import Data
+from almanac.suites.data import Data
 
 
 def fact(relation, subject, found, split="test"):
@@ -44,15 +42,13 @@ def entities_of(facts, *known):
 
 def data(facts, known=(), relations=None, templates=(), evidence=()):
     """Return a dataset of facts; what is not given is made of the names."""
-    relations = relations or [relation(name) for name in sorted({row.relation_id for row in facts})]
-    texts = [Evidence(fact_id, text) for fact_id, text in evidence]
-    return Data(entities_of(facts, *known), relations, facts, (), templates, texts)
-
-
-def questions(tables, **options):
-    """Return the questions of a dataset by item, and what was refused."""
-    asked = ask(tables, FactEvalOptions(**options))
-    return {row.item_id: row for row in asked.beside["questions"]}, {row.thing: row.reason for row in asked.refused}
+    return Data.of(
+        entities=entities_of(facts, *known),
+        relations=relations or [relation(name) for name in sorted({row.relation_id for row in facts})],
+        facts=list(facts),
+        templates=list(templates),
+        evidence=[Evidence(fact_id, text) for fact_id, text in evidence],
+    )
 
 
 CAPITALS = {

@@ -3,8 +3,8 @@
 import pytest
 
 from almanac.errors import AlmanacError
-from almanac.suites.facteval.abstention import OWN, load
-from almanac.suites.facteval.text import mentions, read
+from almanac.suites.facteval.reading.abstention import OWN, load
+from almanac.suites.facteval.reading.text import mentions, read
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ import dataclasses
 import pytest
 
 from almanac.rows import Measure
-from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_type, parts
+from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_type
+from almanac.suites.judged import as_text
 
 
-def row(metric, value, experiment="saq-wh", model="m", setting="origin=template,context=none,mode=paper", dose=None):
+def row(metric, value, model="m", **where):
     reach = (None, None) if value is None else (max(0.0, value - 0.1), min(1.0, value + 0.1))
-    return Measure(
-        "facteval", "d", experiment, metric, model, setting, None, dose, None, value, *reach, 9, 5, 4, 0, 0, 0
-    )
+    where = as_text({"experiment": "saq-wh", "context": "none", "reading": "paper"} | where)
+    return Measure("facteval", "d", model, None, metric, where, "ratio", (), value, *reach, None, 9, 5, 4, 0, 0, 0)
 
 
 def drawn(axes):
@@ -20,17 +20,12 @@ def drawn(axes):
     return {box.get_label(): list(map(float, box.lines[0].get_ydata())) for box in axes.containers}
 
 
-def test_the_parts_of_a_setting():
-    assert parts("origin=template,context=none,mode=paper")["mode"] == "paper"
-
-
 def test_precision_recall_and_f1_are_panels_with_both_modes():
-    official = "origin=template,context=none,mode=official"
     rows = [
-        row(metric, value + shift, experiment, setting=setting)
+        row(metric, value + shift, experiment=experiment, reading=reading)
         for metric, value in (("precision", 0.6), ("recall", 0.4), ("f1", 0.5))
         for experiment in ("mcq-wh", "saq-wh")
-        for setting, shift in (("origin=template,context=none,mode=paper", 0.0), (official, 0.2))
+        for reading, shift in (("paper", 0.0), ("official", 0.2))
     ]
     figure = by_type(rows)
     found = {axes.get_title(): drawn(axes) for axes in figure.axes}
@@ -44,7 +39,7 @@ def test_precision_recall_and_f1_are_panels_with_both_modes():
 
 
 def test_models_are_named_where_the_official_mode_stands_alone():
-    [legend] = by_type([row("f1", 0.5, setting="origin=template,context=none,mode=official")]).legends
+    [legend] = by_type([row("f1", 0.5, reading="official")]).legends
     assert [text.get_text() for text in legend.get_texts()] == ["m"]
 
 
@@ -57,7 +52,7 @@ def test_abstention_is_drawn_by_dose():
 
 def test_contexts_stand_in_their_order_and_models_in_the_legend():
     rows = [
-        row("f1", value, model=model, setting=f"origin=template,context={context},mode=paper")
+        row("f1", value, model=model, context=context)
         for model in ("one", "two")
         for context, value in (("antifactual", 0.1), ("none", 0.5), ("relevant", 0.9))
     ]

@@ -1,69 +1,62 @@
-"""FactEval's numbers on answers that are counted by hand."""
+"""FactEval's numbers on answers that are counted by hand, and whether each can be made again from its items."""
 
-import dataclasses
-
+import polars as pl
 import pytest
 
 from almanac import tables
-from almanac.rows import Entity, Exposure, Fact, FactEvalVerdict, Item, Link, Measure, Outcome, Response
+from almanac.rows import Entity, Fact, Measure, Outcome
 from almanac.statistics.intervals import wilson
-from almanac.suites.facteval.judging import Answer
-from almanac.suites.facteval.measures import chances, recovers
-from almanac.suites.facteval.measuring import measured
-from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.method import Answered, Data
+from almanac.suites.data import Data
+from almanac.suites.facteval.rows import AnswerVerdict
+from almanac.suites.judged import conditions_of
 
-from .judged import question
+from .running import SUITE, given
 
-NONE = "context=none"
-
-
-def asked(rows, exposures=None):
-    """Return what was asked and answered; a row is (fact, relation, question, answer or status)."""
-    items, links, questions, responses, facts = [], [], [], [], {}
-    for at, (name, relation, one, answer) in enumerate(rows):
-        where = "" if one.negatives is None else f",negatives={one.negatives}"
-        setting = f"origin={one.origin}{where},context={one.context}"
-        experiment = f"{one.type}-{one.style}"
-        item_id = f"{at}"
-        items.append(Item(item_id, "facteval", experiment, name, relation, None, setting, one.gold))
-        questions.append(dataclasses.replace(one, item_id=item_id, relation_id=relation))
-        links.append(Link(item_id, "answer", f"q{at}", None, None))
-        text = None if isinstance(answer, Answer) else (answer,)
-        status = answer.outcome if isinstance(answer, Answer) else "ok"
-        responses.append(
-            Response(f"q{at}", {"error": "too_long", "missing": "refused"}.get(status, "ok"), None, texts=text)
-        )
-        facts[name] = Fact(name, relation, f"s-{name}", f"o-{name}", *[None] * 3, (), "test", "test")
-    return Answered(
-        "m", "d", Data(facts=list(facts.values())), items, links, [], responses, {"questions": questions}, exposures
-    )
+TOO_LONG = {"answer": None, "status": "too_long"}
+REFUSED = {"answer": None, "status": "refused"}
 
 
-def slices(found, mode="paper"):
-    return {
-        (row.experiment, row.setting.replace(f",mode={mode}", ""), row.metric, row.relation_id, row.exposure): row
-        for row in found.measures
-        if f"mode={mode}" in row.setting
+def saq(fact, relation, gold, answer, **other):
+    """Return a short question with what was answered: a text, or why there is none."""
+    gold = [gold] if isinstance(gold, str) else list(gold)
+    row = {
+        "type": "saq",
+        "fact_id": fact,
+        "relation_id": relation,
+        "gold": gold,
+        "gold_object": gold,
+        "text": f"{fact}?",
     }
+    return row | (answer if isinstance(answer, dict) else {"answer": answer}) | other
+
+
+def tfq(truth, answer, fact="f", **other):
+    """Return a statement."""
+    row = {"type": "tfq", "truth": truth, "fact_id": fact, "relation_id": "a", "negatives": "relation"}
+    return row | (answer if isinstance(answer, dict) else {"answer": answer}) | other
 
 
 SAQ = [
-    ("a1", "a", question("saq", "Paris", domain="places", cardinality="N-1"), "Paris"),
-    ("a2", "a", question("saq", "Rome", domain="places", cardinality="N-1"), "It is Oslo"),
-    ("a3", "a", question("saq", "Oslo", domain="places", cardinality="N-1"), "I don't know"),
-    ("b1", "b", question("saq", ("x1", "x2"), domain="people", cardinality="N-M"), "x1 and x3"),
-    ("b2", "b", question("saq", ("y1", "y2"), domain="people", cardinality="N-M"), "y1, y2"),
-    ("b3", "b", question("saq", "z"), Answer(None, "error")),
-    ("b4", "b", question("saq", "z"), Answer(None, "missing")),
+    saq("a1", "a", "Paris", "Paris", domain="places", cardinality="N-1"),
+    saq("a2", "a", "Rome", "It is Oslo", domain="places", cardinality="N-1"),
+    saq("a3", "a", "Oslo", "I don't know", domain="places", cardinality="N-1"),
+    saq("b1", "b", ("x1", "x2"), "x1 and x3", domain="people", cardinality="N-M"),
+    saq("b2", "b", ("y1", "y2"), "y1, y2", domain="people", cardinality="N-M"),
+    saq("b3", "b", "z", TOO_LONG),
+    saq("b4", "b", "z", REFUSED),
 ]
 
 
-def test_precision_recall_and_f1_are_pooled_over_relations():
-    found = slices(measured(asked(SAQ), FactEvalOptions()))
-    key = "saq-wh", f"origin=template,{NONE}"
+@pytest.fixture
+def measured(tmp_path):
+    """Return what judges and measures rows of one model."""
+    return lambda rows, doses=None, **more: given(tmp_path, rows, doses, **more)["model"]
+
+
+def test_precision_recall_and_f1_are_pooled_over_relations(measured):
+    found = measured(SAQ)
     # By hand: 3 correct, 1 incorrect, 2 abstained, 1 error.
-    values = {metric: found[*key, metric, None, None] for metric in ("precision", "recall", "f1", "abstained")}
+    values = {metric: found.one(metric, "saq-wh") for metric in ("precision", "recall", "f1", "abstained")}
     assert values["precision"].value == 3 / 4
     assert values["recall"].value == 3 / 6
     assert values["f1"].value == pytest.approx(2 * 0.75 * 0.5 / 1.25)
@@ -71,151 +64,145 @@ def test_precision_recall_and_f1_are_pooled_over_relations():
     for row in values.values():
         assert (row.n, row.n_correct, row.n_incorrect, row.n_missing, row.n_error) == (7, 3, 1, 2, 1)
         assert row.low <= row.value <= row.high
-    assert found[*key, "f1", "a", None].value == pytest.approx(2 * 1 / (2 * 1 + 2 * 1 + 1))
-    assert found[*key, "f1", "b", None].value == pytest.approx(2 * 2 / (2 * 2 + 1))
+    assert found.one("f1", "saq-wh", relation="a").value == pytest.approx(2 * 1 / (2 * 1 + 2 * 1 + 1))
+    assert found.one("f1", "saq-wh", relation="b").value == pytest.approx(2 * 2 / (2 * 2 + 1))
 
 
-def test_parts_are_by_domain_cardinality_and_number_of_true_objects():
-    found = slices(measured(asked(SAQ), FactEvalOptions()))
-    base = f"origin=template,{NONE}"
+def test_parts_are_by_domain_cardinality_and_number_of_true_objects(measured):
+    found = measured(SAQ)
     parts = {
-        key[1].removeprefix(base + ","): row for key, row in found.items() if key[2] == "recall" and key[1] != base
+        (part, where[part]): (row.value, row.n)
+        for row, where in found.conditions
+        for part in ("domain", "cardinality", "object_type", "truth", "answers")
+        if row.metric == "recall" and where["reading"] == "paper" and part in where
     }
-    assert {name: (row.value, row.n) for name, row in parts.items()} == {
-        "domain=places": (1 / 3, 3),
-        "domain=people": (1.0, 2),
-        "cardinality=N-1": (1 / 3, 3),
-        "cardinality=N-M": (1.0, 2),
-        "answers=single": (1 / 4, 5),
-        "answers=multiple": (1.0, 2),
+    assert parts == {
+        ("domain", "places"): (1 / 3, 3),
+        ("domain", "people"): (1.0, 2),
+        ("cardinality", "N-1"): (1 / 3, 3),
+        ("cardinality", "N-M"): (1.0, 2),
+        ("answers", "single"): (1 / 4, 5),
+        ("answers", "multiple"): (1.0, 2),
     }
 
 
-def test_lists_have_partial_credit_beside_the_papers_any_match():
-    found = slices(measured(asked(SAQ), FactEvalOptions()))
-    several = f"origin=template,{NONE},answers=multiple"
-    values = {metric: found["saq-wh", several, metric, None, None].value for metric in LISTED}
-    assert values == pytest.approx({"list_precision": 0.75, "list_recall": 0.75, "list_f1": 0.75, "recall": 1.0})
+def test_lists_have_partial_credit_and_the_papers_any_match(measured):
+    found = measured(SAQ)
+    listed = ("list_precision", "list_recall", "list_f1", "recall")
+    several = {metric: found.one(metric, "saq-wh", answers="multiple").value for metric in listed}
+    assert several == pytest.approx({"list_precision": 0.75, "list_recall": 0.75, "list_f1": 0.75, "recall": 1.0})
     # Over all: precision (1 + 0 + ½ + 1) / 4 of those who answered, recall and F1 over all six.
-    overall = {metric: found["saq-wh", f"origin=template,{NONE}", metric, None, None].value for metric in LISTED}
+    overall = {metric: found.one(metric, "saq-wh").value for metric in listed}
     assert overall == pytest.approx(
         {"list_precision": 2.5 / 4, "list_recall": 2.5 / 6, "list_f1": 2.5 / 6, "recall": 0.5}
     )
+    assert not found.all("list_f1", reading="official")
 
 
-LISTED = ("list_precision", "list_recall", "list_f1", "recall")
-
-
-def tfq(truth, answer, name="f", **other):
-    return (name, "a", question("tfq", truth=truth, negatives="relation", **other), answer)
-
-
-def test_an_invalid_verdict_counts_as_incorrect_and_is_counted_apart():
-    rows = [tfq(True, "CORRECT"), tfq(False, "CORRECT"), tfq(True, "Paris"), tfq(False, "UNKNOWN")]
-    found = slices(measured(asked(rows), FactEvalOptions()))
-    key = "tfq-statement", f"origin=template,negatives=relation,{NONE}"
-    precision = found[*key, "precision", None, None]
+def test_an_invalid_verdict_counts_as_incorrect_and_is_counted_apart(measured):
+    found = measured([tfq(True, "CORRECT"), tfq(False, "CORRECT"), tfq(True, "Paris"), tfq(False, "UNKNOWN")])
+    precision = found.one("precision", "tfq-statement")
     assert (precision.value, precision.n_invalid) == (1 / 3, 1)
-    assert found[*key, "recall", None, None].value == 1 / 4
-    assert found[*key, "valid", None, None].value == 2 / 4
-    true = found[key[0], key[1] + ",statements=true", "precision", None, None]
+    assert found.one("recall", "tfq-statement").value == 1 / 4
+    assert found.one("valid", "tfq-statement").value == 2 / 4
+    true = found.one("precision", "tfq-statement", truth=True)
     assert (true.value, true.n) == (1 / 2, 2)
 
 
-def test_statements_of_one_fact_make_no_interval_narrower():
+def test_statements_of_one_fact_make_no_interval_narrower(measured):
     said = {"u": "unknown", "v": "unknown", "w": "CORRECT", "x": "CORRECT"}
-    key = "tfq-statement", f"origin=template,negatives=relation,{NONE}", "abstained", None, None
     once, twice = (
-        slices(measured(asked(rows), FactEvalOptions()))[key]
-        for rows in (
-            [tfq(True, answer, name) for name, answer in said.items()],
-            [tfq(truth, answer, name) for name, answer in said.items() for truth in (True, False)],
+        measured([tfq(truth, answer, fact) for fact, answer in said.items() for truth in truths]).one(
+            "abstained", "tfq-statement"
         )
+        for truths in ([True], [True, False])
     )
     assert (twice.value, twice.low, twice.high) == pytest.approx((once.value, once.low, once.high))
 
 
 @pytest.mark.parametrize(("answer", "followed"), [("New York", False), ("York", True), ("York, New York", True)])
-def test_a_wrong_object_within_the_name_of_the_true_one_is_not_followed(answer, followed):
-    one = question("saq", "New York", context="antifactual", stated="York", changed=True)
-    found = measured(asked([("f", "a", one, answer)]), FactEvalOptions())
-    assert {row.follows for row in found.beside["verdicts"]} == {followed}
+def test_a_wrong_object_within_the_name_of_the_true_one_is_not_followed(measured, answer, followed):
+    found = measured([saq("f", "a", "New York", answer, context="antifactual", stated="York", changed=True)])
+    assert set(found.own["verdicts"]["follows"]) == {followed}
 
 
 @pytest.mark.parametrize(
     ("answer", "followed"),
     [("The New York Times", False), ("New York", True), ("New York City", True), ("New York\nTimes Square", True)],
 )
-def test_a_wrong_object_within_the_name_of_a_third_is_not_followed_but_to_the_released_scorer(answer, followed):
-    whole = asked(
-        [("a", "a", question("saq", "Paris", context="antifactual", stated="New York", changed=True), answer)]
-    )
+def test_a_wrong_object_within_the_name_of_a_third_is_not_followed_but_to_the_released_scorer(
+    measured, answer, followed
+):
     names = {"Q1": ("New York", ("New York City",)), "Q2": ("New York Times", ()), "Q3": ("New York City Ballet", ())}
     facts = [Fact(f"f-{key}", "a", key, key, *[None] * 3, (), "train", "test") for key in names]
     entities = [Entity(key, label, aliases, None) for key, (label, aliases) in names.items()]
-    whole = dataclasses.replace(whole, data=Data(entities=entities, facts=[*whole.data.facts, *facts]))
-    found = {row.mode: row.follows for row in measured(whole, FactEvalOptions()).beside["verdicts"]}
-    assert found == {"paper": followed, "official": True}
+    facts.append(Fact("f", "a", "s", "o", *[None] * 3, (), "test", "test"))
+    row = saq("f", "a", "Paris", answer, context="antifactual", stated="New York", changed=True)
+    found = measured([row], data=Data.of(entities=entities, facts=facts))
+    follows = dict(found.own["verdicts"].select("reading", "follows").iter_rows())
+    assert follows == {"paper": followed, "official": True}
 
 
-def test_both_modes_stand_side_by_side():
-    rows = [tfq(False, "not correct"), ("g", "a", question("saq", "1982"), "19")]
-    found = measured(asked(rows), FactEvalOptions())
-    verdicts = {(row.item_id, row.mode): row.outcome for row in found.beside["verdicts"]}
-    assert verdicts == {
-        ("0", "paper"): "correct",
-        ("0", "official"): "incorrect",
-        ("1", "paper"): "incorrect",
-        ("1", "official"): "correct",
+def test_both_modes_stand_side_by_side(measured):
+    found = measured([tfq(False, "not correct"), saq("g", "a", "1982", "19")])
+    assert found.verdicts() == {
+        (0, "paper"): "correct",
+        (0, "official"): "incorrect",
+        (1, "paper"): "incorrect",
+        (1, "official"): "correct",
     }
-    assert [row.outcome for row in found.outcomes] == ["correct", "incorrect"]  # one outcome an item: mode paper
-    assert slices(found, "official")["saq-wh", f"origin=template,{NONE}", "f1", None, None].value == 1
-    assert slices(found)["saq-wh", f"origin=template,{NONE}", "f1", None, None].value == 0
+    assert found.one("f1", "saq-wh", "official").value == 1
+    assert found.one("f1", "saq-wh").value == 0
 
 
-def test_where_all_abstain_f1_is_0_without_an_interval():
-    found = slices(measured(asked([tfq(True, "unknown"), tfq(False, "I don't know")]), FactEvalOptions()))
-    row = found["tfq-statement", f"origin=template,negatives=relation,{NONE}", "f1", None, None]
-    assert (row.value, row.low, row.high) == (0.0, None, None)
+def test_where_all_abstain_f1_is_0_without_an_interval(measured):
+    found = measured([tfq(True, "unknown"), tfq(False, "I don't know")])
+    for metric in ("precision", "recall", "f1"):
+        row = found.one(metric, "tfq-statement")
+        assert (row.value, row.low, row.high) == (0.0, None, None)
 
 
-def test_where_nothing_was_answered_there_is_no_number():
-    found = measured(asked([tfq(True, Answer(None, "error"))]), FactEvalOptions())
-    assert {row.value for row in found.measures} == {None}
+def test_where_nothing_was_answered_there_is_no_number(measured):
+    assert {row.value for row in measured([tfq(True, TOO_LONG), saq("g", "a", "x", TOO_LONG)]).measures} == {None}
 
 
-def test_the_average_is_over_types_and_styles_unweighted():
+def test_the_average_is_over_types_and_styles_unweighted(measured):
     rows = [
         *(tfq(True, "CORRECT", f"t{at}") for at in range(9)),
-        ("m", "a", question("mcq", "A", choices=("A", "B"), negatives="relation", style="fib"), "B"),
-        ("n", "a", question("saq", "A"), "A"),
-        ("n", "a", question("saq", "A", style="fib"), "B"),
+        saq("m", "a", "A", "B", choices=["A", "B"], negatives="relation", style="fib") | {"type": "mcq"},
+        saq("n", "a", "A", "A"),
+        saq("n", "a", "A", "B", style="fib"),
     ]
-    found = slices(measured(asked(rows), FactEvalOptions()))
-    row = found["all", f"negatives=relation,{NONE}", "average_f1", None, None]
+    [row] = measured(rows).all("average_f1", reading="paper")
+    assert conditions_of(row)["negatives"] == (None, "relation")  # a short answer has no wrong objects
     assert (row.value, row.n) == ((1 + 0 + 1 + 0) / 4, 12)
 
 
-def saq_in(context, name, answer, **other):
-    return (name, "a", question("saq", "Paris", context=context, text=f"{name}?", **other), answer)
+def after(context, fact, answer, **other):
+    return saq(fact, "a", "Paris", answer, context=context, **other)
 
 
-def test_robustness_compares_the_same_questions():
-    rows = [
-        *(
-            saq_in("none", name, answer)
-            for name, answer in zip("uvwxyz", ("Paris", "Paris", "no", "no", "Paris", "Paris"), strict=True)
-        ),
-        saq_in("antifactual", "u", "Rome", stated="Rome", changed=True),
-        saq_in("antifactual", "v", "Paris", stated="Rome", changed=True),
-        saq_in("antifactual", "w", "Paris", stated="Rome", changed=True),
-        saq_in("antifactual", "x", "It is Rome", stated="Rome", changed=True),
-        saq_in("antifactual", "y", "Paris", stated="Rome", changed=False),  # nothing was replaced
-        saq_in("antifactual", "z", Answer(None, "error"), stated="Rome", changed=True),
-    ]
-    found = slices(measured(asked(rows), FactEvalOptions()))
-    own = {metric: found["saq-wh", "origin=template,context=antifactual", metric, None, None] for metric in
-           ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")}  # fmt: skip
+PASSAGES = [
+    *(
+        after("none", fact, answer)
+        for fact, answer in zip("uvwxyz", ("Paris", "Paris", "no", "no", "Paris", "Paris"), strict=True)
+    ),
+    after("antifactual", "u", "Rome", stated="Rome", changed=True),
+    after("antifactual", "v", "Paris", stated="Rome", changed=True),
+    after("antifactual", "w", "Paris", stated="Rome", changed=True),
+    after("antifactual", "x", "It is Rome", stated="Rome", changed=True),
+    after("antifactual", "y", "Paris", stated="Rome", changed=False),  # nothing was replaced
+    after("antifactual", "z", TOO_LONG, stated="Rome", changed=True),
+    after("antifactual", "t", "Rome", stated="Rome", changed=True),  # was never asked without a passage
+    after("relevant", "u", "Paris"),
+]
+
+
+def test_robustness_compares_the_same_questions(measured):
+    found = measured(PASSAGES)
+    metrics = ("f1_with", "kept", "gained", "followed", "no_ops")
+    own = {metric: found.one(metric, "saq-wh", context="antifactual") for metric in metrics}
+    own["f1_without"] = found.one("f1_without", "saq-wh", with_antifactual=True)
     # By hand, over u v w x: right without u v, right with v w.
     assert {metric: (row.value, row.n) for metric, row in own.items()} == {
         "f1_without": (0.5, 4),
@@ -223,39 +210,103 @@ def test_robustness_compares_the_same_questions():
         "kept": (0.5, 2),
         "gained": (0.5, 2),
         "followed": (0.5, 4),
-        "no_ops": (1 / 6, 6),
+        "no_ops": (1 / 7, 7),
     }
+    assert own["f1_without"].n_correct == own["f1_with"].n_correct == 2
+    assert found.one("kept", "saq-wh", context="relevant").n == 1
 
 
-def test_recovery_and_abstention_are_by_dose():
-    doses = {"a1": 64, "a2": 0, "a3": 0, "b1": 64, "b2": 4, "b3": 64, "b4": 0}
-    found = slices(measured(asked(SAQ, [Exposure(*one) for one in doses.items()]), FactEvalOptions()))
-    key = "saq-wh", f"origin=template,{NONE}"
-    assert {dose: found[*key, "accuracy_by_exposure", None, dose].value for dose in (0, 4, 64)} == {0: 0, 4: 1, 64: 1}
-    abstained = {dose: found[*key, "abstained_by_exposure", None, dose] for dose in (0, 4, 64)}
+def test_recovery_and_abstention_are_by_dose(measured):
+    found = measured(SAQ, {"a1": 64, "a2": 0, "a3": 0, "b1": 64, "b2": 4, "b3": 64, "b4": 0})
+    right = {dose: found.one("accuracy_by_exposure", "saq-wh", dose=dose).value for dose in (0, 4, 64)}
+    assert right == {0: 0, 4: 1, 64: 1}
+    abstained = {dose: found.one("abstained_by_exposure", "saq-wh", dose=dose) for dose in (0, 4, 64)}
     assert {dose: row.value for dose, row in abstained.items()} == {0: 2 / 3, 4: 0, 64: 0}
     # The variance of three subjects, with 2 below, stands for two observations.
     assert (abstained[0].low, abstained[0].high) == pytest.approx(wilson(2 / 3, 2)[1:])
     # An abstention is no hit: never taught, and of the three two say so.
-    assert found[*key, "never_accuracy", None, None].value == 0
-    assert found[*key, "recovery_auc", None, None].value == 1
+    assert found.one("never_accuracy", "saq-wh").value == 0
+    assert found.one("recovery_auc", "saq-wh").value == 1
 
 
-def test_what_validates_recovery_is_the_short_answer_without_a_passage():
-    rows = [*SAQ[:1], saq_in("relevant", "u", "Paris"), tfq(True, "CORRECT")]
-    items = asked(rows).items
-    assert [recovers(item) for item in items] == [True, False, False]
-    assert chances(items, []) == {"saq-wh": 0, "tfq-statement": 0.5}
+def test_what_is_recovered_is_of_the_first_mode(measured):
+    doses = {"a1": 64, "a2": 0}
+    found = measured(SAQ, doses, modes=["official", "paper"])
+    assert {where["reading"] for row, where in found.conditions if row.metric == "recovery_auc"} == {"official"}
 
 
-def test_the_tables_can_be_written(tmp_path):
-    rows = [*SAQ, tfq(True, "CORRECT"), saq_in("relevant", "a1", "<b>&\x00\x07" + "x" * 10_000)]
-    found = measured(asked(rows), FactEvalOptions())
-    for name, row, own in (
-        ("measures", Measure, found.measures),
-        ("outcomes", Outcome, found.outcomes),
-        ("verdicts", FactEvalVerdict, found.beside["verdicts"]),
-    ):
-        path = tmp_path / f"{name}.parquet"
-        tables.write(path, row, own)
-        assert tables.read(path, row) == own
+def test_a_model_that_was_taught_nothing_recovers_nothing(measured):
+    metrics = {row.metric for row in measured(SAQ).measures}
+    assert "f1" in metrics and not {"recovery_auc", "abstained_by_exposure"} & metrics
+
+
+def test_what_is_validated_is_the_short_answer_without_a_passage():
+    validated = [one for one in SUITE.methods if one.validated]
+    assert [one.where for one in validated] == [
+        {"experiment": "saq-fib", "context": "none"},
+        {"experiment": "saq-wh", "context": "none"},
+    ]
+    assert {one.guess for one in validated} == {0}
+    assert {one.name: one.guess for one in SUITE.methods if not one.validated} == {
+        "tfq-statement": 1 / 2,
+        "mcq-fib": 1 / 4,
+        "mcq-wh": 1 / 4,
+    }
+
+
+ALL = [
+    *SAQ,
+    *PASSAGES,
+    tfq(True, "CORRECT"),
+    tfq(False, "not correct", "g"),
+    saq("m", "a", "A", "A", choices=["A", "B"], negatives="type", style="fib", domain="places") | {"type": "mcq"},
+]
+
+
+def recomputed(frame, formula, of):
+    """Return a number as the page makes it: from the columns of its items."""
+    kept = frame.drop_nulls(of).select(pl.col(of).cast(pl.Float64))
+    if formula == "ratio":
+        kept = kept.filter(pl.col(of[1]) > 0)
+        return kept[of[0]].sum() / kept[of[1]].sum() if kept.height else 0.0
+    return kept[of[0]].mean()
+
+
+def test_each_number_is_made_again_from_its_items(measured):
+    found = measured(ALL, {"a1": 64, "a2": 0, "u": 4, "v": 0})
+    seen = set()
+    for row in found.measures:
+        items = found.judged.where(conditions_of(row)).frame
+        assert (items.height, (items["outcome"] == "correct").sum()) == (row.n, row.n_correct), (row.metric, row.where)
+        if row.formula in ("ratio", "mean", "share") and row.value is not None:
+            assert recomputed(items, row.formula, row.of) == pytest.approx(row.value, abs=1e-12), (
+                row.metric,
+                row.where,
+            )
+            seen.add(row.metric)
+    assert seen >= {"precision", "recall", "f1", "abstained", "valid", "list_f1", "f1_without", "kept", "no_ops"}
+
+
+def test_models_are_compared_before_and_after_tuning(tmp_path):
+    rows = [row | {"model": "base-one"} for row in SAQ]
+    rows += [row | {"model": "tuned-one"} | ({"answer": "Rome"} if row["fact_id"] == "a2" else {}) for row in SAQ]
+    rows += [row | {"model": "tuned-two"} for row in SAQ]
+    found = given(tmp_path, rows)
+    judged = {name: own.judged for name, own in found.items()}
+    across = SUITE.across(judged, None, SUITE.options(pairs=["base:tuned"]))
+    assert {(row.model, row.other) for row in across} == {("tuned-one", "base-one")}
+    values = {(row.metric, conditions_of(row)["reading"]): row.value for row in across}
+    # By hand: 4 correct of 4 answered and 6 asked, after 3 of them.
+    assert values["f1_difference", "paper"] == pytest.approx(2 * 4 / (2 * 4 + 2) - 2 * 3 / (2 * 3 + 2 * 1 + 2))
+    assert values["abstained_difference", "paper"] == 0
+
+
+def test_the_tables_can_be_written(measured, tmp_path):
+    odd = saq("a1", "a", "Paris", "<b>&\x00\x07" + "x" * 10_000, context="relevant")
+    found = measured([*SAQ, tfq(True, "CORRECT"), odd])
+    tables.write(tmp_path / "measures.parquet", Measure, found.measures)
+    assert tables.read(tmp_path / "measures.parquet", Measure) == found.measures
+    for name, row, frame in (("o", Outcome, found.outcomes), ("v", AnswerVerdict, found.own["verdicts"])):
+        with tables.writing(tmp_path / f"{name}.parquet", row) as writer:
+            writer.add(frame.to_arrow())
+        assert tables.count(tmp_path / f"{name}.parquet", row) == 2 * 9

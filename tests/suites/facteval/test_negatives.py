@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from almanac.dataset.names import ObjectNames
 from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
-from facteval.tables import entity, fact, literal
+
+from .tables import entity, fact, literal
 
 
 def wrong(facts, *known, seed=0):

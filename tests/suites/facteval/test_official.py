@@ -2,11 +2,11 @@
 
 import pytest
 
-from almanac.suites.facteval.abstention import Abstentions, load
-from almanac.suites.facteval.official import judge, normalise, reparsed
-from almanac.suites.facteval.scoring import judge as sound
+from almanac.suites.facteval.reading.abstention import Abstentions, load
+from almanac.suites.facteval.reading.official import judge, normalise, reparsed
+from almanac.suites.facteval.reading.scoring import judge as sound
 
-from .judged import question
+from .running import question
 
 PHRASES = Abstentions("test", ("sorry", "unknown", "unfortunately", "cannot predict"))
 OWN = load()

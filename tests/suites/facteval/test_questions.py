@@ -1,7 +1,8 @@
 """How facts are worded: whole sentences from templates, from a prefix or a label where there is nothing better."""
 
 from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, wordings
-from facteval.tables import relation, template
+
+from .tables import relation, template
 
 
 def worded(*templates, count=1, label="capital", subject="France"):

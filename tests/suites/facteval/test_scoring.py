@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.facteval.abstention import load
-from almanac.suites.facteval.longer import LongerNames
-from almanac.suites.facteval.scoring import judge
-from almanac.suites.facteval.stretches import Stretches
+from almanac.suites.facteval.reading.abstention import load
+from almanac.suites.facteval.reading.longer import LongerNames
+from almanac.suites.facteval.reading.scoring import judge
+from almanac.suites.facteval.reading.values import Stretches
 
-from .judged import question
+from .running import question
 
 OWN = load()
 PLACES = ("York", "New York", "Washington, D.C.", "Jean-Paul")

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from almanac.sources.files import read_folder
-from almanac.suites.facteval import official
-from almanac.suites.facteval.abstention import load
-from almanac.suites.facteval.measuring import longer_names
-from almanac.suites.facteval.scoring import judge
-from almanac.suites.facteval.text import read_name
-from almanac.suites.method import Data
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.data import Data
+from almanac.suites.facteval.judging import longer_names
+from almanac.suites.facteval.reading import official
+from almanac.suites.facteval.reading.abstention import load
+from almanac.suites.facteval.reading.scoring import judge
+from almanac.suites.facteval.reading.text import read_name
 
-from .tables import questions
+from . import running
 
 OWN = load()
 
@@ -23,18 +24,23 @@ OWN = load()
 def shipped():
     read = read_folder(Path(__file__).parents[3] / "resources" / "facts", "shipped")
     facts = [replace(row, split="test") for row in read.facts]
-    return Data(read.entities, read.relations, facts, (), read.templates)
+    return Data.of(entities=read.entities, relations=read.relations, facts=facts, templates=read.templates)
 
 
 @pytest.fixture(scope="module")
-def asked(shipped):
-    found, _ = questions(shipped, sample=25)
-    return list(found.values())
+def folder(shipped, tmp_path_factory):
+    return running.write(tmp_path_factory.mktemp("shipped"), shipped, sample=25)
 
 
 @pytest.fixture(scope="module")
-def longer(shipped, asked):
-    return longer_names(shipped, asked)
+def asked(folder):
+    return [running.as_read(row) for row in running.asked(folder)]
+
+
+@pytest.fixture(scope="module")
+def longer(shipped, folder):
+    files = [RoundFiles.of("asked", folder)]
+    return longer_names(Answers("m", "d", files, running.SUITE.setting, running.SUITE.tables("asked")), shipped)
 
 
 def right(question):

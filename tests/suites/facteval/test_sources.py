@@ -17,9 +17,10 @@ from almanac.dataset.options import DatasetOptions
 from almanac.sources import biolama, google_re, source_tables, umls
 from almanac.sources.files import read_folder
 from almanac.sources.options import BiolamaOptions, GoogleReOptions, UmlsOptions
+from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import alike
-from almanac.suites.method import Data
-from facteval.tables import questions
+
+from .running import questions
 
 REPOSITORY = Path(__file__).parents[3]
 TREX = Path(os.environ.get("ALMANAC_TREX") or REPOSITORY.parent / "shared" / "data" / "trex")
@@ -31,9 +32,7 @@ def asked_of(source, folder, **options):
     source_tables.write(folder, source)
     found = {name: tables.read(folder / f"{name}.parquet", row) for name, row in source_tables.ROWS.items()}
     facts = [replace(row, split="test") for row in found["facts"]]
-    return questions(
-        Data(found["entities"], found["relations"], facts, (), found["templates"], found["evidence"]), **options
-    )
+    return questions(Data.of(**found | {"facts": facts}), **options)
 
 
 def people(relation, objects):
@@ -81,7 +80,7 @@ def test_google_re_gives_dates_places_and_passages(tmp_path):
         "fact google_re.date_of_birth|/m/0|1982: antifactual",
         "fact google_re.place_of_birth|/m/0|/m/p0: antifactual",
     ]
-    said = next(row for row in found.values() if row.context == "antifactual" and "|/m/1|" in row.item_id)
+    said = next(row for row in found.values() if row.context == "antifactual" and "|/m/1|" in row.fact_id)
     assert said.passage == f"Person 1, of {said.stated}."
 
 
@@ -116,7 +115,7 @@ def test_biolama_gives_questions_with_several_answers(tmp_path):
     assert short[0].gold == ("drug-D1", "D1, salt", "drug-D2", "D2, salt")
     for row in found.values():
         if row.type == "mcq":
-            subject = row.item_id.split("|")[1]
+            subject = row.fact_id.split("|")[1]
             true = {f"drug-{one}" for one in next(line["obj_uris"] for line in lines if line["sub_uri"] == subject)}
             assert len(true & set(row.choices)) == 1
 
@@ -158,7 +157,7 @@ def check(data, found):
         called = names.get(row.object_key, {row.object_key})
         true.setdefault((row.relation_id, row.subject_id), set()).update(map(alike, called))
     for row in found.values():
-        truth = true[row.relation_id, row.item_id.split("|")[1]]
+        truth = true[row.relation_id, row.fact_id.split("|")[1]]
         if row.type == "mcq":
             assert len({alike(name) for name in row.choices}) == 4
             assert sum(alike(name) in truth for name in row.choices) == 1
@@ -175,11 +174,11 @@ def check(data, found):
 def test_the_facts_that_ship_give_questions_of_every_relation():
     source = read_folder(REPOSITORY / "resources" / "facts", "shipped")
     facts = [replace(row, split="test") for row in source.facts]
-    data = Data(source.entities, source.relations, facts, (), source.templates, ())
+    data = Data.of(entities=source.entities, relations=source.relations, facts=facts, templates=source.templates)
     found, refused = questions(data, sample=4, negatives=["relation", "type"], contexts=ALL)
     assert {row.relation_id for row in found.values()} == {row.relation_id for row in facts}
     check(data, found)
-    assert not any("label" in row.item_id for row in found.values()), "every relation has templates"
+    assert not any("label" in row.template_id for row in found.values()), "every relation has templates"
     short = Counter((row.context, row.relation_id) for row in found.values() if (row.type, row.style) == ("saq", "wh"))
     assert all(count <= 4 for count in short.values())
     assert len(refused) < 30 and all("needed are" in why or "could replace" in why for why in refused.values())
@@ -191,7 +190,8 @@ def trex():
         pytest.skip(f"no T-REx folder at {TREX}; set ALMANAC_TREX")
     source = read_folder(TREX, "trex")
     dataset = build(source.relations, source.facts, source.entities, DatasetOptions(choices=100))
-    return Data(source.entities, dataset.relations, dataset.facts, dataset.choices, source.templates, ())
+    own = {"entities": source.entities, "templates": source.templates}
+    return Data.of(relations=dataset.relations, facts=dataset.facts, **own)
 
 
 def test_t_rex_gives_questions_of_its_21_large_relations(trex):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.facteval.scoring import things
-from almanac.suites.facteval.text import fold, mentions, read
-from almanac.suites.facteval.values import UNIT_NAMES, Date, dates, numbers
+from almanac.suites.facteval.reading.scoring import things
+from almanac.suites.facteval.reading.text import fold, mentions, read
+from almanac.suites.facteval.reading.values import UNIT_NAMES, Date, dates, numbers
 
 MENTIONED = [
     ("Paris", "The capital of France is Paris."),

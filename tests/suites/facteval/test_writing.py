@@ -1,42 +1,59 @@
 """Questions that a model writes: what it is shown, what is refused and why, and the file that a person hands back."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from almanac import tables as table_files
-from almanac.dataset.names import ObjectNames, true_objects
-from almanac.edition.writing import ask_questions, judge_questions
+from almanac.dataset.names import true_objects
+from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Item, Link, Relation, Response, WrittenQuestion
+from almanac.rows import Item, Link, Request, Response
+from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.requests import prompts
-from almanac.suites.facteval.writing import ask_writing, judge, read_written
-from facteval.tables import FACTS, TEMPLATES, data, entities_of, entity, fact, questions
+from almanac.suites.facteval.questions import prompts
+from almanac.suites.facteval.rows import WrittenQuestion
+from almanac.suites.facteval.writing import WritingSetting, ask_writing, judge_writing, read_written
+
+from .running import content, questions, respond
+from .tables import FACTS, TEMPLATES, data, entity, fact
 
 KNOWN = [entity("Paris", "City of Light"), entity("France", "French Republic")]
 TABLES = data(FACTS, KNOWN, templates=TEMPLATES)
-NAMES = ObjectNames.of(TABLES.entities)
+NAMES = TABLES.names
 TRUE = true_objects(FACTS)
-ASKED = ask_writing(FACTS, TABLES.relations, NAMES, prompts()["write"], WritingOptions())
+GOOD = {
+    "statement": "The capital of {} is {}.",
+    "fib": "The capital of {} is [MASK].",
+    "wh": "What is {}'s capital?",
+}
 
 
-def judged(texts, facts=FACTS, names=NAMES, asked=ASKED):
+def asked(folder, own, options):
+    """Ask for texts; return what each request is for: the fact and the style."""
+    write_asked(folder, ask_writing(own, options), {}, 1)
+    facts = {row.item: row.fact_id for row in table_files.read(folder / "items.parquet", Item)}
+    return {row.request_id: (facts[row.item], row.role) for row in table_files.read(folder / "links.parquet", Link)}
+
+
+def answers_of(folder, responses):
+    return Answers("writer", "d", [RoundFiles.of("asked", folder, responses)], WritingSetting)
+
+
+def judged(texts, own=TABLES, known=None, **options):
     """Judge answers: by fact and style a text, a status where there is none; what is not given is well written."""
-    good = {
-        "statement": "The capital of {} is {}.",
-        "fib": "The capital of {} is [MASK].",
-        "wh": "What is {}'s capital?",
-    }
-    responses = []
-    by_item = {item.item_id: item for item in asked.items}
-    for link in asked.links:
-        item = by_item[link.item_id]
-        subject, found = item.fact_id.split("|")[1:]
-        text = texts.get((item.fact_id, item.experiment), good[item.experiment].format(subject, found))
-        status, said = ("ok", (text,)) if text != "too_long" else ("too_long", None)
-        responses.append(Response(link.request_id, status, None if said else "9 tokens", texts=said))
-    return judge(asked.items, asked.links, responses, facts, names, true_objects(facts))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        wanted = asked(folder, own, WritingOptions(**options))
+
+        def answer(request):
+            fact_id, style = wanted[request.request_id]
+            text = texts.get((fact_id, style), GOOD[style].format(*fact_id.split("|")[1:]))
+            return text if text != "too_long" else ("too_long", "9 tokens")
+
+        return judge_writing(answers_of(folder, [respond(folder, answer)]), known or own)
 
 
 def verdict(text, style):
@@ -47,12 +64,13 @@ def verdict(text, style):
 
 def test_the_answers_of_another_dataset_are_refused():
     with pytest.raises(AlmanacError, match="is no fact of the dataset; give the dataset that was asked"):
-        judged({}, facts=FACTS[1:])
+        judged({}, known=data(FACTS[1:], KNOWN))
 
 
-def test_a_model_is_shown_the_triple_and_examples():
-    item = next(item for item in ASKED.items if item.fact_id == FACTS[0].fact_id and item.experiment == "wh")
-    request = ASKED.requests[next(link.request_id for link in ASKED.links if link.item_id == item.item_id)]
+def test_a_model_is_shown_the_triple_and_examples(tmp_path):
+    wanted = asked(tmp_path, TABLES, WritingOptions())
+    requests = {row.request_id: row for row in table_files.read(tmp_path / "requests-0.parquet", Request)}
+    [request] = [requests[name] for name, one in wanted.items() if one == (FACTS[0].fact_id, "wh")]
     assert request.text == "Triple: (France, capital, Paris)"
     assert "Triple: (Emma, author, Jane Austen)\nWho wrote Emma?" in request.instruction
     assert (request.kind, request.stop) == ("generate", ("\n",))
@@ -64,11 +82,8 @@ def test_the_examples_shown_pass_the_filter_themselves():
         for shot in told["shots"]:
             subject, _, found = shot["triple"]
             one = fact("r", subject, found)
-            names = ObjectNames.of(entities_of([one]))
-            asked = ask_writing([one], data([one]).relations, names, prompts()["write"], WritingOptions(styles=[style]))
-            assert [row.verdict for row in judged({(one.fact_id, style): shot["text"]}, [one], names, asked)] == [
-                "keep"
-            ]
+            [row] = judged({(one.fact_id, style): shot["text"]}, data([one]), styles=[style])
+            assert row.verdict == "keep"
 
 
 @pytest.mark.parametrize(
@@ -113,18 +128,15 @@ def test_what_is_not_is_dropped_with_the_reason(style, text, reason):
 
 def test_no_other_true_object_may_be_named():
     facts = [fact("speaks", "Swiss", "French"), fact("speaks", "Swiss", "German")]
-    names = ObjectNames.of(entities_of(facts))
-    asked = ask_writing(facts, data(facts).relations, names, prompts()["write"], WritingOptions(styles=["fib"]))
-    rows = judged({(facts[0].fact_id, "fib"): "Swiss speak [MASK] and German."}, facts, names, asked)
+    rows = judged({(facts[0].fact_id, "fib"): "Swiss speak [MASK] and German."}, data(facts), styles=["fib"])
     assert [row.reason for row in rows] == ["names the object", None]
 
 
 def test_a_question_that_is_another_subjects_too_has_two_answers():
     facts = [fact("capital", "Q1", "Tbilisi"), fact("capital", "Q2", "Atlanta"), fact("capital", "Q2", "Savannah")]
     known = [entity("Q1", label="Georgia"), entity("Q2", label="Georgia")]
-    names = ObjectNames.of(entities_of(facts, *known))
-    asked = ask_writing(facts, data(facts).relations, names, prompts()["write"], WritingOptions(styles=["wh"]))
-    rows = judged({(one.fact_id, "wh"): "What is Georgia's capital?" for one in facts}, facts, names, asked)
+    said = {(one.fact_id, "wh"): "What is Georgia's capital?" for one in facts}
+    rows = judged(said, data(facts, known), styles=["wh"])
     assert [(row.verdict, row.reason) for row in rows] == [
         ("keep", None),
         ("drop", "says the same as that of 'capital|Q1|Tbilisi'"),
@@ -138,9 +150,11 @@ def test_every_text_asked_for_has_one_row():
     assert sum(row.verdict == "drop" for row in rows) == 1
 
 
-def test_a_request_without_a_response_is_an_error():
-    with pytest.raises(AlmanacError, match="has none; give all shards"):
-        judge(ASKED.items, ASKED.links, [], FACTS, NAMES, TRUE)
+def test_a_request_without_a_response_is_an_error(tmp_path):
+    asked(tmp_path, TABLES, WritingOptions())
+    table_files.write(tmp_path / "none.parquet", Response, [])
+    with pytest.raises(AlmanacError, match="18 of 18 requests have no response"):
+        judge_writing(answers_of(tmp_path, [tmp_path / "none.parquet"]), TABLES)
 
 
 def test_written_questions_are_asked_beside_those_of_templates(tmp_path):
@@ -148,15 +162,15 @@ def test_written_questions_are_asked_beside_those_of_templates(tmp_path):
     path = tmp_path / "written.jsonl"
     table_files.write_jsonl(path, judged({(first, "statement"): "The City of Light rules France.", (first, "wh"): ""}))
     found, refused = questions(TABLES, written=str(path))
-    own = {row.item_id: row for row in found.values() if row.origin == "written" and first in row.item_id}
+    own = {key: row for key, row in found.items() if row.origin == "written" and row.fact_id == first}
     true, false = (row for row in own.values() if row.type == "tfq")
-    assert true.text == "The Paris rules France." and true.item_id.endswith("/written/true")
+    assert (true.text, true.truth, true.template_id) == ("The Paris rules France.", True, None)
     assert false.text == f"The {false.shown} rules France."
     assert {(row.type, row.style) for row in own.values()} == {("tfq", "statement"), ("mcq", "fib"), ("saq", "fib")}
     assert refused == {f"fact {first}: written wh": "empty"}
-    others = {item_id: row for item_id, row in found.items() if row.origin == "template"}
-    assert others == questions(TABLES)[0]
-    twins = [row for row in found.values() if row.type == "mcq" and row.style == "fib" and first in row.item_id]
+    others = {key: content(row) for key, row in found.items() if row.origin == "template"}
+    assert others == {key: content(row) for key, row in questions(TABLES)[0].items()}
+    twins = [row for row in found.values() if row.experiment == "mcq-fib" and row.fact_id == first]
     assert twins[0].choices == twins[1].choices  # only the wording differs
 
 
@@ -201,37 +215,11 @@ def test_questions_of_other_facts_are_listed(tmp_path):
     ]
 
 
-@pytest.fixture
-def dataset(tmp_path):
-    """Write the dataset, and what is asked of a writer."""
-    folder = tmp_path / "dataset"
-    for name, row, rows in (("facts", Fact, FACTS), ("entities", Entity, TABLES.entities)):
-        table_files.write(folder / f"{name}.parquet", row, rows)
-    table_files.write(folder / "relations.parquet", Relation, TABLES.relations)
-    asked = ask_questions(folder, WritingOptions(styles=["wh"]))
-    table_files.write(tmp_path / "items.parquet", Item, asked.items)
-    table_files.write(tmp_path / "links.parquet", Link, asked.links)
-    return folder, tmp_path, list(asked.requests)
-
-
-def test_files_of_answers_become_questions(dataset):
-    folder, asked, requests = dataset
-    files = []
-    for number, request in enumerate(requests):  # as shards: a file each
-        files.append(asked / f"{number}.parquet")
-        said = Response(request, "ok", None, texts=("What is the capital of Peru?",))
-        table_files.write(files[-1], Response, [said])
-    found = judge_questions(folder, asked, files)
-    assert {row.fact_id for row in found if row.verdict == "keep"} == {"capital|Peru|Lima"}
-    assert len(found) == len(FACTS)
-
-
-def test_a_writer_that_answered_nothing_is_an_error(dataset):
-    folder, asked, requests = dataset
-    rows = [Response(request, "unsupported", "a masked model writes no text") for request in requests]
-    table_files.write(asked / "answers.parquet", Response, rows)
+def test_a_writer_that_answered_nothing_is_an_error(tmp_path):
+    asked(tmp_path, TABLES, WritingOptions(styles=["wh"]))
+    said = respond(tmp_path, lambda request: ("unsupported", "a masked model writes no text"))
     with pytest.raises(AlmanacError, match=r"none of 6 requests was answered \(unsupported: a masked model"):
-        judge_questions(folder, asked, [asked / "answers.parquet"])
+        judge_writing(answers_of(tmp_path, [said]), TABLES)
 
 
 def test_rows_are_a_table(tmp_path):

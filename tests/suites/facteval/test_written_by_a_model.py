@@ -1,23 +1,25 @@
 """Questions that a model really writes: a tiny one, taught what to write, from the triples to FactEval's numbers."""
 
-import json
-
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from almanac import tables
-from almanac.cli import main
+from almanac.edition.asking import write_asked
+from almanac.models.answering import answer
 from almanac.models.framing import framing_of
+from almanac.models.registry import ModelSource, load
 from almanac.models.scoring.boundaries import full_text
 from almanac.planting.options import TokenizerOptions
 from almanac.planting.tokenizer import END, PAD, START, train
-from almanac.rows import Item, Link, Question, Request, Response
-from almanac.suites.facteval.measuring import measured
-from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.method import TABLES as ROWS
-from almanac.suites.method import Answered
-from facteval.tables import CAPITALS, FACTS, TEMPLATES, data
+from almanac.rows import Context, Item, Link, Request, Response
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.facteval.options import WritingOptions
+from almanac.suites.facteval.writing import WritingSetting, ask_writing, judge_writing
+from almanac.suites.judged import conditions_of
+
+from .running import SUITE, asked, measured, write
+from .tables import CAPITALS, FACTS, TEMPLATES, data
 
 TABLES = data(FACTS, templates=TEMPLATES)
 WRITTEN = {
@@ -68,57 +70,56 @@ def taught(folder, pairs):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Write the dataset, ask for questions, and teach the writer."""
+    """Ask for questions, and teach the writer."""
     root = tmp_path_factory.mktemp("written")
-    for name, row in ROWS.items():
-        tables.write(root / "dataset" / f"{name}.parquet", row, getattr(TABLES, name))
-    asking = ["ask", "writing", "--dataset", str(root / "dataset"), "--sample", "2", "--output", str(root / "asked")]
-    assert main(asking) == 0
+    write_asked(root / "asked", ask_writing(TABLES, WritingOptions(sample=2)), {}, 1)
     requests = tables.read(root / "asked" / "requests-0.parquet", Request)
     links = {row.request_id: row for row in tables.read(root / "asked" / "links.parquet", Link)}
-    facts = {row.item_id: row.fact_id for row in tables.read(root / "asked" / "items.parquet", Item)}
+    facts = {row.item: row.fact_id for row in tables.read(root / "asked" / "items.parquet", Item)}
     arranged = framing_of("plain", None, "the writer").arrange(requests, {})
     pairs = []
     for request in arranged.requests:
         link = links[request.request_id]
-        [fact] = [one for one in FACTS if one.fact_id == facts[link.item_id]]
+        [fact] = [one for one in FACTS if one.fact_id == facts[link.item]]
         pairs.append((full_text(request, arranged.contexts), wanted(link.role, fact.subject_id)))
     taught(root / "writer", pairs)
     return root
 
 
-def answered(root, asked, output):
-    files = ["--requests", str(asked / "requests-0.parquet"), "--contexts", str(asked / "contexts.parquet")]
-    model = ["--model", str(root / "writer"), "--wrapper", "plain", "--threads", "1", "--device", "cpu"]
-    assert main(["answer", *model, *files, "--output", str(root / output)]) == 0
-    return root / output
+def answered(root, folder):
+    """Have the writer answer what was asked in a folder."""
+    model = load(ModelSource(str(root / "writer"), wrapper="plain", device="cpu"))
+    contexts = {row.context_id: row.text for row in tables.read(folder / "contexts.parquet", Context)}
+    requests = tables.read(folder / "requests-0.parquet", Request)
+    tables.write(folder / "responses-0.parquet", Response, answer(model, requests, contexts))
+    return folder / "responses-0.parquet"
 
 
-def test_what_a_model_writes_is_judged_asked_and_measured(folder):
-    dataset, asked = ["--dataset", str(folder / "dataset")], ["--asked", str(folder / "asked")]
-    said = answered(folder, folder / "asked", "said.parquet")
-    path = folder / "written.jsonl"
-    assert main(["build", "writing", *dataset, *asked, "--responses", str(said), "--output", str(path)]) == 0
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    found = {(row["fact_id"].split("|")[1], row["style"]): row for row in rows}
+def test_what_a_model_writes_is_judged_asked_measured_and_compared(folder):
+    said = RoundFiles.of("asked", folder / "asked", [answered(folder, folder / "asked")])
+    rows = judge_writing(Answers("writer", "d", [said], WritingSetting), TABLES)
+    found = {(row.fact_id.split("|")[1], row.style): row for row in rows}
     subjects = {subject for subject, _ in found}
     assert len(rows) == 6 and len(subjects) == 2
     for (subject, style), row in found.items():
-        assert row["text"] == wanted(style, subject).strip()
-        assert row["verdict"] == ("drop" if (subject, style) == FAULTY else "keep"), row
+        assert row.text == wanted(style, subject).strip()
+        assert row.verdict == ("drop" if (subject, style) == FAULTY else "keep"), row
 
-    asking = ["ask", "facteval", *dataset, "--sample", "2", "--answer-tokens", "4", "--written", str(path)]
-    assert main([*asking, "--output", str(folder / "questions")]) == 0
-    read = {row: tables.read(folder / "questions" / f"{name}.parquet", row)
-            for name, row in (("items", Item), ("links", Link), ("questions", Question))}  # fmt: skip
-    own = [row for row in read[Question] if row.origin == "written"]
-    assert {(row.type, row.style) for row in own} == {(row.type, row.style) for row in read[Question]}
+    tables.write_jsonl(folder / "written.jsonl", rows)
+    options = {"sample": 2, "answer_tokens": 4, "written": str(folder / "written.jsonl"), "embedder": "writer"}
+    first = write(folder / "questions", TABLES, **options)
+    every = asked(first)
+    own = [row for row in every if row.origin == "written"]
+    assert {row.experiment for row in own} == {row.experiment for row in every}
     assert not any(FAULT in row.text for row in own)
 
-    answers = tables.read(answered(folder, folder / "questions", "answers.parquet"), Response)
-    whole = Answered("writer", "d", TABLES, read[Item], read[Link], (), answers, {"questions": read[Question]})
-    numbers = {
-        (row.experiment, row.setting): row for row in measured(whole, FactEvalOptions()).measures if row.metric == "f1"
-    }
-    row = numbers["saq-wh", "origin=written,context=none,mode=paper"]
+    # The writer is its own embedder here: who answers a round is a name.
+    before = Answers("writer", "d", [RoundFiles.of("asked", first)], SUITE.setting, SUITE.tables("asked"))
+    second = write(folder / "similarity", TABLES, 1, before, **options)
+    result = measured([first, second], TABLES, [answered(folder, first), answered(folder, second)], **options)
+    row = result.one("f1", "saq-wh", origin="written")
     assert (row.n, row.n_error) == (2, 0)
+    alike = SUITE.across({"writer": result.judged}, None, SUITE.options(**options))
+    styles = {conditions_of(row)["style"]: row for row in alike if row.metric == "bertscore_f1"}
+    assert {style: row.n for style, row in styles.items()} == {"statement": 1, "fib": 2, "wh": 2}
+    assert all(0 < row.value < 1 for row in styles.values())

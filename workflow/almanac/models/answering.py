@@ -5,9 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from almanac.errors import AlmanacError
+from almanac.models import embedding
 from almanac.models.asked import Asked, Lot, lots
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
@@ -107,6 +109,8 @@ class LocalAnswerer:
                 lot.give(request, "unsupported", reason)
         elif kind == "generate":
             self._attempt(lot, requests, lambda some: self._generate(lot, some))
+        elif kind == "similarity":
+            self._attempt(lot, requests, lambda some: self._compare(lot, some))
         else:
             self._score(lot, requests)
         return lot.found
@@ -140,6 +144,17 @@ class LocalAnswerer:
             texts = encdec.generate(self.model, prompts)
         for (request, _), found in zip(asked, texts, strict=True):
             lot.give(request, "ok", None, texts=tuple(found))
+
+    def _compare(self, lot: Lot, requests: Sequence[Request]) -> None:
+        lot.engine = embedding.ENGINE
+        for layer in dict.fromkeys(request.layer for request in requests):
+            asked = lot.read_pairs([request for request in requests if request.layer == layer])
+            found = embedding.similarities(self.model, [(one, other) for _, one, other in asked], layer)
+            for (request, _, _), values in zip(asked, found, strict=True):
+                if np.isfinite(values).all():
+                    lot.give(request, "ok", None, similarities=tuple(values))
+                else:
+                    lot.give(request, "failed", "a hidden state is no finite number, or all of one are 0")
 
     def _score(self, lot: Lot, requests: Sequence[Request]) -> None:
         asked: list[Asked] = []

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from almanac.models import embedding
+from almanac.models.embedding import Text
 from almanac.models.registry import Model
 from almanac.models.scoring import blanks, encdec
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
@@ -24,7 +26,8 @@ def lots(requests: Sequence[Request]) -> Iterator[list[Request]]:
         lot: list[Request] = []
         size = 0
         for request in sorted(members, key=lambda one: (one.context_id or "", one.text, one.request_id)):
-            cost = len(request.text) + sum(len(choice) + CHOICE for choice in request.choices or ())
+            cost = len(request.text) + len(request.other or "")
+            cost += sum(len(choice) + CHOICE for choice in request.choices or ())
             if lot and size + cost > LOT:
                 yield lot
                 lot, size = [], 0
@@ -128,6 +131,18 @@ class Lot:
             elif not self.too_long(request, length):
                 seeds = tuple(sample_seed(request.seed or 0, index) for index in range(samples))
                 found.append((request, Prompt(ids, new, request.stop or (), temperature, seeds)))
+        return found
+
+    def read_pairs(self, requests: Sequence[Request]) -> list[tuple[Request, Text, Text]]:
+        """Tokenise texts that are compared; what cannot be gets its response here."""
+        found = []
+        for request in requests:
+            one = embedding.read(self.model, full_text(request, self.contexts))
+            other = embedding.read(self.model, request.other or "")
+            if one.start == one.end or other.start == other.end:
+                self.give(request, "failed", "one of the two texts has no token; give both")
+            elif not self.too_long(request, max(len(one.ids), len(other.ids))):
+                found.append((request, one, other))
         return found
 
     def give_scores(self, one: Asked) -> None:

@@ -20,7 +20,7 @@ class CausalModel(LocalModel):
     Without BOS the first token cannot be scored.
     """
 
-    KINDS: ClassVar = frozenset({"choices", "spans", "generate", "fill"})
+    KINDS: ClassVar = frozenset({"choices", "spans", "generate", "fill", "similarity"})
     WRAPPER: ClassVar = "causal/1"
     FIRST: ClassVar = 1  # The first position that can be scored.
 

@@ -1,86 +1,123 @@
-"""Embeddings of the tokens of texts, in context, by a model in a directory: what BERTScore compares."""
+"""How alike two texts are to a model: BERTScore of their tokens' embeddings, and the distance of their means.
 
-from collections.abc import Callable, Sequence
+BERTScore is that of Zhang et al. (2020), section 3, without idf and without rescaling.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoTokenizer
 
-from almanac.errors import AlmanacError
+from almanac.models.registry import Model
+from almanac.models.seq2seq import Seq2SeqModel
 
+ENGINE = "embedding/1"
 BATCH = 64  # texts that go through the model together
+PAIRS = 256  # pairs whose embeddings are held at once
 
 
 @dataclass(frozen=True)
-class Embedded:
-    """A text as its tokens' embeddings.
+class Text:
+    """A text as a model reads it: its tokens' ids, and between which places they are its own, not special ones."""
 
-    Attributes:
-        vectors: ``(tokens, width)``, the marks that the tokenizer puts around a text among them.
-        counted: which tokens are the text's own.
-    """
-
-    vectors: NDArray[np.float64]
-    counted: tuple[bool, ...]
+    ids: tuple[int, ...]
+    start: int
+    end: int
 
 
-def embed(
-    folder: Path, texts: Sequence[str], layer: int | None = None, done: Callable[[int], object] = lambda _: None
-) -> dict[str, Embedded]:
-    """Return the embeddings of texts.
+class Similarity(NamedTuple):
+    """BERTScore of a text against another, and the distance of the two: 1 less the cosine of their tokens' means."""
+
+    precision: float
+    recall: float
+    f1: float
+    distance: float
+
+
+def read(model: Model, text: str) -> Text:
+    """Return a text with the special tokens that the model puts around one."""
+    own = model.tokens.ids(text)
+    ids, before = model.wrap(own)
+    return Text(ids, before, before + len(own))
+
+
+def similarities(model: Model, pairs: Sequence[tuple[Text, Text]], layer: int | None = None) -> list[Similarity]:
+    """Return how alike the texts of each pair are.
 
     Args:
-        folder: a transformers checkpoint of any architecture whose hidden states can be read.
-        texts: each is embedded once.
-        layer: whose hidden states are taken (0 is what goes into the first one); the last if none.
-        done: told of each batch, how many texts it held.
+        model: whose hidden states are taken; of an encoder-decoder those of the encoder, which is what reads a text.
+        pairs: of a candidate and what it is compared with; both have a token of their own.
+        layer: whose hidden states (0 is what goes into the first one); the last if none.
 
     Raises:
-        AlmanacError: the folder holds no such model, it has no such layer, or a text is too long for it.
+        ValueError: it has no such layer.
     """
-    try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        network: Any = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise AlmanacError(
-            f"{folder}: is no model whose embeddings can be read ({reason}); name a checkpoint"
-        ) from error
-    if network.config.is_encoder_decoder:
-        network = network.get_encoder()  # what a text is read by
-    tokenizer.padding_side = "right"  # so that a token's place does not depend on the other texts of its batch
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-    longest = getattr(network.config, "max_position_embeddings", None)
-    wanted = sorted(set(texts), key=lambda text: (len(text), text))  # batches of texts that are about as long
-    found: dict[str, Embedded] = {}
-    for start in range(0, len(wanted), BATCH):
-        own = wanted[start : start + BATCH]
-        found |= zip(own, _batch(network, tokenizer, own, layer, longest, folder), strict=True)
-        done(len(own))
+    found = []
+    for start in range(0, len(pairs), PAIRS):
+        some = pairs[start : start + PAIRS]
+        vectors = embed(model, [text.ids for pair in some for text in pair], layer)
+        for one, other in some:
+            found.append(compare(vectors[one.ids], vectors[other.ids], (one.start, one.end), (other.start, other.end)))
     return found
 
 
 @torch.inference_mode()
-def _batch(
-    network: Any, tokenizer: Any, texts: Sequence[str], layer: int | None, longest: int | None, folder: Path
-) -> list[Embedded]:
-    read = tokenizer(list(texts), padding=True, return_tensors="pt", return_special_tokens_mask=True)
-    marks = read.pop("special_tokens_mask")
-    length = int(read["input_ids"].shape[1])
-    if longest is not None and length > longest:
-        raise AlmanacError(f"{folder}: reads {longest} tokens; {texts[-1][:60]!r} … has {length}; name another model")
-    known = {"input_ids": read["input_ids"], "attention_mask": read["attention_mask"]}
-    states = network(**known, output_hidden_states=True).hidden_states
-    if layer is not None and not 0 <= layer < len(states):
-        raise AlmanacError(f"{folder}: has the layers 0 to {len(states) - 1}; found {layer}")
-    chosen = states[-1 if layer is None else layer]  # (texts, tokens, width)
-    out = []
-    for vectors, real, mark in zip(chosen, read["attention_mask"].bool(), marks.bool(), strict=True):
-        counted = tuple(bool(one) for one in ~mark[real])
-        out.append(Embedded(vectors[real].double().numpy(), counted))
-    return out
+def embed(
+    model: Model, texts: Sequence[tuple[int, ...]], layer: int | None = None
+) -> dict[tuple[int, ...], NDArray[np.float64]]:
+    """Return the embeddings of texts, ``(tokens, width)`` each; see `similarities`.
+
+    Texts of one length are read together, so that nothing is padded: a text is read as it is alone.
+    """
+    network: Any = model.network.get_encoder() if isinstance(model, Seq2SeqModel) else model.network.base_model
+    by_length: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
+    for ids in texts:
+        by_length[len(ids)][ids] = None
+    found: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    for own in map(list, by_length.values()):
+        for start in range(0, len(own), BATCH):
+            some = own[start : start + BATCH]
+            read_together = torch.tensor(some, device=model.device)  # (texts, tokens)
+            states = network(input_ids=read_together, output_hidden_states=True).hidden_states
+            if layer is not None and not 0 <= layer < len(states):
+                raise ValueError(f"the model has the layers 0 to {len(states) - 1}; found {layer}")
+            chosen = states[-1 if layer is None else layer]  # (texts, tokens, width)
+            found |= zip(some, chosen.double().cpu().numpy(), strict=True)
+    return found
+
+
+def compare(
+    candidate: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    own: tuple[int, int],
+    others: tuple[int, int],
+) -> Similarity:
+    """Return how alike two texts are.
+
+    Each token's cosine with the most similar token of the other text is averaged over the candidate's own tokens
+    (precision) and the reference's (recall). Special tokens can be matched, and are averaged over in nothing.
+
+    Args:
+        candidate: embeddings of its tokens, ``(tokens, width)``.
+        reference: the other's, ``(tokens, width)``.
+        own: between which places the candidate's own tokens stand.
+        others: the same of the reference.
+    """
+    mine, theirs = slice(*own), slice(*others)
+    cosines = _unit(candidate) @ _unit(reference).T  # (candidate's tokens, reference's tokens)
+    precision = float(cosines.max(axis=1)[mine].mean())
+    recall = float(cosines.max(axis=0)[theirs].mean())
+    total = precision + recall
+    means = _unit(np.stack([candidate[mine].mean(axis=0), reference[theirs].mean(axis=0)]))
+    distance = 1.0 - float(means[0] @ means[1])
+    return Similarity(precision, recall, 2 * precision * recall / total if total else 0.0, distance)
+
+
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths: NDArray[np.float64] = np.linalg.norm(rows, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a network may give zeros; the caller looks at the result
+        return rows / lengths

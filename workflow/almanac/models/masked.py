@@ -30,7 +30,7 @@ class MaskedModel(LocalModel):
     pseudo-log-likelihood (Salazar et al. 2020) where each token is a part, PLL-word-l2r where each word is one.
     """
 
-    KINDS: ClassVar = frozenset({"choices", "spans", "fill"})
+    KINDS: ClassVar = frozenset({"choices", "spans", "fill", "similarity"})
     WRAPPER: ClassVar = "masked/pll_l2r/1"
     FIRST: ClassVar = 0  # The first position that can be scored.
 
@@ -134,3 +134,11 @@ class MaskedModel(LocalModel):
                 if found.shape == plain.shape and bool((found - plain).abs().max() <= near):
                     return maps
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderModel(MaskedModel):
+    """An encoder without a head, such as one of sentence embeddings: it reads texts and predicts nothing."""
+
+    KINDS: ClassVar = frozenset({"similarity"})
+    WRAPPER: ClassVar = "encoder/1"

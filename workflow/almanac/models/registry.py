@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
 from transformers.utils import logging as transformers_logging
 
 from almanac import tables
@@ -15,7 +22,7 @@ from almanac.models import devices, own_code
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
 from almanac.models.framing import framing_of
-from almanac.models.masked import MaskedModel
+from almanac.models.masked import EncoderModel, MaskedModel
 from almanac.models.permutation import PermutationModel
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
@@ -23,15 +30,18 @@ from almanac.models.tokens import Tokens
 Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # How the names of architectures end; the first that fits. XLNet's head and an old name of T5's end like a causal one's.
-FAMILIES = {
+# What has no head, or one that is not used, is an encoder only where the user says so: it answers comparisons alone.
+FAMILIES: dict[str, tuple[str, ...]] = {
     "masked": ("ForMaskedLM", "XLNetLMHeadModel"),
     "seq2seq": ("ForConditionalGeneration", "T5WithLMHeadModel", "MarianMTModel"),
     "causal": ("ForCausalLM", "LMHeadModel"),
+    "encoder": (),
 }
 AUTO: dict[str, tuple[Any, Any]] = {
     "causal": (CausalModel, AutoModelForCausalLM),
     "masked": (MaskedModel, AutoModelForMaskedLM),
     "seq2seq": (Seq2SeqModel, AutoModelForSeq2SeqLM),
+    "encoder": (EncoderModel, AutoModel),
 }
 LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
 
@@ -42,7 +52,8 @@ class ModelSource:
 
     Attributes:
         path: a folder with config.json, safetensors and a tokenizer.
-        family: ``causal``, ``masked``, ``seq2seq``, or ``auto`` to go by the config's architecture.
+        family: ``causal``, ``masked``, ``seq2seq``, ``encoder`` (without a head), or ``auto`` to go by the config's
+            architecture.
         dtype: the type that the weights are run in.
         device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``, or ``auto`` for the accelerator there is; see `devices.resolve`.
         trust_remote_code: run the code that comes with the checkpoint; needs ``revision``.
@@ -52,7 +63,7 @@ class ModelSource:
     """
 
     path: str
-    family: Literal["auto", "causal", "masked", "seq2seq"] = "auto"
+    family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     device: str = "auto"
     trust_remote_code: bool = False
@@ -166,7 +177,7 @@ def _family(source: ModelSource, folder: Path, config: Any) -> str:
         endings = ", ".join(ending for one in FAMILIES.values() for ending in one)
         raise AlmanacError(
             f"model {folder}: the config's architectures are {names}; known are those that end in {endings}; "
-            f"name the family ({', '.join(FAMILIES)}) if the checkpoint holds such a head"
+            f"name the family ({', '.join(FAMILIES)}) if the checkpoint holds such a head; an encoder needs none"
         )
     if config.is_encoder_decoder != (family == "seq2seq"):
         kind = "an encoder-decoder" if config.is_encoder_decoder else "no encoder-decoder"
@@ -207,9 +218,11 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
             f"model {folder}: {config.model_type} cannot be loaded as a {family} model ({_first_line(error)}); "
             "give the family that its weights have, or another checkpoint"
         ) from error
-    if loaded["missing_keys"]:
+    # An encoder's pooling layer is not used: only hidden states are.
+    missing = sorted(name for name in loaded["missing_keys"] if family != "encoder" or not name.startswith("pooler."))
+    if missing:
         raise AlmanacError(
-            f"model {folder}: the weights lack {', '.join(sorted(loaded['missing_keys'])[:3])}, which a {family} model "
+            f"model {folder}: the weights lack {', '.join(missing[:3])}, which a {family} model "
             "needs (they would be random numbers); give the family that the checkpoint was trained as"
         )
     network = network.to(devices.resolve(source.device)).eval()

@@ -30,7 +30,7 @@ class Seq2SeqModel(LocalModel):
     end. A request can ask for that: ``choices`` such as ``<extra_id_0> Paris`` for a text with ``<extra_id_0>`` in it.
     """
 
-    KINDS: ClassVar = frozenset({"choices", "generate"})
+    KINDS: ClassVar = frozenset({"choices", "generate", "similarity"})
     WRAPPER: ClassVar = "seq2seq/1"
     FIRST: ClassVar = 1  # The decoder's start token is given.
 

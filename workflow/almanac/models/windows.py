@@ -36,7 +36,8 @@ class Survey:
 
 def size(request: Request) -> int:
     """Return about how many characters a request asks to read and write; contexts are shared and count nothing."""
-    written = len(request.text) + sum(map(len, request.choices or ())) + sum(map(len, request.pieces or ()))
+    texts = (request.text, request.other or "", *(request.choices or ()), *(request.pieces or ()))
+    written = sum(map(len, texts))
     return written + TOKEN * (request.max_new_tokens or 0) * (request.samples or 1)
 
 

@@ -6,7 +6,6 @@ identify a row.
 """
 
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
-from almanac.rows.facteval import FactEvalVerdict, Question, QuestionSimilarity, QuestionTexts, WrittenQuestion
 from almanac.rows.karr import Draw, KarrLeaf, KarrValue
 from almanac.rows.measures import Measure, Outcome, OutcomeKind, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
@@ -24,7 +23,6 @@ __all__ = [
     "Evidence",
     "Exposure",
     "Fact",
-    "FactEvalVerdict",
     "Item",
     "KarrLeaf",
     "KarrValue",
@@ -37,9 +35,6 @@ __all__ = [
     "Outcome",
     "OutcomeKind",
     "Popularity",
-    "Question",
-    "QuestionSimilarity",
-    "QuestionTexts",
     "Rating",
     "Refused",
     "Relation",
@@ -50,5 +45,4 @@ __all__ = [
     "Status",
     "Template",
     "Validation",
-    "WrittenQuestion",
 ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 Status = Literal["ok", "too_long", "unsupported", "refused", "failed"]
-Kind = Literal["choices", "spans", "generate", "fill"]
+Kind = Literal["choices", "spans", "generate", "fill", "similarity"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -72,6 +72,7 @@ class Request:
     - ``generate``: continue the text for ``max_new_tokens``, ``samples`` times at ``temperature`` (0 is greedy).
     - ``fill``: the text holds one ``[MASK]``; the ``top_k`` most likely single tokens with probabilities and, per
       choice, log-probability, token count and rank outside ``exclude``.
+    - ``similarity``: how alike ``text`` and ``other`` are by the model's hidden states at a ``layer`` (none: the last).
 
     With an ``instruction`` the request is instructed: the context (a passage to read), the instruction, the text (the
     question) and, where there are any, the ``options`` to pick from stand apart, and the model's wrapper arranges them.
@@ -98,6 +99,8 @@ class Request:
     best_only: bool | None = None
     instruction: str | None = None
     options: tuple[str, ...] | None = None
+    other: str | None = None
+    layer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class Response:
     ranks of its choices (none for a choice of several tokens). ``token_logprobs`` holds the per-token values of all
     spans or choices, end to end, where asked. Where only the best choice was asked, ``bounds`` says which of the
     ``logprobs`` are upper bounds: choices that cannot be the best, nor change its share by a ten-thousandth of it.
+    ``similarities`` are BERTScore's precision, recall and F1 of ``text`` against ``other``, and their distance.
     """
 
     KEY: ClassVar = ("request_id",)
@@ -123,6 +127,7 @@ class Response:
     probabilities: tuple[float, ...] | None = None
     ranks: tuple[int | None, ...] | None = None
     bounds: tuple[bool, ...] | None = None
+    similarities: tuple[float, ...] | None = None
     model_digest: str = ""
     engine: str = ""
 

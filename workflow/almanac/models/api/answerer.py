@@ -26,9 +26,10 @@ from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
 from almanac.models.stopping import said
 from almanac.models.tokens import Tokens
-from almanac.rows import KINDS, Request, Response
+from almanac.rows import Request, Response
 
 ENGINE = "api/1"
+KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
 # What decides what is asked belongs to the identity; how fast it is asked does not.

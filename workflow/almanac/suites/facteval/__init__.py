@@ -1,1 +1,17 @@
-"""FactEval: questions made from facts, in many forms and contexts, and how their answers are scored (Luo et al.)."""
+"""FactEval: questions made from facts, in many forms and contexts, and how their answers are scored (Luo et al.).
+
+suite       what the rest of the program sees
+options     its settings
+rows        its tables
+questions   forms, wordings from templates
+negatives   wrong objects
+passages    what is read before a question
+asking      from a dataset to questions
+writing     questions that a model writes, for a person to proofread
+texts       how much questions repeat each other, how alike two wordings are
+reading     what an answer says: rules for English, frozen in scope
+judging     from answers to verdicts
+elsewhere   questions and answers of a file; `given` is one row of it
+measures    the numbers
+chapter     what the page shows; `figures` draws
+"""

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, PAPER
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, parts
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT
+from almanac.suites.judged import conditions_of
 
 # Okabe and Ito's palette, with markers that tell models apart in grey.
 LOOKS: tuple[dict[str, Any], ...] = tuple(
@@ -30,18 +31,18 @@ def by_type(measures: Sequence[Measure]) -> Figure:
         measures: pooled rows of one way of asking, in one or both modes.
     """
     rows = [row for row in measures if row.metric in METRICS and row.value is not None]
-    experiments = sorted({row.experiment for row in rows})
-    labels = [name.removesuffix("-statement").replace("-", "\n") for name in experiments]
-    models = list(dict.fromkeys(row.model for row in rows))
-    named = PAPER if any(_mode(row) == PAPER for row in rows) else OFFICIAL
+    experiments = _experiments(rows)
+    labels = [name.removesuffix(f"-{STATEMENT}").replace("-", "\n") for name in experiments]
+    models = _models(rows)
+    named = PAPER if any(_told(row, "reading") == PAPER for row in rows) else OFFICIAL
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
     for axes, metric in zip(panels, METRICS, strict=True):
         for index, model in enumerate(models):
             for mode in (OFFICIAL, PAPER):
-                own = [row for row in rows if (row.metric, row.model) == (metric, model) and _mode(row) == mode]
+                own = [row for row in rows if (row.metric, row.model, _told(row, "reading")) == (metric, model, mode)]
                 shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
-                at = [experiments.index(row.experiment) + shift for row in own]
+                at = [experiments.index(_told(row, "experiment")) + shift for row in own]
                 _points(axes, at, own, index, label=model if mode == named else None, hollow=mode == OFFICIAL)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), labels)
@@ -54,46 +55,55 @@ def by_type(measures: Sequence[Measure]) -> Figure:
 def abstention_by_dose(measures: Sequence[Measure]) -> Figure:
     """Draw the share of abstentions by how often a fact was taught, a panel a type and style, a line a model."""
     rows = [row for row in measures if row.metric == "abstained_by_exposure" and row.value is not None]
-    doses = sorted({row.exposure for row in rows if row.exposure is not None})
-    experiments = sorted({row.experiment for row in rows})
-    figure = Figure(figsize=(1.6 + 1.9 * len(experiments), 3.2), layout="constrained")
-    panels: list[Axes] = list(figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0])
-    for axes, experiment in zip(panels, experiments, strict=True):
-        for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
-            own = sorted(
-                (row for row in rows if (row.experiment, row.model) == (experiment, model)),
-                key=lambda row: row.exposure or 0,
-            )
-            at = [doses.index(row.exposure or 0) + 0.05 * index for row in own]
-            _points(axes, at, own, index, label=model, line="-")
-        axes.set_title(experiment)
+    doses = sorted({_told(row, "dose") for row in rows})
+    figure, panels = _lines(rows, "dose", doses, height=3.2)
+    for axes in panels:
         axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
-        _frame(axes)
     figure.supxlabel("times a fact was taught", fontsize="medium")
     panels[0].set_ylabel("share of abstentions")
-    _legend(figure, panels)
     return figure
 
 
 def by_context(measures: Sequence[Measure]) -> Figure:
     """Draw F1 by what is read before the question, a panel a type and style, a line a model."""
     rows = [row for row in measures if row.metric == "f1" and row.value is not None]
-    contexts = [one for one in CONTEXTS if one in {parts(row.setting)["context"] for row in rows}]
-    experiments = sorted({row.experiment for row in rows})
-    figure = Figure(figsize=(1.6 + 1.9 * len(experiments), 3.4), layout="constrained")
+    found = {_told(row, "context") for row in rows}
+    contexts = [*(one for one in CONTEXTS if one in found), *sorted(found - set(CONTEXTS))]
+    figure, panels = _lines(rows, "context", contexts, height=3.4)
+    for axes in panels:
+        axes.set_xticks(range(len(contexts)), contexts, rotation=40, ha="right")
+    panels[0].set_ylabel("F1")
+    return figure
+
+
+def _lines(rows: Sequence[Measure], along: str, places: Sequence[Any], height: float) -> tuple[Figure, list[Axes]]:
+    """Draw a panel a type and style and in it a line a model, along the values of one condition."""
+    experiments = _experiments(rows)
+    figure = Figure(figsize=(1.6 + 1.9 * len(experiments), height), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0])
     for axes, experiment in zip(panels, experiments, strict=True):
-        for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
-            own = [row for row in rows if (row.experiment, row.model) == (experiment, model)]
-            own.sort(key=lambda row: contexts.index(parts(row.setting)["context"]))
-            at = [contexts.index(parts(row.setting)["context"]) + 0.05 * index for row in own]
+        for index, model in enumerate(_models(rows)):
+            own = [row for row in rows if (_told(row, "experiment"), row.model) == (experiment, model)]
+            own.sort(key=lambda row: places.index(_told(row, along)))
+            at = [places.index(_told(row, along)) + 0.05 * index for row in own]
             _points(axes, at, own, index, label=model, line="-")
         axes.set_title(experiment)
-        axes.set_xticks(range(len(contexts)), contexts, rotation=40, ha="right")
         _frame(axes)
-    panels[0].set_ylabel("F1")
     _legend(figure, panels)
-    return figure
+    return figure, panels
+
+
+def _told(row: Measure, column: str) -> Any:
+    """Return the value of a column by which a number's items were chosen."""
+    return conditions_of(row)[column]
+
+
+def _experiments(rows: Sequence[Measure]) -> list[str]:
+    return sorted({_told(row, "experiment") for row in rows})
+
+
+def _models(rows: Sequence[Measure]) -> list[str]:
+    return [str(name) for name in dict.fromkeys(row.model for row in rows)]
 
 
 def _points(
@@ -123,10 +133,6 @@ def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     figure.legend(list(found.values()), list(found), loc="outside right upper", frameon=False)
-
-
-def _mode(row: Measure) -> str:
-    return parts(row.setting)["mode"]
 
 
 def _frame(axes: Axes) -> None:

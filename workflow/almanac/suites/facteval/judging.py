@@ -1,29 +1,38 @@
-"""From a model's responses, or answers from elsewhere, to verdicts in both modes and outcomes in mode `paper`."""
+"""From answers to verdicts, in mode `paper` and as the released scorer (`official`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from almanac.rows import FactEvalVerdict, Item, Link, Outcome, OutcomeKind, Question, Response
-from almanac.suites.facteval import official, scoring
-from almanac.suites.facteval.abstention import Abstentions, load
-from almanac.suites.facteval.longer import NO_LONGER, LongerNames
+import polars as pl
+
+from almanac.frames import frame_of
+from almanac.rows import OutcomeKind
+from almanac.suites.answers import Answers, Part
+from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.scoring import Verdict
-from almanac.suites.facteval.text import mentions
-from almanac.suites.judging import responses_of
+from almanac.suites.facteval.questions import SAQ, TFQ
+from almanac.suites.facteval.reading import official, scoring
+from almanac.suites.facteval.reading.abstention import Abstentions, load
+from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
+from almanac.suites.facteval.reading.scoring import Question, Verdict
+from almanac.suites.facteval.reading.text import mentions
+from almanac.suites.facteval.rows import AnswerVerdict
+from almanac.suites.facteval.texts import ALIKE, how_alike
+from almanac.suites.suite import Judgements
 
 PAPER, OFFICIAL = "paper", "official"
-MODES = (PAPER, OFFICIAL)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a model said to a question: a text, or why there is none (``missing`` where it refused, else ``error``)."""
-
-    text: str | None
-    outcome: OutcomeKind = "error"
-    reason: str | None = None
+UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
+WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
+OUTCOMES = {
+    "item": pl.UInt32,
+    "reading": pl.String,
+    "prediction": pl.String,
+    "outcome": pl.String,
+    "score": pl.Float64,
+    "confidence": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,11 @@ class Scorer:
 
     @classmethod
     def of(cls, options: FactEvalOptions, longer: LongerNames = NO_LONGER) -> "Scorer":
-        """Return the scorer that the settings describe; without a published list the own one serves, less `beyond`."""
+        """Return the scorer that the settings describe; without a published list the own one serves, less `beyond`.
+
+        Raises:
+            AlmanacError: a list cannot be read.
+        """
         own = load(Path(options.abstentions) if options.abstentions else None)
         published = load(Path(options.official_abstentions)) if options.official_abstentions else own.released()
         return cls(own, published, options.official_choices, longer)
@@ -55,76 +68,90 @@ class Scorer:
             return scoring.judge(question, answer, self.own, self.longer)
         return official.judge(question, answer, self.published, self.separator)
 
+    def follows(self, mode: str, question: Question, answer: str) -> bool | None:
+        """Whether an answer names the wrong object that the passage states, other than within the name of another.
 
-def answers_of(
-    model: str, items: Sequence[Item], links: Iterable[Link], responses: Iterable[Response]
-) -> dict[str, Answer]:
-    """Return a model's answers by item.
+        None where there is no such object.
+        """
+        stated = question.stated
+        if stated is None or question.type == TFQ:
+            return None
+        said = scoring.of_lines(scoring.own_turn(question, answer))
+        right = [span for name in question.gold for span in mentions(name, said)]
+        longer = self.longer if mode == PAPER else NO_LONGER
+        others = longer.beside((stated, *longer.called.get(stated, ())))
+        return any(
+            not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)
+        )
 
-    Raises:
-        AlmanacError: a request has no response.
+
+def judge(answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
+    """Judge every answer in every mode.
+
+    The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer F1 over objects, 0 for
+    whatever else was answered or not, none for an error.
     """
-    request_of = {link.item_id: link.request_id for link in links}
-    answered = responses_of(model, set(request_of.values()), responses)
-    out = {}
-    for item in items:
-        response = answered[request_of[item.item_id]]
-        if response.status == "ok" and response.texts:
-            out[item.item_id] = Answer(response.texts[0])
-        else:
-            refused = response.status == "refused"
-            out[item.item_id] = Answer(None, "missing" if refused else "error", response.reason or response.status)
-    return out
+    scorer = Scorer.of(options, longer_names(answers, data))
+    for part in answers.parts(WANTED, own=("traits", "names")):
+        yield _judged(part, scorer, options.modes)
 
 
-def verdicts(
-    model: str,
-    questions: Sequence[Question],
-    answers: Mapping[str, Answer],
-    scorer: Scorer,
-    modes: Sequence[str] = MODES,
-) -> list[FactEvalVerdict]:
-    """Judge every question in every mode, in the order of the questions."""
-    rows = []
-    for question in questions:
-        answer = answers[question.item_id]
-        for mode in dict.fromkeys(modes):
-            names = (model, question.item_id, mode)
-            if answer.text is None:
-                credit = 0.0 if answer.outcome == "missing" else None
-                rows.append(FactEvalVerdict(*names, answer.outcome, None, answer.reason, credit, None, None, None))
-            else:
-                found = scorer.judge(mode, question, answer.text)
-                follows = _follows(question, answer.text, scorer.longer if mode == PAPER else NO_LONGER)
-                measured = (found.credit, found.precision, found.recall)
-                rows.append(FactEvalVerdict(*names, found.outcome, found.said, found.reason, *measured, follows))
-    return rows
-
-
-def _follows(question: Question, answer: str, longer: LongerNames) -> bool | None:
-    """Whether an answer names the wrong object that the passage states, other than within the name of another.
-
-    None where there is no such object.
-    """
-    stated = question.stated
-    if stated is None or question.type == "tfq":
-        return None
-    said = scoring.of_lines(scoring.own_turn(question, answer))
-    right = [span for name in question.gold for span in mentions(name, said)]
-    others = longer.beside((stated, *longer.called.get(stated, ())))
-    return any(
-        not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)
+def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
+    compares = pl.col("role") == ALIKE
+    asked = part.links.filter(~compares & pl.col("reason").ne_missing(UNASKED))
+    for own in part.own.values():
+        asked = asked.join(own, on="item", how="left", maintain_order="left")
+    outcomes: list[tuple[Any, ...]] = []
+    verdicts: list[AnswerVerdict] = []
+    for row in asked.iter_rows(named=True):
+        answer = row["texts"][0] if row["status"] == "ok" and row["texts"] else None
+        question = _question(row)
+        for mode in modes:
+            found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
+            follows = None if answer is None else scorer.follows(mode, question, answer)
+            credit = None if found.outcome == "error" else found.credit
+            outcomes.append((row["item"], mode, answer, found.outcome, credit, None))
+            measured = (found.precision, found.recall, follows)
+            verdicts.append(AnswerVerdict(row["item"], mode, found.said, found.reason, *measured))
+    alike = how_alike(part.links.filter(compares))
+    return Judgements(
+        pl.DataFrame(outcomes, schema=OUTCOMES, orient="row"),
+        {"verdicts": frame_of(AnswerVerdict, verdicts), "similarities": alike},
     )
 
 
-def outcomes(found: Iterable[FactEvalVerdict], answers: Mapping[str, Answer], mode: str = PAPER) -> list[Outcome]:
-    """Return the verdicts of one mode as outcomes.
+def _question(row: Mapping[str, Any]) -> Question:
+    return Question(
+        row["type"],
+        row["text"],
+        () if row["type"] == TFQ else tuple(row["accepted"]),
+        tuple(row["objects"]),
+        None if row["options"] is None else tuple(row["options"]),
+        row["truth"],
+        row["datatype"],
+        row["object_type"],
+        row["stated"],
+    )
 
-    The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer F1 over objects, 0
-    for whatever else was answered or not, none for an error.
-    """
-    return [
-        Outcome(row.model, row.item_id, answers[row.item_id].text, row.outcome, row.credit, None)
-        for row in found
-        if row.mode == mode
-    ]
+
+def _unanswered(row: Mapping[str, Any]) -> Verdict:
+    """Return what becomes of a question without an answer: missing where the model refused, else an error."""
+    outcome: OutcomeKind = "missing" if row["status"] == "refused" else "error"
+    return Verdict(outcome, reason=row["reason"] or row["status"])
+
+
+def longer_names(answers: Answers, data: Data) -> LongerNames:
+    """Return the names of a dataset's objects that hold what short answers are accepted, or what passages state."""
+    accepted: set[str] = set()
+    stated: set[str] = set()
+    for part in answers.parts(("accepted",), own=("traits", "names")):
+        short = part.own["traits"].filter(pl.col("type") == SAQ)["item"]
+        accepted.update(part.links.filter(pl.col("item").is_in(short.implode()))["accepted"].explode().drop_nulls())
+        stated.update(part.own["names"]["stated"].drop_nulls())
+    names = data.names
+    objects = sorted({fact.object_id for fact in data.facts if fact.object_id is not None})
+    called: dict[str, tuple[str, ...]] = {}
+    for key in objects:
+        if (label := names.label(key)) in stated:
+            called[label] = (*called.get(label, ()), *names.names(key))
+    return LongerNames.of(accepted | stated, (name for key in objects for name in names.names(key)), called)

@@ -1,191 +1,218 @@
 """FactEval's numbers: precision, recall and F1 in both modes, pooled and in parts, and what they recover.
 
-`scored.py` says how each status counts.
+How each status counts: correct answers (c) count above; incorrect and invalid ones (i) below in precision and recall;
+abstentions (a, missing) below in recall alone; errors are left out. F1 is 2c / (2c + 2i + a).
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from almanac.rows import Exposure, Fact, FactEvalVerdict, Item, Measure, Outcome, Question
-from almanac.statistics.intervals import NOTHING, Estimate, macro_share
-from almanac.suites.facteval.judging import MODES, PAPER
-from almanac.suites.facteval.questions import MCQ, NONE, SAQ, SUITE, TFQ
-from almanac.suites.facteval.robustness import robustness
-from almanac.suites.facteval.scored import Scored, joined, scores, share_of
-from almanac.suites.judging import Judged, Sheet, recovery_rows, times_taught
+import polars as pl
 
-ALL = "all"  # the experiment that averages over the others
+from almanac.rows import Measure
+from almanac.suites.facteval.judging import PAPER
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.questions import NONE, SAQ, TFQ
+from almanac.suites.facteval.texts import VALUES
+from almanac.suites.judged import Judged, Not
+from almanac.suites.recovery import recovery
 
-
-def _answers(question: Question) -> str | None:
-    """Return whether a short answer has one true object or several."""
-    if question.type != SAQ:
-        return None
-    return "single" if len(set(question.gold_object)) == 1 else "multiple"
-
-
-PARTS: dict[str, Callable[[Question], str | None]] = {
-    "domain": lambda question: question.domain,
-    "cardinality": lambda question: question.cardinality,
-    "object_type": lambda question: question.object_type,
-    "statements": lambda question: None if question.truth is None else str(question.truth).lower(),
-    "answers": _answers,
-}
+FORM = ("experiment", "origin", "negatives")
+BY = (*FORM, "context", "reading")
+PARTS = ("domain", "cardinality", "object_type", "truth", "answers")
+SCORES = {"precision": ("hit", "answered"), "recall": ("hit", "asked"), "f1": ("f1_part", "f1_whole")}
+LISTS = {"list_precision": "list_precision", "list_recall": "list_recall", "list_f1": "score"}
+PAIRED = "with_"  # begins the name of the column of a context: asked and answered both without a passage and with one
 
 
-def measure(
-    dataset: str,
-    items: Sequence[Item],
-    questions: Sequence[Question],
-    verdicts: Sequence[FactEvalVerdict],
-    facts: Sequence[Fact],
-    exposures: Sequence[Exposure] | None = None,
-) -> list[Measure]:
-    """Compute every measure of one model on one dataset.
+def derived(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return what was judged with the columns that numbers are made of.
 
-    Args:
-        dataset: the dataset's name.
-        items: what was asked.
-        questions: one an item.
-        verdicts: one an item and mode, of one model.
-        facts: the facts of the items.
-        exposures: the planned doses where the model was taught these facts.
+    ``counted``: not a passage in which nothing was replaced, and ``unchanged`` its contrary. Of an item that is no
+    error ``asked`` (always true), ``answered``, ``abstained``, ``valid`` (with a verdict), ``f1_part`` and
+    ``f1_whole``; ``list_recall`` is 0 of an abstention. ``with_CONTEXT``: whether the question was asked and answered
+    both without a passage and with one of this kind, and ``right_without`` whether it then was right without.
+    """
+    known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
+    found = frame.with_columns(
+        pl.col("changed").fill_null(True).alias("counted"),
+        pl.col("changed").eq_missing(False).alias("unchanged"),
+        pl.when(known).then(True).alias("asked"),
+        pl.when(known).then(outcome != "missing").alias("answered"),
+        pl.when(known).then(outcome == "missing").alias("abstained"),
+        pl.when(known).then(outcome.is_in(["correct", "incorrect"])).alias("valid"),
+        pl.when(known).then(pl.col("list_recall").fill_null(0.0)).alias("list_recall"),
+    ).with_columns(
+        (2 * pl.col("hit").cast(pl.Int8)).alias("f1_part"), (1 + pl.col("answered").cast(pl.Int8)).alias("f1_whole")
+    )
+    return _paired(found)
+
+
+def _paired(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add what says which questions were asked and answered both ways."""
+    key, usable = ["question", "reading"], pl.col("counted") & pl.col("hit").is_not_null()
+    kept = frame.filter(usable)
+    # A file from elsewhere may ask the same several times, in one context alone.
+    plain = kept.filter(pl.col("context") == NONE).unique(key, keep="last", maintain_order=True)
+    plain = plain.select(*key, pl.col("hit").alias("right_without"))
+    passages = pl.col("context") != NONE
+    frame = frame.join(plain, on=key, how="left", maintain_order="left")
+    frame = frame.with_columns(pl.when(passages & usable).then(pl.col("right_without")).alias("right_without"))
+    for context in sorted(frame.filter(passages)["context"].cast(pl.String).unique()):
+        column, own = PAIRED + context, kept.filter(pl.col("context") == context).select(key).unique()
+        both = own.join(plain.select(key), on=key).with_columns(pl.lit(True).alias(column))
+        paired = pl.col(column).fill_null(False) & usable & pl.col("context").is_in([NONE, context])
+        frame = frame.join(both, on=key, how="left", maintain_order="left").with_columns(paired.alias(column))
+    return frame
+
+
+def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
+    """Compute every number of one model on one dataset.
 
     Returns:
-        Rows by experiment (type and style) and setting (origin, negatives, context, mode, and the part where a row
-        speaks of one): precision, recall, F1, shares of abstentions and of verdicts, lists, robustness, recovery.
-        Questions whose antifactual replacement changed nothing are left out and counted in ``no_ops``.
+        By experiment (type and style), origin, negatives, context and reading, of the items that are counted:
+        precision, recall, F1 and the shares of abstentions and of verdicts (over all relations, and in each), and the
+        first three by each of `PARTS`; of short answers in mode ``paper`` precision, recall and F1 over objects;
+        ``average_f1``; without a passage, in the first reading, abstentions and recovery by dose; and what passages
+        change (`robustness`).
     """
+    counted = judged.where(counted=True)
     rows: list[Measure] = []
-    taught = times_taught(exposures or (), {fact.fact_id: fact for fact in facts})
-    for mode in sorted({verdict.mode for verdict in verdicts}, key=MODES.index):
-        groups = joined(items, questions, [one for one in verdicts if one.mode == mode], facts, exposures)
-        changed = {key: kept for key, group in groups.items() if (kept := [one for one in group if _changed(one)])}
-        for (experiment, setting), group in changed.items():
-            sheet = Sheet(SUITE, dataset, experiment, group[0].verdict.model, f"{setting},mode={mode}")
-            rows += _pooled_rows(sheet, group)
-            rows += _part_rows(sheet, group)
-            if group[0].question.type == SAQ and mode == PAPER:
-                rows += _list_rows(sheet, group)
-            if exposures is not None and mode == PAPER and group[0].question.context == NONE:
-                own = [one.judged for one in group]
-                rows += recovery_rows(sheet, own, taught)
-                rows += _abstention_rows(sheet, own)
-        rows += _average_rows(dataset, mode, changed) + robustness(dataset, mode, groups)
-    return rows
+    for by in (BY, (*BY, "relation")):
+        rows += scores(counted, *by)
+        rows += counted.measures("abstained", "mean", "abstained", by=by)
+        rows += counted.where(type=TFQ).measures("valid", "mean", "valid", by=by)
+    for part in PARTS:
+        rows += scores(counted.where({part: Not(None)}), *BY, part)
+    short = counted.where(type=SAQ, reading=PAPER)
+    for own in (short, short.where(answers="multiple")):
+        rows += _lists(own)
+    rows += _averages(counted)
+    plain = counted.where(reading=options.modes[0], context=NONE)
+    rows += recovery(plain, *FORM)
+    rows += plain.where(dose=Not(None)).measures("abstained_by_exposure", "mean", "abstained", by=(*FORM, "dose"))
+    return rows + robustness(judged)
 
 
-def _changed(one: Scored) -> bool:
-    """Whether a question is what its context says: an antifactual passage in which nothing was replaced is not."""
-    return one.question.changed is not False
+def scores(judged: Judged, *by: str) -> list[Measure]:
+    """Return precision, recall and F1 of groups, the facts of one subject counted as one draw.
+
+    Intervals need an answer: where all abstain the three are 0 without one, as the paper counts.
+    """
+    return _defined(row for metric, of in SCORES.items() for row in judged.measures(metric, "ratio", *of, by=by))
 
 
-def _pooled_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:
-    """Return the numbers over all relations together, and by relation."""
-    rows = []
-    by_relation: dict[str | None, list[Judged]] = {None: [one.judged for one in group]}
-    for one in group:
-        by_relation.setdefault(one.question.relation_id, []).append(one.judged)
-    for relation, own in by_relation.items():
-        found = scores(own) | {"abstained": share_of(own, "missing")}
-        if group[0].question.type == TFQ:
-            found["valid"] = share_of(own, "correct", "incorrect")
-        rows += [sheet.row(metric, estimate, own, relation) for metric, estimate in found.items()]
-    return rows
+def _defined(rows: Iterable[Measure]) -> list[Measure]:
+    return [
+        replace(row, value=0.0, low=None, high=None) if 0 < row.n_missing == row.n - row.n_error else row
+        for row in rows
+    ]
 
 
-def _part_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:
-    """Return the numbers by domain, cardinality, type of object, truth of the statement, number of true objects."""
-    rows = []
-    for name, part_of in PARTS.items():
-        parts: dict[str, list[Judged]] = defaultdict(list)
-        for one in group:
-            part = part_of(one.question)
-            if part is not None:
-                parts[part].append(one.judged)
-        for part, own in sorted(parts.items()):
-            rows += _in(sheet, f"{name}={part}", scores(own), own)
-    return rows
-
-
-def _in(sheet: Sheet, part: str, found: Mapping[str, Estimate], group: Sequence[Judged]) -> list[Measure]:
-    own = Sheet(sheet.suite, sheet.dataset, sheet.experiment, sheet.model, f"{sheet.setting},{part}")
-    return [own.row(metric, estimate, group) for metric, estimate in found.items()]
-
-
-def _list_rows(sheet: Sheet, group: Sequence[Scored]) -> list[Measure]:
+def _lists(judged: Judged) -> list[Measure]:
     """Return precision, recall and F1 over the objects of short answers, the mean over questions.
 
     An abstention has none and is left out of precision; in recall and F1 it counts 0. Errors are counted alone.
     """
-    rows = []
-    several = [one for one in group if _answers(one.question) == "multiple"]
-    for part, asked in ((sheet.setting, group), (f"{sheet.setting},answers=multiple", several)):
-        own = [one for one in asked if one.verdict.outcome != "error"]
-        if not own:
-            continue
-        listed = Sheet(sheet.suite, sheet.dataset, sheet.experiment, sheet.model, part)
-        said = [one for one in own if one.verdict.precision is not None]
-        judged = [one.judged for one in asked]
-        precision = _mean(said, [one.verdict.precision or 0.0 for one in said])
-        recall = _mean(own, [one.verdict.recall or 0.0 for one in own])
-        credit = _mean(own, [one.verdict.credit or 0.0 for one in own])
-        for metric, estimate in (("list_precision", precision), ("list_recall", recall), ("list_f1", credit)):
-            rows.append(listed.row(metric, estimate, judged))
-    return rows
+    rows = [row for metric, of in LISTS.items() for row in judged.measures(metric, "mean", of, by=BY)]
+    return [row for row in rows if row.n > row.n_error]
 
 
-def _mean(group: Sequence[Scored], values: Sequence[float]) -> Estimate:
-    return macro_share([values], [[one.judged.subject for one in group]])
-
-
-def _abstention_rows(sheet: Sheet, group: Sequence[Judged]) -> list[Measure]:
-    """Return the share of abstentions by how often a fact was taught."""
-    by_dose: dict[int, list[Judged]] = defaultdict(list)
-    for one in group:
-        if one.dose is not None:
-            by_dose[one.dose].append(one)
-    return [
-        sheet.row("abstained_by_exposure", share_of(own, "missing"), own, exposure=dose)
-        for dose, own in sorted(by_dose.items())
-    ]
-
-
-def _average_rows(dataset: str, mode: str, groups: Mapping[tuple[str, str], Sequence[Scored]]) -> list[Measure]:
+def _averages(judged: Judged) -> list[Measure]:
     """Return the unweighted mean of F1 over types, styles and origins, of each kind of wrong objects and context.
 
     Over both origins these are the paper's eight columns and two of Wh-questions from templates. A short answer has no
     wrong objects and stands in each.
     """
-    pooled: dict[tuple[str, str | None], list[Sequence[Scored]]] = defaultdict(list)
-    for group in groups.values():
-        pooled[group[0].question.context, group[0].question.negatives].append(group)
-    kinds = {negatives for _, negatives in pooled}
-    kinds = kinds - {None} or kinds
+    kinds = sorted(map(str, judged.frame["negatives"].drop_nulls().unique()))
     rows = []
-    for context in dict.fromkeys(context for context, _ in pooled):
-        for negatives in sorted(kinds, key=str):
-            own = list({id(group): group for kind in (negatives, None) for group in pooled[context, kind]}.values())
-            values = [scores([one.judged for one in group])["f1"].value for group in own]
-            known = [value for value in values if value is not None]
-            if own:
-                mean = Estimate(sum(known) / len(known), None, None) if known else NOTHING
-                where = "" if negatives is None else f"negatives={negatives},"
-                sheet = Sheet(SUITE, dataset, ALL, own[0][0].verdict.model, f"{where}context={context},mode={mode}")
-                rows.append(sheet.row("average_f1", mean, [one.judged for group in own for one in group]))
+    for group in judged.groups("context", "reading"):
+        for own in [group.where(negatives=(None, kind)) for kind in kinds] or [group.where(negatives=None)]:
+            values = [row.value for row in scores(own, *FORM) if row.metric == "f1" and row.value is not None]
+            mean = sum(values) / len(values) if values else None
+            rows.append(own.measure("average_f1", mean, "other", (*SCORES["f1"], "experiment", "origin")))
     return rows
 
 
-def recovers(item: Item) -> bool:
-    """Whether an item counts when the recovery of planted knowledge is validated: short answers without a passage."""
-    return item.experiment.startswith(f"{SAQ}-") and f"context={NONE}" in item.setting
+def robustness(judged: Judged) -> list[Measure]:
+    """Compare each kind of passage with none, over the questions that were asked both ways and answered.
 
-
-def chances(items: Iterable[Item], outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """Return the share of correct answers of each experiment at which nothing is known.
-
-    One in as many as there are choices of a question: four, or two verdicts. A short answer cannot be guessed; that a
-    model which always names a frequent object is sometimes right is what the rate at dose 0 shows.
+    Returns:
+        ``f1_without`` and ``f1_with`` over the same questions, ``kept`` (of what is right without, the share that stays
+        right), ``gained`` (of what is not, the share that becomes right), ``followed`` (the share that names the wrong
+        object that the passage states) and ``no_ops`` (the share of questions that are left out, since nothing was
+        replaced in their passage).
     """
-    of = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}
-    return {experiment: of[experiment.partition("-")[0]] for experiment in {item.experiment for item in items}}
+    by, f1 = (*FORM, "reading"), SCORES["f1"]
+    rows = judged.where(context=Not(NONE)).measures("no_ops", "mean", "unchanged", by=BY)
+    for column in judged.frame.columns:
+        if column.startswith(PAIRED):
+            context = column.removeprefix(PAIRED)
+            both = judged.where({column: True})
+            passage = both.where(context=context)
+            rows += _defined(both.where(context=NONE).measures("f1_without", "ratio", *f1, by=by))
+            rows += _defined(passage.measures("f1_with", "ratio", *f1, by=by))
+            rows += passage.where(right_without=True).measures("kept", "mean", "hit", by=by)
+            rows += passage.where(right_without=False).measures("gained", "mean", "hit", by=by)
+            rows += passage.where(follows=Not(None)).measures("followed", "mean", "follows", by=by)
+    return rows
+
+
+def across(judged: Mapping[str, Judged], options: FactEvalOptions) -> list[Measure]:
+    """Return the numbers between models, and those of the questions alone.
+
+    Args:
+        judged: of each model on one dataset, by its name.
+        options: the pairs of models.
+
+    Returns:
+        For each pair, by experiment, origin, negatives and reading, without a passage: ``f1_difference`` and
+        ``abstained_difference``, of the tuned model less its base. By style, over all relations (the mean of their
+        means) and in each: how alike the wordings by a model and by templates are (`VALUES`).
+    """
+    rows = []
+    for base, tuned in tuned_pairs(list(judged), options.pairs):
+        before = {(row.metric, row.where): row.value for row in _before_and_after(judged[base])}
+        for row in _before_and_after(judged[tuned]):
+            first = before.get((row.metric, row.where))
+            if first is not None and row.value is not None:
+                own = replace(row, metric=f"{row.metric}_difference", other=base, formula="other")
+                rows.append(replace(own, value=row.value - first, low=None, high=None))
+    return rows + [row for own in list(judged.values())[:1] for row in _how_alike(own, options)]
+
+
+def tuned_pairs(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the base and the tuned model of each pair, as they are asked: planted in several worlds, in each.
+
+    Args:
+        models: the names under which models are asked; that of one planted in several worlds ends in the world's.
+        pairs: ``BASE:TUNED``, as the configuration names them.
+    """
+    found = []
+    for base, tuned in (pair.split(":") for pair in pairs):
+        for name in models:
+            world = name.removeprefix(base)
+            if name == base + world and world[:1] in ("", "-") and tuned + world in models:
+                found.append((name, tuned + world))
+    return found
+
+
+def _before_and_after(judged: Judged) -> list[Measure]:
+    plain = judged.where(counted=True, context=NONE)
+    return [
+        *(row for row in scores(plain, *BY) if row.metric == "f1"),
+        *plain.measures("abstained", "mean", "abstained", by=BY),
+    ]
+
+
+def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:
+    """Return how alike wordings are, which is no model's number: any model's items have it."""
+    own = judged.where(reading=options.modes[0], bertscore_f1=Not(None))
+    rows = [
+        row
+        for by in (("style",), ("style", "relation"))
+        for name in VALUES
+        for row in own.measures(name, "macro", name, by=by)
+    ]
+    plain = [replace(row, model=None, low=None, high=None) for row in rows]
+    return [replace(row, n_correct=0, n_incorrect=0, n_missing=0, n_invalid=0, n_error=0) for row in plain]

@@ -42,7 +42,7 @@ class FactEvalOptions(SuiteOptions):
         tuple[Literal["paper", "official"], ...],
         Field(
             min_length=1,
-            description="paper: read soundly; official: as the released scorer; outcomes are of the first",
+            description="paper: read soundly; official: as the released scorer; the first is the headline's",
         ),
     ] = ("paper", "official")
     abstentions: Annotated[
@@ -57,7 +57,9 @@ class FactEvalOptions(SuiteOptions):
     ] = "dash"
     embedder: Annotated[
         str | None,
-        Field(description="folder of a model whose embeddings compare written questions with templates' (BERTScore)"),
+        Field(
+            description="model of the edition whose embeddings compare written questions with templates' (BERTScore)"
+        ),
     ] = None
     embedder_layer: Annotated[
         int | None, Field(ge=0, description="whose hidden states are compared (none: the last)")

@@ -3,16 +3,42 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 from almanac.dataset.templates import SLOT, filled, from_label, in_full
 from almanac.rows import Relation, Template
 
-SUITE = "facteval"
+PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "facteval.yaml"
 TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
 STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
 TEMPLATE, WRITTEN = "template", "written"
 MASK = "[MASK]"
+# Where wrong objects are from.
+POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
+
+
+def prompts() -> dict[str, Any]:
+    """Return what models are told: ``ask`` by type and style, ``write`` by style."""
+    found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+    return found
+
+
+class FactEvalSetting(NamedTuple):
+    """How a question was made and asked: who worded it, where its wrong objects are from, what is read before it."""
+
+    origin: str
+    negatives: str | None
+    context: str
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        wrong = "" if self.negatives is None else f", wrong objects of {POOLS.get(self.negatives, self.negatives)}"
+        passage = "no passage" if self.context == NONE else f"{self.context} passage"
+        return f"{'by a template' if self.origin == TEMPLATE else self.origin}{wrong}, {passage}"
 
 
 @dataclass(frozen=True)
@@ -94,8 +120,3 @@ def _distinct(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     for template_id, text in texts.items():
         first.setdefault(text, template_id)
     return tuple((template_id, text) for text, template_id in first.items())
-
-
-def parts(setting: str) -> dict[str, str]:
-    """Return the parts of a setting by name: ``origin=template,mode=paper`` is two."""
-    return dict(part.partition("=")[::2] for part in setting.split(",") if part)

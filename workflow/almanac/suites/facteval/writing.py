@@ -6,62 +6,53 @@ is missing, and the false statement is the true one. Here what cannot be used is
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from almanac import tables
-from almanac.dataset.names import ObjectNames
+from almanac.dataset.names import ObjectNames, true_objects
 from almanac.dataset.templates import DROP, KEEP, VERDICTS, cleaned, folded
 from almanac.errors import AlmanacError
-from almanac.rows import Fact, Item, Link, NotAsked, Relation, Request, Response, WrittenQuestion
-from almanac.suites.asking import Asked
-from almanac.suites.facteval.naming import names_in, parts_around
+from almanac.rows import Fact, NotAsked, Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, WRITTEN, Sentence
+from almanac.suites.facteval.passages import names_in, parts_around
+from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, WRITTEN, Sentence, prompts
+from almanac.suites.facteval.rows import WrittenQuestion
 
-SUITE = "writing"
 LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # which a model may write before its answer
 STYLES = (STATEMENT, FIB, WH)
 TrueObjects = Mapping[tuple[str, str], Sequence[str]]
 
 
-def ask_writing(
-    facts: Iterable[Fact],
-    relations: Iterable[Relation],
-    names: ObjectNames,
-    told: Mapping[str, Any],
-    options: WritingOptions,
-) -> Asked:
-    """Ask a model to write of each fact a statement, one with a blank, and a question.
+class WritingSetting(NamedTuple):
+    """How a text is asked for: in one way, as a triple."""
 
-    Args:
-        facts: those that are to be asked.
-        relations: for their labels.
-        names: of subjects and objects.
-        told: by style the instruction and worked examples (``write`` in facteval.yaml).
-        options: styles, length.
-    """
-    labels = {row.relation_id: row.label for row in relations}
-    asked = Asked()
-    for fact in facts:
-        triple = (names.label(fact.subject_id), labels[fact.relation_id], names.label(fact.object_key))
-        for style in dict.fromkeys(options.styles):
-            request = Request(
-                request_id="",
-                kind="generate",
-                context_id=None,
-                text=_shown(triple),
-                max_new_tokens=options.text_tokens,
-                stop=("\n",),
-                samples=1,
-                temperature=0.0,
-                instruction=_instruction(told[style]),
-            )
-            item_id = f"{SUITE}/{style}/{fact.fact_id}"
-            asked.items.append(Item(item_id, SUITE, style, fact.fact_id, fact.relation_id, None, "triple", ()))
-            asked.links.append(Link(item_id, style, asked.request(request), None, None))
-    return asked
+
+def ask_writing(data: Data, options: WritingOptions) -> Iterator[Batch]:
+    """Ask a model to write of each test fact a statement, one with a blank, and a question."""
+    labels = {row.relation_id: row.label for row in data.relations}
+    told, asked = prompts()["write"], Asked()
+    for relation_id, facts in data.tested(options.sample, options.seed).items():
+        for fact in facts:
+            triple = (data.names.label(fact.subject_id), labels[relation_id], data.names.label(fact.object_key))
+            for style in dict.fromkeys(options.styles):
+                request = Request(
+                    request_id="",
+                    kind="generate",
+                    context_id=None,
+                    text=_shown(triple),
+                    max_new_tokens=options.text_tokens,
+                    stop=("\n",),
+                    samples=1,
+                    temperature=0.0,
+                    instruction=_instruction(told[style]),
+                )
+                asked.link(asked.item(style, WritingSetting(), fact), style, request)
+        yield asked.take()
 
 
 def _instruction(told: Mapping[str, Any]) -> str:
@@ -73,39 +64,34 @@ def _shown(triple: Sequence[str]) -> str:
     return f"Triple: ({', '.join(triple)})"
 
 
-def judge(
-    items: Sequence[Item],
-    links: Sequence[Link],
-    responses: Sequence[Response],
-    facts: Iterable[Fact],
-    names: ObjectNames,
-    true: TrueObjects,
-) -> list[WrittenQuestion]:
+def judge_writing(answers: Answers, data: Data) -> list[WrittenQuestion]:
     """Judge what a model wrote; one row for each text asked for, whatever came.
 
     Raises:
-        AlmanacError: a request has no response, or an item is of no fact that is given.
+        AlmanacError: a request has no response, the model answered none, or an item is of no fact of the dataset.
     """
-    answers = {row.request_id: row for row in responses}
-    known = {fact.fact_id: fact for fact in facts}
-    requests = {link.item_id: link.request_id for link in links}
-    foreign = next((item.fact_id for item in items if item.fact_id not in known), None)
+    known, true = {fact.fact_id: fact for fact in data.facts}, true_objects(data.facts)
+    wanted = ("fact_id", "experiment", "status", "reason", "texts")
+    rows = [row for part in answers.parts(wanted) for row in part.links.iter_rows(named=True)]
+    foreign = next((row["fact_id"] for row in rows if row["fact_id"] not in known), None)
     if foreign is not None:
         raise AlmanacError(f"items: {foreign!r} is no fact of the dataset; give the dataset that was asked")
+    if not any(row["status"] == "ok" for row in rows):
+        reasons = sorted({f"{row['status']}: {row['reason']}" for row in rows})
+        raise AlmanacError(
+            f"model {answers.model!r}: none of {len(rows)} requests was answered ({'; '.join(reasons)[:200]}); "
+            "questions are written by a model that generates"
+        )
     out: list[WrittenQuestion] = []
     taken: dict[tuple[str, str], Fact] = {}
-    for item in sorted(items, key=lambda row: (row.fact_id, row.experiment)):
-        fact, answer = known[item.fact_id], answers.get(requests[item.item_id])
-        if answer is None:
-            raise AlmanacError(
-                f"responses: request {requests[item.item_id]} of {item.item_id} has none; give all shards"
-            )
-        text = LABEL.sub("", cleaned((answer.texts or ("",))[0]))
-        reason: str | None = f"{answer.status}: {answer.reason}"
-        if answer.status == "ok":
-            reason = fault(text, item.experiment, fact, names, true) or _repeats(text, item.experiment, fact, taken)
+    for row in sorted(rows, key=lambda row: (row["fact_id"], row["experiment"])):
+        fact, style = known[row["fact_id"]], row["experiment"]
+        text = LABEL.sub("", cleaned((row["texts"] or ("",))[0]))
+        reason: str | None = f"{row['status']}: {row['reason']}"
+        if row["status"] == "ok":
+            reason = fault(text, style, fact, data.names, true) or _repeats(text, style, fact, taken)
         verdict = KEEP if reason is None else DROP
-        out.append(WrittenQuestion(fact.fact_id, fact.relation_id, item.experiment, text, verdict, reason))
+        out.append(WrittenQuestion(fact.fact_id, fact.relation_id, style, text, verdict, reason))
     return out
 
 

@@ -1,6 +1,10 @@
-"""What is read before a question: a passage that says the fact, one about something else, one that says it falsely."""
+"""What is read before a question: a passage that says the fact, one about something else, one that says it falsely.
+
+Names stand in a text as words of their own, in any case but for the shortest.
+"""
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +13,6 @@ from random import Random
 from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import filled
 from almanac.rows import Evidence, Fact
-from almanac.suites.facteval.naming import names_in, parts_around
 from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, RELEVANT, Wording
 from almanac.tables import seed_of
@@ -17,6 +20,7 @@ from almanac.tables import seed_of
 EVIDENCE, SENTENCE = "evidence", "template"
 PURPOSE = "passage"
 TRIES = 8
+SHORT = 3  # names up to this long count in their own case alone: `US` is no `us`, `May` no `may`
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ class Passage:
     changed: bool | None
     mentions_subject: bool
     mentions_object: bool
+
+    @property
+    def traits(self) -> tuple[str, bool | None, bool, bool]:
+        """What of it `QuestionTraits` holds, in their order."""
+        return self.origin, self.changed, self.mentions_subject, self.mentions_object
 
 
 class Passages:
@@ -130,3 +139,44 @@ class Passages:
             names_in(text, self._names.names(fact.subject_id)),
             names_in(text, self._true_names(fact)),
         )
+
+
+def _pattern(name: str) -> str:
+    return re.escape(name) if len(name) <= SHORT else f"(?i:{re.escape(name)})"
+
+
+def _words(names: Iterable[str]) -> "re.Pattern[str]":
+    longest_first = sorted({name for name in names if name.strip()}, key=lambda name: (-len(name), name))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_pattern, longest_first))})(?!\w)")
+
+
+def names_in(text: str, names: Sequence[str]) -> bool:
+    """Whether one of the names stands in a text."""
+    folded = text.casefold()
+    # Most names stand nowhere: a look at the letters spares the pattern.
+    near = [name for name in names if name.strip() and name.casefold() in folded]
+    return bool(near) and _words(near).search(text) is not None
+
+
+def parts_around(text: str, names: Sequence[str], kept: Sequence[str] = ()) -> tuple[str, ...]:
+    """Divide a text at every place where one of the names stands.
+
+    Args:
+        text: any text.
+        names: where to divide; of names within each other the longest counts.
+        kept: names of other things, in which no name is looked for (`Hampton` within `Hampton County`).
+
+    Returns:
+        The parts between; the text alone where no name stands.
+    """
+    folded = text.casefold()
+    near = [name for name in names if name.strip() and name.casefold() in folded]
+    if not near:
+        return (text,)
+    protected = {name.casefold() for name in kept}
+    parts, start = [], 0
+    for found in _words([*near, *kept]).finditer(text):
+        if found[0].casefold() not in protected:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return (*parts, text[start:])

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from almanac import tables
-from almanac.cli import main
-from almanac.rows import FactEvalVerdict, Measure, Outcome
+from almanac.errors import AlmanacError
+
+from .running import from_file
 
 ROWS = [
     {"item_id": "t", "type": "tfq", "truth": True, "answer": "not correct"},
@@ -50,41 +50,58 @@ def write(folder, rows, ending):
     return path
 
 
-def score(folder, rows=ROWS, ending=".jsonl", *flags):
-    path = write(folder, rows, ending)
-    return main(["measure", "facteval", "--answers", str(path), "--output", str(folder / "out"), *flags])
+def score(folder, rows=ROWS, ending=".jsonl", **options):
+    """Return what was found of each model, and the items' names in the file."""
+    found = from_file(write(folder, rows, ending), folder, **options)
+    names = {item: name for one in found.values() for item, name in one.given.items()}
+    return found, names
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
-def test_both_modes_of_every_kind_of_file(tmp_path, ending, capsys):
-    assert score(tmp_path, ending=ending) == 0
-    found = tables.read(tmp_path / "out" / "verdicts.parquet", FactEvalVerdict)
-    by_item = {row.item_id: {} for row in found}
-    for row in found:
-        by_item[row.item_id][row.mode] = row.outcome
-    assert {name: (modes["paper"], modes["official"]) for name, modes in by_item.items()} == VERDICTS
-    listed = next(row for row in found if (row.item_id, row.mode) == ("l", "paper"))
-    assert (listed.precision, listed.recall) == (0.5, 0.5)
-    assert len(tables.read(tmp_path / "out" / "outcomes.parquet", Outcome)) == len(ROWS)
-    assert "saq-wh" in capsys.readouterr().out
+def test_both_modes_of_every_kind_of_file(tmp_path, ending):
+    found, names = score(tmp_path, ending=ending)
+    outcomes = {(names[item], mode): outcome for (item, mode), outcome in found["model"].verdicts().items()}
+    assert {name: (outcomes[name, "paper"], outcomes[name, "official"]) for name in VERDICTS} == VERDICTS
+    verdicts = {(names[row["item"]], row["reading"]): row for row in found["model"].own["verdicts"].to_dicts()}
+    listed = verdicts["l", "paper"]
+    assert (listed["list_precision"], listed["list_recall"]) == (0.5, 0.5)
+    assert verdicts["x", "paper"]["reason"] == "too_long"
 
 
 def test_one_mode_alone(tmp_path):
-    assert score(tmp_path, ROWS, ".jsonl", "--modes", "official") == 0
-    measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
-    assert {row.setting.rpartition("mode=")[2].split(",")[0] for row in measures} == {"official"}
-    outcomes = {row.item_id: row.outcome for row in tables.read(tmp_path / "out" / "outcomes.parquet", Outcome)}
+    found, names = score(tmp_path, modes=["official"])
+    outcomes = {names[item]: outcome for (item, _), outcome in found["model"].verdicts().items()}
     assert outcomes == {name: official for name, (_, official) in VERDICTS.items()}
+    assert {where["reading"] for _, where in found["model"].conditions} == {"official"}
 
 
 def test_models_are_measured_apart(tmp_path):
     rows = [row | {"model": model} for model in ("one", "two") for row in ROWS[:2]]
     rows[-1] |= {"answer": "York"}
-    assert score(tmp_path, rows) == 0
-    measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
-    found = {row.model: row.value for row in measures if (row.experiment, row.metric) == ("mcq-wh", "recall")
-             and row.setting.endswith("paper")}  # fmt: skip
-    assert found == {"one": 1.0, "two": 0.0}
+    found, names = score(tmp_path, rows)
+    assert sorted(names.values()) == ["m", "t"]  # the same questions
+    assert {model: own.one("recall", "mcq-wh").value for model, own in found.items()} == {"one": 1.0, "two": 0.0}
+
+
+def test_a_model_is_measured_by_its_own_questions_alone(tmp_path):
+    rows = [row | {"model": "one"} for row in ROWS] + [
+        ROWS[0] | {"model": "two"},
+        ROWS[1] | {"model": "two", "text": "?"},
+    ]
+    found, names = score(tmp_path, rows)
+    assert len(names) == len(ROWS) + 1  # of one name, and two questions
+    assert {model: own.judged.frame["item"].n_unique() for model, own in found.items()} == {"one": len(ROWS), "two": 2}
+    assert found["two"].one("recall", "mcq-wh").n == 1
+
+
+def test_questions_without_a_name_are_shared_by_models_too(tmp_path):
+    bare = [{name: value for name, value in row.items() if name != "item_id"} for row in ROWS[:3]]
+    rows = [row | {"model": model} for model in ("one", "two") for row in [*bare, bare[0] | {"answer": "correct"}]]
+    found, names = score(tmp_path, rows)
+    assert sorted(names.values()) == ["1", "2", "3", "4"]
+    for own in found.values():
+        [row] = own.all("precision", experiment="tfq-statement", reading="official", truth=True)
+        assert (row.value, row.n) == (1.0, 2)  # asked the same twice, with two answers
 
 
 def test_a_list_of_abstentions_can_be_given_for_each_mode(tmp_path):
@@ -94,16 +111,20 @@ def test_a_list_of_abstentions_can_be_given_for_each_mode(tmp_path):
         {"item_id": name, "type": "saq", "gold": ["Paris"], "answer": f"my {name} phrase"}
         for name in ("own", "published")
     ]
-    flags = ["--abstentions", str(tmp_path / "own.txt"), "--official-abstentions", str(tmp_path / "published.txt")]
-    assert score(tmp_path, rows, ".jsonl", *flags) == 0
-    found = tables.read(tmp_path / "out" / "verdicts.parquet", FactEvalVerdict)
-    assert {(row.item_id, row.mode) for row in found if row.outcome == "missing"} == {
-        ("own", "paper"),
-        ("published", "official"),
-    }
+    lists = {"abstentions": str(tmp_path / "own.txt"), "official_abstentions": str(tmp_path / "published.txt")}
+    found, names = score(tmp_path, rows, **lists)
+    missing = {(names[item], mode) for (item, mode), one in found["model"].verdicts().items() if one == "missing"}
+    assert missing == {("own", "paper"), ("published", "official")}
 
 
 GOOD = {"type": "saq", "gold": ["Paris"], "answer": "Paris"}
+
+
+def mistake(folder, rows):
+    """Return what is said of a table that is refused."""
+    with pytest.raises(AlmanacError) as error:
+        score(folder, rows)
+    return str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -126,12 +147,8 @@ GOOD = {"type": "saq", "gold": ["Paris"], "answer": "Paris"}
         ({"status": "lost"}, "column 'status': 'lost' is no status"),
     ],
 )
-def test_a_bad_row_is_named_with_its_column(tmp_path, row, message, capsys):
-    assert score(tmp_path, [GOOD, GOOD | row]) == 1
-    said = capsys.readouterr().err
-    assert f"answers.jsonl: row 2, {message}" in said
-    assert "Traceback" not in said
-    assert not (tmp_path / "out").exists()
+def test_a_bad_row_is_named_with_its_column(tmp_path, row, message):
+    assert f"answers.jsonl: row 2, {message}" in mistake(tmp_path, [GOOD, GOOD | row])
 
 
 @pytest.mark.parametrize(
@@ -141,23 +158,22 @@ def test_a_bad_row_is_named_with_its_column(tmp_path, row, message, capsys):
         ("type,answer,gold\n", "holds no row"),
     ],
 )
-def test_a_table_that_says_a_thing_twice_or_nothing_is_refused(tmp_path, text, message, capsys):
+def test_a_table_that_says_a_thing_twice_or_nothing_is_refused(tmp_path, text, message):
     path = tmp_path / "answers.csv"
     path.write_text(text, "utf-8")
-    assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 1
-    assert f"answers.csv: {message}" in capsys.readouterr().err
+    with pytest.raises(AlmanacError, match=f"answers.csv: {message}"):
+        from_file(path, tmp_path)
 
 
-def test_all_bad_rows_are_named_at_once(tmp_path, capsys):
-    assert score(tmp_path, [GOOD | {"type": "essay"}] * 30) == 1
-    said = capsys.readouterr().err
+def test_all_bad_rows_are_named_at_once(tmp_path):
+    said = mistake(tmp_path, [GOOD | {"type": "essay"}] * 30)
     assert "row 1, " in said and "row 20, " in said and "row 21, " not in said
     assert "and 10 more mistakes" in said
 
 
-def test_a_question_of_a_model_has_one_row(tmp_path, capsys):
-    assert score(tmp_path, [GOOD | {"item_id": "q"}] * 2) == 1
-    assert "row 2, column 'item_id': 'q' of model 'model' stands in row 1 too" in capsys.readouterr().err
+def test_a_question_of_a_model_has_one_row(tmp_path):
+    said = mistake(tmp_path, [GOOD | {"item_id": "q"}] * 2)
+    assert "row 2, column 'item_id': 'q' of model 'model' stands in row 1 too" in said
 
 
 @pytest.mark.parametrize(
@@ -167,47 +183,36 @@ def test_a_question_of_a_model_has_one_row(tmp_path, capsys):
         ([GOOD | {"domian": "places"}], "has the unknown column domian"),
     ],
 )
-def test_a_bad_header_is_refused(tmp_path, rows, message, capsys):
-    assert score(tmp_path, rows) == 1
-    assert f"answers.jsonl: {message}" in capsys.readouterr().err
+def test_a_bad_header_is_refused(tmp_path, rows, message):
+    assert f"answers.jsonl: {message}" in mistake(tmp_path, rows)
 
 
-def test_a_row_of_another_width_is_refused(tmp_path, capsys):
+def test_a_row_of_another_width_is_refused(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("type,gold,answer\nsaq,Paris,Paris,France\n", "utf-8")
-    assert main(["measure", "facteval", "--answers", str(path), "--output", str(tmp_path / "out")]) == 1
-    assert "row 1, has more or fewer cells than the header" in capsys.readouterr().err
-
-
-def test_a_table_needs_a_place_for_its_numbers(tmp_path, capsys):
-    path = write(tmp_path, ROWS, ".jsonl")
-    assert main(["measure", "facteval", "--answers", str(path)]) == 1
-    assert "--answers needs --output" in capsys.readouterr().err
+    with pytest.raises(AlmanacError, match="row 1, has more or fewer cells than the header"):
+        from_file(path, tmp_path)
 
 
 def test_contexts_of_a_fact_are_compared(tmp_path):
     base = GOOD | {"fact_id": "f", "text": "Where?"}
-    rows = [base | {"context": "none"}, base | {"context": "relevant", "answer": "Rome"}]
-    assert score(tmp_path, rows) == 0
-    measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
-    assert [row.value for row in measures if row.metric == "kept" and row.setting.endswith("paper")] == [0.0]
+    found, _ = score(tmp_path, [base | {"context": "none"}, base | {"context": "told", "answer": "Rome"}])
+    assert found["model"].one("kept", "saq-wh", context="told").value == 0.0
 
 
-def test_questions_that_cannot_be_told_apart_are_refused_where_contexts_are_compared(tmp_path, capsys):
+def test_questions_that_cannot_be_told_apart_are_refused_where_contexts_are_compared(tmp_path):
     base = GOOD | {"fact_id": "f", "template_id": "t"}
     rows = [base, base | {"answer": "Rome"}, base | {"context": "relevant"}]
-    assert score(tmp_path, rows) == 1
-    said = capsys.readouterr().err
+    said = mistake(tmp_path, rows)
     assert "row 2, column 'text': asks the same as row 1" in said and "row 3" not in said
-    assert score(tmp_path, [*rows[:2], *(row | {"model": "other"} for row in rows[1:])]) == 0
-    assert score(tmp_path, [row | {"text": f"Where, {at}?"} for at, row in enumerate(rows)]) == 0
+    score(tmp_path, [*rows[:2], *(row | {"model": "other"} for row in rows[1:])])
+    score(tmp_path, [row | {"text": f"Where, {at}?"} for at, row in enumerate(rows)])
 
 
 def test_a_true_and_a_false_statement_without_their_texts_are_two_questions(tmp_path):
     base = {"type": "tfq", "answer": "correct", "fact_id": "f", "template_id": "t"}
     rows = [base | {"truth": truth, "context": context} for context in ("none", "relevant") for truth in (True, False)]
-    assert score(tmp_path, rows) == 0
-    measures = tables.read(tmp_path / "out" / "measures.parquet", Measure)
-    own = {row.metric: row for row in measures if row.setting.endswith("context=relevant,mode=paper")}
-    assert (own["f1_with"].n, own["kept"].value, own["kept"].n) == (2, 1.0, 1)
-    assert (own["gained"].value, own["gained"].n) == (0.0, 1)
+    own = score(tmp_path, rows)[0]["model"]
+    found = {metric: own.one(metric, "tfq-statement", context="relevant") for metric in ("f1_with", "kept", "gained")}
+    assert (found["f1_with"].n, found["kept"].value, found["kept"].n) == (2, 1.0, 1)
+    assert (found["gained"].value, found["gained"].n) == (0.0, 1)

@@ -5,13 +5,13 @@ A unit may follow a number, in one word with it or not: `8848m`, `8,848 m` and `
 All texts are folded (`text.fold`): lower case, single spaces.
 """
 
+import bisect
 import calendar
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-
-from almanac.suites.facteval.stretches import Stretches
 
 MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
 MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
@@ -125,6 +125,32 @@ class Number:
         """
         same = wanted.unit is None or self.unit == wanted.unit or (alone and self.unit is None)
         return self.value == wanted.value and same
+
+
+class Stretches:
+    """Stretches of a text, or runs of words, (start, end), ``end`` excluded; they may overlap.
+
+    Which of them a place is in is found without reading them all.
+    """
+
+    def __init__(self, stretches: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(stretches)
+        self._starts = [start for start, _ in ordered]
+        self._reach = list(itertools.accumulate((end for _, end in ordered), max))
+
+    def hold(self, start: int, end: int) -> bool:
+        """Whether one of them holds all from ``start`` to ``end``."""
+        before = bisect.bisect_right(self._starts, start)
+        return before > 0 and self._reach[before - 1] >= end
+
+    def meet(self, start: int, end: int) -> bool:
+        """Whether one of them and what is from ``start`` to ``end`` overlap."""
+        before = bisect.bisect_left(self._starts, end)
+        return before > 0 and self._reach[before - 1] > start
+
+    def begin(self, start: int, end: int) -> bool:
+        """Whether one of them begins at ``start`` or behind it, and before ``end``."""
+        return bisect.bisect_left(self._starts, start) < bisect.bisect_left(self._starts, end)
 
 
 def dates(flat: str) -> tuple[Dated, ...]:

@@ -1,8 +1,13 @@
-"""Passages: the fact's own text, another subject's, and one in which the truth is replaced wherever it stands."""
+"""Passages: the fact's own text, another subject's, one in which the truth is replaced; where names stand in texts."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from facteval.tables import FACTS, TEMPLATES, data, entity, fact, questions, template
+from almanac.suites.facteval.passages import names_in, parts_around
+
+from .running import questions
+from .tables import FACTS, TEMPLATES, data, entity, fact, template
 
 SAID = {"types": ["saq"], "styles": ["fib"]}
 ALL = ["none", "relevant", "irrelevant", "antifactual"]
@@ -12,7 +17,7 @@ def passages(tables, contexts=ALL, **options):
     """Return the first fact's questions by context, and what was refused."""
     found, refused = questions(tables, contexts=contexts, **SAID, **options)
     first = tables.facts[0].fact_id
-    return {row.context: row for row in found.values() if f"/{first}/" in row.item_id}, refused
+    return {row.context: row for row in found.values() if row.fact_id == first}, refused
 
 
 def test_a_template_sentence_other_than_the_question_says_the_fact():
@@ -97,3 +102,48 @@ def test_a_fact_has_the_same_false_object_in_both_and_keeps_it():
     found = passages(data(FACTS, templates=TEMPLATES))[0]
     again = passages(data(list(reversed(FACTS))[::-1], templates=TEMPLATES), contexts=ALL[2:])[0]
     assert found["irrelevant"].stated == found["antifactual"].stated == again["antifactual"].stated
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "found"),
+    [
+        ("He was born in Paris.", ["Paris"], True),
+        ("PARIS", ["Paris"], True),
+        ("Parisian", ["Paris"], False),
+        ("They gave us all.", ["US"], False),
+        ("In the US.", ["US"], True),
+        ("It may rain.", ["May"], False),
+        ("Nothing.", [], False),
+        ("Nothing.", [""], False),
+        ("Washington, D.C., in 1982", ["Washington, D.C."], True),
+        ("C++ is old", ["C++"], True),
+        ("(a+b)", [".*"], False),
+    ],
+)
+def test_a_name_stands_in_a_text_as_words_of_its_own(text, names, found):
+    assert names_in(text, names) is found
+
+
+def test_the_longest_name_counts():
+    assert parts_around("New York is York.", ["York", "New York"]) == ("", " is ", ".")
+
+
+def test_a_name_within_the_name_of_something_else_stays():
+    text = "Hampton is the seat of Hampton County."
+    assert parts_around(text, ["Hampton"], ["Hampton County"]) == ("", " is the seat of Hampton County.")
+
+
+def test_a_name_that_both_bear_stays():
+    assert parts_around("Luxembourg lies in Luxembourg.", ["Luxembourg"], ["Luxembourg"]) == (
+        "Luxembourg lies in Luxembourg.",
+    )
+
+
+@given(st.text("abXY .", max_size=30), st.lists(st.text("abXY", min_size=1, max_size=3), max_size=3))
+def test_the_parts_hold_no_name_and_nothing_else_is_lost(text, names):
+    parts = parts_around(text, names)
+    assert len(parts) == 1 or not any(name in part.split() for name in names for part in " | ".join(parts).split("|"))
+    assert sum(map(len, parts)) <= len(text)
+    if len(parts) == 1:
+        assert parts == (text,)
+        assert not names_in(text, names)

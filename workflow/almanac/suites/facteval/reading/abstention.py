@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from almanac.errors import AlmanacError
-from almanac.suites.facteval.text import Reading, Span, phrases_in, read
+from almanac.suites.facteval.reading.text import Reading, Span, phrases_in, read
 
-OWN = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "abstentions.yaml"
+OWN = Path(__file__).resolve().parents[5] / "resources" / "prompts" / "abstentions.yaml"
 
 
 @dataclass(frozen=True)

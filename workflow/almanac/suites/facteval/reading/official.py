@@ -8,9 +8,8 @@ import re
 import string
 from typing import Literal
 
-from almanac.rows import Question
-from almanac.suites.facteval.abstention import Abstentions
-from almanac.suites.facteval.scoring import Verdict
+from almanac.suites.facteval.reading.abstention import Abstentions
+from almanac.suites.facteval.reading.scoring import Question, Verdict
 
 Separator = Literal["comma", "dash"]
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")

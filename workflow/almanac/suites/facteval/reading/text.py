@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from almanac.dataset.text import normalise
-from almanac.suites.facteval.values import Dated, Number, dates, numbers, read_date, read_number
+from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
 
 # Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

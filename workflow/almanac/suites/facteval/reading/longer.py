@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from almanac.suites.facteval.text import ARTICLES, Reading, Span, read_name
+from almanac.suites.facteval.reading.text import ARTICLES, Reading, Span, read_name
 
 Words = tuple[str, ...]
 Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it

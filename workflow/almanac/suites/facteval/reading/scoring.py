@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from almanac.rows import OutcomeKind, Question
-from almanac.suites.facteval.abstention import Abstentions
-from almanac.suites.facteval.longer import NO_LONGER, LongerNames
-from almanac.suites.facteval.stretches import Stretches
-from almanac.suites.facteval.text import Reading, Span, mentions, read
+from almanac.rows import OutcomeKind
+from almanac.suites.facteval.reading.abstention import Abstentions
+from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
+from almanac.suites.facteval.reading.text import Reading, Span, mentions, read
+from almanac.suites.facteval.reading.values import Stretches
 
 SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?:\s+|$)|\n+")
 # A model that was never told to stop writes the next question itself; that is no part of its answer.
@@ -27,6 +27,33 @@ REACH = 5  # words in which a negation turns a verdict round: "I do not think th
 NOUNS = ("answer", "answers", "statement", "sentence", "fact", "version")  # "the correct answer is" is no verdict
 LINES = re.compile(r"[\r\n]+")  # reading squeezes white space; a line break divides a list
 SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=\s)")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, as far as its answer is judged by it.
+
+    Attributes:
+        type: ``tfq`` (true or false), ``mcq`` (multiple choice) or ``saq`` (short answer).
+        text: what was asked, without a passage.
+        gold: the accepted names, the label of each object first; of one object in ``mcq``, of all true ones in ``saq``.
+        gold_object: for each accepted name of a short answer, the object that it names.
+        choices: of multiple choice.
+        truth: whether a statement is true.
+        datatype: of an object that is a literal.
+        object_type: the kind of the object.
+        stated: the wrong object that the passage names.
+    """
+
+    type: str
+    text: str
+    gold: tuple[str, ...] = ()
+    gold_object: tuple[str, ...] = ()
+    choices: tuple[str, ...] | None = None
+    truth: bool | None = None
+    datatype: str | None = None
+    object_type: str | None = None
+    stated: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,187 @@
+"""FactEval on the page, as data: what is not applicable and why, passages, pairs of models, figures."""
+
+import re
+
+import pytest
+from matplotlib.figure import Figure
+
+from almanac import tables
+from almanac.frames import read_frame
+from almanac.rows import Measure, NotAsked, Relation, Template
+from almanac.suites.chapter import Drawing, Entrant, Shown, Table
+from almanac.suites.facteval.chapter import Board, boards, chapter, without_blanks
+from almanac.suites.facteval.rows import QuestionTexts
+
+from .running import SUITE, measured, respond, write
+from .tables import data, entity, fact
+
+OPTIONS = {"contexts": ["none", "relevant", "irrelevant", "antifactual"], "pairs": ["plain:tuned"]}
+NAMES = ("plain", "tuned", "shy", "silent")
+FACTS = [fact(relation, f"Q{at}", f"O{at % 12}") for relation in ("P1", "P2") for at in range(24)]
+TABLES = data(
+    FACTS,
+    [
+        *(entity(f"Q{at}", label=f"thing {at}", kind="Q") for at in range(24)),
+        *(entity(f"O{at}", label=f"place {at}", kind="O") for at in range(12)),
+    ],
+    relations=[
+        Relation("P1", "maker", None, "N-1", "O", "<b>crafts</b>"),
+        Relation("P2", "home", None, "N-1", "O", "places"),
+    ],
+    templates=[
+        Template("t1", "P1", "[X] was made by [Y].", "statement", "x", None, ()),
+        Template("t2", "P1", "Who made [X]?", "question", "x", None, ()),
+        Template("t3", "P2", "[X] lives in [Y].", "statement", "x", None, ()),
+    ],
+)
+
+
+def answer(model, request):
+    """Answer by the text alone: one knows no format, one knows some facts and says so, one abstains, one is silent."""
+    number = int((re.search(r"thing (\d+)", request.text) or ["", 0])[1])
+    if model == "silent":
+        return ("unsupported", "it fills blanks only")
+    if model == "tuned" and request.context_id and number % 5 == 0:
+        return ("too_long", "its passage leaves no room")
+    if model == "tuned" and request.context_id and number % 5 == 1:
+        return ("refused", "not said")
+    if model == "shy":
+        return "I don't know."
+    truth = f"place {number % 12}"
+    if request.options is not None or "MASK" in request.text or "?" in request.text:
+        return truth if number % 3 else "unsure" if model == "tuned" else "somewhere"
+    verdict = "CORRECT" if f"{truth}." in request.text else "INCORRECT"
+    return verdict if model == "tuned" else "thing"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("asked"), TABLES, **OPTIONS)
+    doses = {one.fact_id: (0, 4, 64)[at % 3] for at, one in enumerate(FACTS)}
+    found = {}
+    for name in NAMES:
+        said = respond(folder, lambda request, name=name: answer(name, request), name)
+        found[name] = measured([folder], TABLES, [said], doses, name, **OPTIONS)
+    across = SUITE.across({name: own.judged for name, own in found.items()}, None, SUITE.options(**OPTIONS))
+    return Shown(
+        "invented",
+        True,
+        6,
+        [Entrant(name, name, taught=True) for name in NAMES],
+        {"P1": "maker", "P2": "home"},
+        [row for own in found.values() for row in own.measures] + across,
+        tables.read(folder / "refused.parquet", NotAsked),
+        {"texts": read_frame(folder / "texts.parquet", QuestionTexts)},
+    )
+
+
+@pytest.fixture(scope="module")
+def found(shown):
+    return chapter(shown, SUITE.options(**OPTIONS))
+
+
+@pytest.fixture(scope="module")
+def plain(shown):
+    return {(one.model, one.where["experiment"]): one for one in boards(shown) if one.where["context"] == "none"}
+
+
+def table(found, name):
+    """Return the rows of a table by their names for the columns."""
+    [one] = [part for part in found.parts if isinstance(part, Table) and part.name == name]
+    assert all(len(row) == len(one.head) for row in one.rows)
+    return [dict(zip(one.head, row, strict=True)) for row in one.rows]
+
+
+def scores(found, model, experiment):
+    [row] = [
+        row for row in table(found, "scores") if row["model"] == model and row["question"].startswith(f"{experiment},")
+    ]
+    return row
+
+
+def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_format(found, plain):
+    assert not plain["plain", "tfq-statement"].applicable
+    assert plain["tuned", "tfq-statement"].applicable
+    assert all(plain[model, "saq-fib"].applicable for model in ("plain", "tuned"))
+    row = scores(found, "plain", "tfq-statement")
+    assert row["precision"] == "not applicable: its answers hold no verdict"
+    assert (row["F1"], row["no verdict"]) == (None, row["asked"])
+
+
+@pytest.mark.parametrize(("counts", "applicable"), [((3, 0, 97, 0), True), ((1, 0, 60, 39), False)])
+def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable):
+    valid = Measure(*["x"] * 3, None, "valid", "{}", "mean", (), 0.5, 0, 1, None, 100, *counts, 0)
+    assert Board("m", {}, {"paper": {"valid": valid}}).applicable == applicable
+
+
+def test_a_model_that_only_abstains_is_said_to(found, plain):
+    assert plain["shy", "saq-fib"].number("paper", "f1").value == 0
+    assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it abstains always"
+    [note] = [part for part in found.parts if isinstance(part, str) and "where a blank is to be filled" in part]
+    assert note.startswith("shy: taught models")
+
+
+def test_who_fills_some_blanks_was_not_left_untaught():
+    def board(model, experiment, missing, errors=0):
+        counts = (10, 10 - missing - errors, 0, missing, 0, errors)
+        row = Measure("f", "d", model, None, "f1", "{}", "ratio", (), 0.5, 0, 1, None, *counts)
+        return Board(model, {"experiment": experiment}, {"paper": {"f1": row}})
+
+    never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
+    some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]
+    unasked = [board("short", "saq-fib", 10), board("short", "mcq-fib", 0, 10)]
+    assert without_blanks([*never, *some, *unasked]) == {"never", "short"}
+
+
+def test_a_silent_model_is_named_and_has_no_number(found):
+    assert not [row for row in table(found, "scores") if row["model"] == "silent"]
+    notes = [part for part in found.parts if isinstance(part, str) and part.startswith("silent, ")]
+    assert len(notes) == 5 and all("without an answer" in note for note in notes)
+
+
+def test_both_modes_stand_side_by_side(found, plain):
+    row = scores(found, "plain", "saq-fib")
+    assert row["F1"] is plain["plain", "saq-fib"].number("paper", "f1")
+    assert row["F1, official"] is plain["plain", "saq-fib"].number("official", "f1")
+    assert row["F1"].value > 0
+
+
+def test_models_are_compared_before_and_after_tuning(found):
+    rows = {row["question"].split(",")[0]: row for row in table(found, "tuning")}
+    assert {row["models"] for row in rows.values()} == {"plain → tuned"}
+    row = rows["saq-wh"]
+    assert (row["F1 before"].model, row["F1 after"].model) == ("plain", "tuned")
+    assert row["F1 difference"].value == row["F1 after"].value - row["F1 before"].value
+    assert rows["tfq-statement"]["F1 before"] == "not applicable"
+
+
+def test_passages_are_compared_with_none(found):
+    rows = table(found, "passages")
+    assert {re.search(r"(\w+) passage$", row["question"])[1] for row in rows} == {
+        "relevant",
+        "irrelevant",
+        "antifactual",
+    }
+    assert {row["left out"].value for row in rows if "antifactual" in row["question"]} == {0}
+    assert all(row["F1 with"].n == row["F1 without"].n for row in rows)
+
+
+def test_parts_and_relations_are_named(found):
+    assert {row["part"] for row in table(found, "parts")} >= {"domain: <b>crafts</b>", "truth: True", "answers: single"}
+    assert {row["relation"] for row in table(found, "relations")} == {"maker", "home"}
+    assert {row["mean F1"].metric for row in table(found, "averages")} == {"average_f1"}
+
+
+def test_the_questions_are_there_as_texts_and_no_wordings_compared(found):
+    assert {row["question"] for row in table(found, "texts")} >= {"saq-wh", "tfq-statement"}
+    assert [part for part in found.parts if isinstance(part, str) and "no model is named for it" in part]
+
+
+def test_there_are_three_figures(found):
+    drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
+    assert set(drawn) == {"types", "abstention", "contexts"}
+    assert all(isinstance(figure, Figure) for figure in drawn.values())
+
+
+def test_without_numbers_there_is_no_chapter():
+    assert chapter(Shown("d", True, 6, []), SUITE.options()) is None

@@ -1,0 +1,243 @@
+"""FactEval's questions of a dataset: each test fact in every type, style and context, from templates and as written."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from almanac.rows import Fact, Relation, Request
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
+from almanac.suites.facteval.negatives import WRONG, WrongObjects
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.passages import Passage, Passages
+from almanac.suites.facteval.questions import (
+    MASK,
+    MCQ,
+    NONE,
+    POOLS,
+    SAQ,
+    STATEMENT,
+    TEMPLATE,
+    TFQ,
+    WH,
+    FactEvalSetting,
+    Sentence,
+    prompts,
+    wordings,
+)
+from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
+from almanac.suites.facteval.texts import Repetition
+from almanac.suites.facteval.writing import read_written
+from almanac.tables import hash_order
+
+ANSWER = "answer"  # the role of the request
+LINE = ("\n",)  # one line answers; a list of answers may take several
+
+
+@dataclass(frozen=True)
+class Form:
+    """A question of one fact, whatever is read before it.
+
+    Attributes:
+        type: ``tfq``, ``mcq`` or ``saq``.
+        sentence: its wording.
+        negatives: where its wrong objects are from.
+        text: what is asked.
+        accepted: the texts that count as true.
+        objects: for each accepted name of a short answer, the object that it names.
+        choices: of multiple choice.
+        truth: whether a statement is true.
+        shown: the object of a statement.
+    """
+
+    type: str
+    sentence: Sentence
+    negatives: str | None
+    text: str
+    accepted: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    choices: tuple[str, ...] | None = None
+    truth: bool | None = None
+    shown: str | None = None
+
+    @property
+    def experiment(self) -> str:
+        """Its type and style."""
+        return f"{self.type}-{self.sentence.style}"
+
+
+@dataclass
+class Questioner:
+    """What all questions of a dataset share, and what has been asked so far."""
+
+    options: FactEvalOptions
+    data: Data
+    relations: Mapping[str, Relation]
+    wrong: WrongObjects
+    passages: Passages
+    asked: Asked
+    repetition: Repetition = field(default_factory=Repetition)
+
+    def __post_init__(self) -> None:
+        self._told = {name: told["text"] for name, told in prompts()["ask"].items()}
+        self._first = NONE if NONE in self.options.contexts else self.options.contexts[0]
+
+    def ask(self, fact: Fact, sentences: Sequence[Sentence], short_answer: bool) -> None:
+        """Ask one fact in every type, style and context.
+
+        Args:
+            fact: a test fact.
+            sentences: its wordings.
+            short_answer: whether its subject is asked for a short answer too; once a subject and relation.
+        """
+        passages = self._passages(fact)
+        wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
+        for sentence in sentences:
+            for form in self._forms(fact, sentence, wrong, short_answer):
+                self._add(fact, form, passages)
+
+    def _refuse(self, fact: Fact, what: str, reason: str) -> None:
+        """List what could not be asked of a fact."""
+        self.asked.refuse(f"fact {fact.fact_id}: {what}", reason)
+
+    def _passages(self, fact: Fact) -> list[Passage | None]:
+        """Return what is read before the questions of a fact; none stands for nothing."""
+        found: list[Passage | None] = []
+        for context in self.options.contexts:
+            passage = None if context == NONE else self.passages.of(fact, context)
+            if isinstance(passage, str):
+                self._refuse(fact, context, passage)
+            else:
+                found.append(passage)
+        return found
+
+    def _wrong(self, fact: Fact, where: str) -> list[str]:
+        """Return the labels of a fact's wrong objects; say so where there are too few."""
+        keys = self.wrong.draw(fact, where)
+        reason = f"{len(keys)} objects of {POOLS[where]} are false of its subject; needed are"
+        if where == "type" and self.wrong.kind(fact.object_key) is None:
+            reason = "its object has no type; needed are"
+        if MCQ in self.options.types and len(keys) < WRONG:
+            self._refuse(fact, f"{MCQ}, negatives={where}", f"{reason} {WRONG}")
+        if TFQ in self.options.types and not keys:
+            self._refuse(fact, f"{TFQ}, negatives={where}, the false statement", f"{reason} 1")
+        return [self.data.names.label(key) for key in keys]
+
+    def _forms(
+        self, fact: Fact, sentence: Sentence, wrong: Mapping[str, Sequence[str]], short_answer: bool
+    ) -> Iterable[Form]:
+        """Yield the questions of one wording."""
+        names = self.data.names
+        if sentence.style == STATEMENT:
+            if TFQ in self.options.types:
+                for where, labels in wrong.items():
+                    yield from self._true_false(fact, sentence, where, labels)
+            return
+        if sentence.style not in self.options.styles:
+            return
+        if MCQ in self.options.types:
+            label, accepted = names.label(fact.object_key), _distinct(names.names(fact.object_key))
+            for where, labels in wrong.items():
+                if len(labels) == WRONG:
+                    # The true object stands among wrong ones in an order drawn for the fact.
+                    choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
+                    yield Form(MCQ, sentence, where, sentence.says(MASK), accepted, choices=tuple(choices))
+        if SAQ in self.options.types and short_answer:
+            keys = self.wrong.true[fact.relation_id, fact.subject_id]
+            found = [(name, key) for key in keys for name in _distinct(names.names(key))]
+            accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
+            yield Form(SAQ, sentence, None, sentence.says(MASK), accepted, objects)
+
+    def _true_false(self, fact: Fact, sentence: Sentence, where: str, wrong: Sequence[str]) -> Iterable[Form]:
+        """Yield a statement with the true object, and with a wrong one if there is any."""
+        for truth, label in ((True, self.data.names.label(fact.object_key)), *((False, one) for one in wrong[:1])):
+            accepted = ("correct" if truth else "incorrect",)
+            yield Form(TFQ, sentence, where, sentence.says(label), accepted, truth=truth, shown=label)
+
+    def _add(self, fact: Fact, form: Form, passages: Sequence[Passage | None]) -> None:
+        """Add a question with each passage, and the requests that serve it."""
+        origin = form.sentence.origin
+        request = Request(
+            request_id="",
+            kind="generate",
+            context_id=None,
+            text=form.text,
+            max_new_tokens=self.options.answer_tokens,
+            stop=None if form.experiment == f"{SAQ}-{WH}" else LINE,
+            samples=1,
+            temperature=0.0,
+            instruction=self._told[form.experiment],
+            options=form.choices,
+        )
+        first: int | None = None
+        for passage in passages:
+            setting = FactEvalSetting(origin, form.negatives, NONE if passage is None else passage.context)
+            template = form.sentence.template_id if origin == TEMPLATE else None
+            item = self.asked.item(form.experiment, setting, fact, form.accepted, template=template)
+            first = item if first is None else first
+            self.asked.own["traits"].append(self._traits(item, first, fact, form, passage))
+            stated = None if passage is None else passage.stated
+            self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, stated))
+            context = None if passage is None else self.asked.context(passage.text)
+            self.asked.link(item, ANSWER, replace(request, context_id=context))
+            if setting.context == self._first:
+                self.repetition.add(form.experiment, origin, form.negatives, form.text)
+
+    def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage | None) -> QuestionTraits:
+        relation = self.relations[fact.relation_id]
+        several = len(set(form.objects)) > 1
+        return QuestionTraits(
+            item,
+            form.type,
+            form.sentence.style,
+            first,
+            form.truth,
+            ("multiple" if several else "single") if form.type == SAQ else None,
+            fact.datatype,
+            relation.cardinality,
+            relation.domain,
+            relation.object_type or self.wrong.kind(fact.object_key),
+            *((None,) * 4 if passage is None else passage.traits),
+        )
+
+
+def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterator[Batch]:
+    """Put the test facts of a dataset as questions, a relation at a time.
+
+    A subject with several true objects is asked for a short answer once a relation.
+
+    Args:
+        data: all its facts say what is true, and wrong objects are drawn among them.
+        options: types, styles, wrong objects, contexts, sample, seed; a file of written questions.
+        own: the suite's own tables.
+
+    Raises:
+        AlmanacError: the file of written questions cannot be read or has a fault.
+    """
+    names = data.names
+    wrong = WrongObjects(data.facts, names, options.seed)
+    worded = wordings(data.relations, data.templates, options.templates)
+    passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed)
+    relations = {row.relation_id: row for row in data.relations}
+    questioner = Questioner(options, data, relations, wrong, passages, Asked(own))
+    tested = data.tested(options.sample, options.seed)
+    written: Mapping[str, Sequence[Sentence]] = {}
+    if options.written is not None:
+        asked_facts = [fact for facts in tested.values() for fact in facts]
+        written, refused = read_written(Path(options.written), asked_facts, names, wrong.true)
+        for row in refused:
+            questioner.asked.refuse(row.thing, row.reason)
+    for relation_id, facts in tested.items():
+        seen: set[str] = set()
+        for fact in facts:
+            sentences = worded[relation_id].sentences(names.label(fact.subject_id))
+            questioner.ask(fact, [*sentences, *written.get(fact.fact_id, ())], fact.subject_id not in seen)
+            seen.add(fact.subject_id)
+        questioner.asked.own["texts"] += questioner.repetition.relation(relation_id)
+        yield questioner.asked.take()
+    questioner.asked.own["texts"] += questioner.repetition.total()
+    yield questioner.asked.take()
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,300 @@
+"""What the page shows of FactEval: both modes side by side, lists, parts, passages, pairs of models, the texts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.facteval import figures
+from almanac.suites.facteval.judging import OFFICIAL
+from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.questions import FIB, NONE, TEMPLATE, FactEvalSetting
+from almanac.suites.facteval.texts import VALUES
+from almanac.suites.judged import conditions_of
+
+LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
+ASKED = (*FORM, "context")
+COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
+PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
+SCORES = (
+    "Precision: of what was answered, the share that is right. Recall: of what was asked. F1: their harmonic mean. "
+    "Abstentions lower recall alone; an answer without a verdict counts as wrong; errors are left out. Mode paper "
+    "reads the whole answer with aliases, dates and numbers; mode official does what the released scorer does."
+)
+
+
+@dataclass(frozen=True)
+class Board:
+    """One model in one type and style, asked in one way: its pooled numbers by reading and metric."""
+
+    model: str
+    where: Mapping[str, Any]
+    numbers: Mapping[str, Mapping[str, Measure]]
+
+    def number(self, reading: str, metric: str) -> Measure | None:
+        """Return a number; none where it was not measured."""
+        return self.numbers.get(reading, {}).get(metric)
+
+    @property
+    def any(self) -> Measure:
+        """Any of its numbers, for the counts that all of them have."""
+        return next(iter(next(iter(self.numbers.values())).values()))
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model gave an answer at all."""
+        return self.any.n > self.any.n_error
+
+    @property
+    def abstains(self) -> bool:
+        """Whether all its answers are abstentions."""
+        return self.answered and self.any.n_missing == self.any.n - self.any.n_error
+
+    @property
+    def applicable(self) -> bool:
+        """Whether true-false answers hold a verdict, abstentions aside, in any reading often enough."""
+        found = [own["valid"] for own in self.numbers.values() if "valid" in own]
+        shares = [
+            (row.n_correct + row.n_incorrect) / answers
+            for row in found
+            if (answers := row.n_correct + row.n_incorrect + row.n_invalid)
+        ]
+        return not shares or max(shares) >= LEAST_VALID
+
+
+def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
+    """Return what the page shows of a dataset; nothing where nothing was measured."""
+    found = boards(shown)
+    if not found:
+        return None
+    first = options.modes[0]
+    plain = [board for board in found if board.where["context"] == NONE]
+    asks = (
+        "Every fact becomes questions: true or false (tfq), multiple choice (mcq) and short answer (saq), as a "
+        "statement, with a blank (fib) or as a question (wh)."
+    )
+    parts = [
+        SCORES,
+        _scores(plain, options),
+        *_notes(plain, shown),
+        *_drawings(shown, found, options),
+        *_averages(shown),
+        *_tuned(shown, plain, first),
+        *_lists(shown, first),
+        *_passages(shown, first),
+        *_parts(shown, first),
+        *_relations(shown, first),
+        *_texts(shown),
+        *_alike(shown, options),
+        *shown.not_asked(),
+    ]
+    return Chapter(f"FactEval: {shown.dataset}", asks, parts)
+
+
+def boards(shown: Shown) -> list[Board]:
+    """Return every model in every type, style and way of asking, by these, models in their order."""
+    order = [one.name for one in shown.models]
+    numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
+    for metric, keys in {**dict.fromkeys(("f1", "precision", "recall", "abstained"), ()), "valid": ("type",)}.items():
+        for row in shown.find(metric, *COUNTED, *keys):
+            where = conditions_of(row)
+            key = (row.model, *(where[name] for name in ASKED))
+            numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
+    found = [Board(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
+    return sorted(found, key=lambda one: (*map(str, one.where.values()), order.index(one.model)))
+
+
+def _said(where: Mapping[str, Any]) -> str:
+    """Say how questions were asked."""
+    setting = FactEvalSetting(where["origin"], where["negatives"], where["context"])
+    return f"{where['experiment']}, {setting.label()}"
+
+
+def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure]:
+    return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
+
+
+def _scores(plain: Sequence[Board], options: FactEvalOptions) -> Table:
+    first, *others = options.modes
+    head = ["model", "question", "asked", "precision", "recall", "F1", *(f"F1, {other}" for other in others)]
+    rows: list[Sequence[Cell]] = []
+    for board in plain:
+        if board.answered:
+            numbers: list[Cell] = [board.number(first, metric) for metric in ("precision", "recall", "f1")]
+            numbers += [board.number(other, "f1") for other in others]
+            if board.abstains or not board.applicable:
+                why = "it abstains always" if board.applicable else "its answers hold no verdict"
+                numbers = [f"not applicable: {why}", *(None for _ in numbers[1:])]
+            counts = (board.number(first, "abstained"), board.any.n_invalid, board.any.n_error)
+            rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
+    caption = f"Questions without a passage; scores are of mode {first}."
+    return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
+
+
+def _notes(plain: Sequence[Board], shown: Shown) -> Iterator[str]:
+    """Yield who answered nothing, and which taught models were taught no blanks."""
+    for board in plain:
+        if not board.answered:
+            yield f"{board.model}, {_said(board.where)}: without an answer ({silent(board.any)})."
+    if untaught := sorted({one.name for one in shown.models if one.taught} & without_blanks(plain)):
+        yield (
+            f"{', '.join(untaught)}: taught models that abstain always where a blank is to be filled. What they were "
+            "taught under an instruction are answers to questions; no document shows them a sentence with a blank."
+        )
+
+
+def without_blanks(found: Sequence[Board]) -> set[str]:
+    """Return the models that abstain always where a blank is to be filled, with choices and without."""
+    answered = [one for one in found if one.where["experiment"].endswith(f"-{FIB}") and one.answered]
+    return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
+
+
+def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) -> Iterator[Drawing]:
+    """Yield the figures: of questions from templates, with the first kind of wrong objects."""
+    kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
+
+    def drawn(metric: str, *keys: str, **fixed: Any) -> list[Measure]:
+        return [
+            row
+            for row in _valued(shown, metric, *keys, **fixed)
+            if (where := conditions_of(row))["origin"] == TEMPLATE
+            and where["negatives"] in (None, options.negatives[0])
+            and (row.model, where["experiment"]) in kept
+        ]
+
+    first = options.modes[0]
+    pooled = [row for metric in figures.METRICS for row in drawn(metric, *COUNTED, context=NONE)]
+    if pooled:
+        hollow = f"; filled: mode paper, hollow: mode {OFFICIAL}" if OFFICIAL in options.modes else ""
+        caption = f"Precision, recall and F1 by type and style{hollow}."
+        yield Drawing("types", caption, lambda: figures.by_type(pooled))
+    if abstained := drawn("abstained_by_exposure", *COUNTED, "dose"):
+        caption = "Share of abstentions by how often a fact was taught."
+        yield Drawing("abstention", caption, lambda: figures.abstention_by_dose(abstained))
+    read = drawn("f1", *COUNTED, reading=first)
+    if len({conditions_of(row)["context"] for row in read}) > 1:
+        caption = (
+            "F1 by what is read before the question. Each mark counts all questions that were asked so, with or "
+            "without the same question under another passage; the same questions both ways stand under passages."
+        )
+        yield Drawing("contexts", caption, lambda: figures.by_context(read))
+
+
+def _averages(shown: Shown) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = []
+    for row in _valued(shown, "average_f1", "counted", "context", "reading", "negatives"):
+        where = conditions_of(row)
+        negatives = where["negatives"]
+        kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
+        rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n])
+    caption = "The mean of F1 over types, styles and origins, unweighted, as the paper averages; 0 without a verdict."
+    yield Table("averages", caption, ["model", "asked", "mean F1", "questions"], rows, folded=True)
+
+
+def _tuned(shown: Shown, plain: Sequence[Board], first: str) -> Iterator[Table]:
+    own = {(board.model, *board.where.values()): board for board in plain}
+    rows: list[Sequence[Cell]] = []
+    for row in shown.find("f1_difference", *COUNTED, reading=first):
+        where = {name: conditions_of(row)[name] for name in ASKED}
+        pair = [own[name, *where.values()] for name in (row.other, row.model)]
+        cells: list[Cell] = [f"{row.other} → {row.model}", _said(where)]
+        for metric in ("f1", "abstained"):
+            cells += [one.number(first, metric) if one.applicable else "not applicable" for one in pair]
+            found = shown.find(f"{metric}_difference", *COUNTED, model=row.model, reading=first, **where)
+            cells.append(next(iter(one for one in found if one.other == row.other), None))
+        rows.append(cells)
+    if rows:
+        told = [f"{metric} {what}" for metric in ("F1", "abstained") for what in ("before", "after", "difference")]
+        yield Table(
+            "tuning", "Instruction tuning: the same questions before and after.", ["models", "question", *told], rows
+        )
+
+
+def _lists(shown: Shown, first: str) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = []
+    for row in shown.find("list_f1", *COUNTED, "type", answers="multiple", reading=first):
+        where = conditions_of(row)
+        fixed = {name: where[name] for name in COUNTED}
+        found = [shown.one(metric, str(row.model), **where) for metric in LISTS]
+        match = shown.one("recall", str(row.model), **fixed, answers="multiple")
+        rows.append([row.model, _said(where), row.n, match, *found])
+    if rows:
+        caption = (
+            "Several true objects: partial credit. Any match: the paper's, one of them suffices. Precision, recall and "
+            "F1 are over objects, the mean over questions."
+        )
+        head = ["model", "question", "asked", "any match", "precision", "recall", "F1"]
+        yield Table("lists", caption, head, rows, folded=True)
+
+
+def _passages(shown: Shown, first: str) -> Iterator[Table]:
+    found: dict[tuple[Any, ...], dict[str, Measure]] = {}
+    for metric in PASSAGES:
+        for row in shown.measures:
+            if row.metric == metric and (where := conditions_of(row))["reading"] == first:
+                passage = [name.removeprefix(PAIRED) for name in where if name.startswith(PAIRED)]
+                key = (row.model, *(where[name] for name in FORM), *(passage or [str(where["context"])]))
+                found.setdefault(key, {})[metric] = row
+    rows: list[Sequence[Cell]] = []
+    for (model, *told), own in found.items():
+        if (both := own.get("f1_with")) is not None and both.value is not None:
+            said = _said(dict(zip(ASKED, told, strict=True)))
+            rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
+    if rows:
+        caption = (
+            "The same questions with a passage and without. Kept: right without it and with it. Gained: wrong without "
+            "it, right with it. Followed: the answer names the wrong object that the passage states. Left out: nothing "
+            "in the passage could be replaced."
+        )
+        head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
+        yield Table("passages", caption, head, rows)
+
+
+def _parts(shown: Shown, first: str) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = []
+    for part in PARTS:
+        for row in _valued(shown, "f1", *COUNTED, part, reading=first):
+            where = conditions_of(row)
+            rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
+    caption = "By domain, cardinality, type of object, truth of the statement, and number of true objects."
+    yield Table("parts", caption, ["model", "question", "part", "asked", "F1"], rows, folded=True)
+
+
+def _relations(shown: Shown, first: str) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = [
+        [shown.relation(row), row.model, _said(conditions_of(row)), row, row.n]
+        for row in _valued(shown, "f1", *COUNTED, "relation", reading=first)
+    ]
+    yield Table("relations", "By relation.", ["relation", "model", "question", "F1", "asked"], rows, folded=True)
+
+
+def _texts(shown: Shown) -> Iterator[Table]:
+    if "texts" in shown.own:
+        totals = [row for row in shown.own["texts"].iter_rows(named=True) if row["relation_id"] is None]
+        names = ("experiment", "origin", "negatives", "questions", "self_bleu")
+        caption = "Self-BLEU (3-grams): how much questions of a relation repeat each other; the mean over relations."
+        head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
+        yield Table("texts", caption, head, [[row[name] for name in names] for row in totals], folded=True)
+
+
+def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
+    if options.embedder is None:
+        yield (
+            "How alike questions from templates and from a model are is not measured: no model is named for it "
+            f"(suites.facteval.{shown.dataset}.embedder)."
+        )
+        return
+    rows: list[Sequence[Cell]] = []
+    for row in shown.find("bertscore_f1", "reading", "bertscore_f1", "style"):
+        style = conditions_of(row)["style"]
+        found = [next(iter(shown.find(name, "reading", "bertscore_f1", style=style)), None) for name in VALUES]
+        rows.append([str(style), row.n, *found])
+    if not rows:
+        yield "No question is there both from a template and from a model: nothing is compared."
+        return
+    caption = (
+        "BERTScore of questions by a model against those by templates, and their distance; the mean over relations."
+    )
+    yield Table("alike", caption, ["style", "questions", "precision", "recall", "F1", "distance"], rows, folded=True)

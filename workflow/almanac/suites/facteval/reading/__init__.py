@@ -1,0 +1,13 @@
+"""How answers in English are read: about a thousand lines of rules, frozen in scope.
+
+They are held by the tests of `tests/suites/facteval/`; a new kind of answer is no reason to add to them.
+
+    values      numbers with units, dates: equal however they are written
+    text        words of a text with their places; where in an answer a name is mentioned, and not denied
+    longer      names of other objects that hold a true one's (`New York Times`)
+    abstention  phrases by which a model declines
+    scoring     mode `paper`: verdict, choice or objects of an answer, and whether they are right
+    official    mode `official`: what the released scorer makes of it
+
+Each imports those above it; `official` takes of `scoring` the forms of question and verdict alone.
+"""

@@ -1,0 +1,110 @@
+"""FactEval: questions made of facts, in many forms and contexts, and how their answers are scored (Luo et al.)."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.facteval import asking, chapter, elsewhere, judging, measures
+from almanac.suites.facteval.options import FactEvalOptions
+from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, FactEvalSetting
+from almanac.suites.facteval.rows import (
+    AnswerVerdict,
+    QuestionNames,
+    QuestionSimilarity,
+    QuestionTexts,
+    QuestionTraits,
+)
+from almanac.suites.facteval.texts import ask_how_alike
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
+
+GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
+
+
+def _method(kind: str, style: str, label: str) -> Method:
+    """Return a headline: questions from templates without a passage; of short answers written ones have their own.
+
+    A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
+    rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit.
+    """
+    name = f"{kind}-{style}"
+    asked = {"experiment": name, "context": NONE}
+    if kind == SAQ:
+        return Method(name, f"FactEval, {label}", asked, ("origin",), GUESS[kind])
+    asked["origin"] = TEMPLATE
+    return Method(name, f"FactEval, {label}", asked, ("negatives",), GUESS[kind], validated=False)
+
+
+class FactEval(Suite[FactEvalOptions]):
+    """Each test fact in every type, style and context; answers are read soundly and as the released scorer does."""
+
+    name = "facteval"
+    label = "FactEval"
+    summary = "judge, choose and answer questions made from facts"
+    paper = "Luo et al., Systematic Assessment of Factual Knowledge in Large Language Models"
+    options = FactEvalOptions
+    setting = FactEvalSetting
+    rounds: ClassVar[tuple[Round, ...]] = (
+        Round("asked"),
+        Round("similarity", answered_by="embedder", wanted=lambda options: options.embedder is not None),
+    )
+    own: ClassVar[Mapping[str, Own]] = {
+        "traits": Own(QuestionTraits, of="item"),
+        "names": Own(QuestionNames),
+        "texts": Own(QuestionTexts),
+        "verdicts": Own(AnswerVerdict, of="outcome", at="judged"),
+        "similarities": Own(QuestionSimilarity, of="item", at="judged"),
+    }
+    reads = "answers"
+    methods: ClassVar[tuple[Method, ...]] = (
+        _method(TFQ, STATEMENT, "true or false"),
+        _method(MCQ, FIB, "choice for a blank"),
+        _method(MCQ, WH, "choice for a question"),
+        _method(SAQ, FIB, "blank"),
+        _method(SAQ, WH, "question"),
+    )
+
+    def readings(self, options: FactEvalOptions) -> tuple[str, ...]:
+        """Return the modes."""
+        return options.modes
+
+    def ask(self, at: Round, data: Data, options: FactEvalOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the questions; then, of the embedder, how alike those by a model are to those from templates.
+
+        Raises:
+            AlmanacError: the file of written questions cannot be read or has a fault.
+        """
+        if before is None:
+            return asking.ask(data, options, self.tables("asked"))
+        return ask_how_alike(before, Asked(self.tables("asked"), before.count), options.embedder_layer)
+
+    def elsewhere(self, path: Path, options: FactEvalOptions) -> Elsewhere:
+        """Return the questions and answers of a file; see `elsewhere.read`."""
+        return elsewhere.read(path, self.tables("asked"))
+
+    def judge(self, answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
+        """Judge every answer in every mode; see `judging.judge`."""
+        return judging.judge(answers, data, options)
+
+    def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
+        """Add what numbers are made of; see `measures.derived`."""
+        return measures.derived(frame)
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: FactEvalOptions) -> list[Measure]:
+        """Compute every number of one model; see `measures.measure`."""
+        return measures.measure(judged, options)
+
+    def across(self, judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
+        """Return the numbers between models; see `measures.across`."""
+        return measures.across(judged, options)
+
+    def chapter(self, shown: Shown, options: FactEvalOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.chapter`."""
+        return chapter.chapter(shown, options)
