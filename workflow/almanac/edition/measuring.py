@@ -140,16 +140,23 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
         models = [entrant(layout, asking) for asking in askings]
+        headline = {name: _headline(suite, layout.options(askings[0]), own) for name, own in judged.items()}
         for method in suite.methods:
-            board = Board.of(judged, models, method)
+            board = Board.of(headline, models, method)
             if any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
-        for name, own in judged.items():
+        for name, own in headline.items():
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, suite.methods, model.name, model.planted.architecture == "llama", choices)
     return rows, validate(found, layout.config.validation)
+
+
+def _headline(suite: Suite[Any], options: Any, judged: Judged) -> Judged:
+    """Return what a model's headline numbers are of: where answers have several readings, the first."""
+    readings = suite.readings(options)
+    return judged.where(reading=readings[0]) if len(readings) > 1 else judged
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:

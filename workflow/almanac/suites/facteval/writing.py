@@ -22,6 +22,7 @@ from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.facteval.passages import names_in, parts_around
 from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, WRITTEN, Sentence, prompts
 from almanac.suites.facteval.rows import WrittenQuestion
+from almanac.suites.suite import Author, Round
 
 LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # which a model may write before its answer
 STYLES = (STATEMENT, FIB, WH)
@@ -30,6 +31,26 @@ TrueObjects = Mapping[tuple[str, str], Sequence[str]]
 
 class WritingSetting(NamedTuple):
     """How a text is asked for: in one way, as a triple."""
+
+
+class Writing(Author[WritingOptions]):
+    """Of each test fact a statement, one with a blank, and a question."""
+
+    name = "writing"
+    label = "Writing"
+    summary = "have a model write questions of facts, for a person to proofread"
+    options = WritingOptions
+    setting = WritingSetting
+    row = WrittenQuestion
+    texts = "questions"
+
+    def ask(self, at: Round, data: Data, options: WritingOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask a model to write; see `ask_writing`."""
+        return ask_writing(data, options)
+
+    def write(self, answers: Answers, data: Data, options: WritingOptions) -> list[WrittenQuestion]:
+        """Judge what it wrote; see `judge_writing`."""
+        return judge_writing(answers, data)
 
 
 def ask_writing(data: Data, options: WritingOptions) -> Iterator[Batch]:
