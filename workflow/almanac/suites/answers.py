@@ -162,9 +162,9 @@ class Answers:
     def _requests(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of all requests, with whose round they are and their keys."""
         return pl.concat(
-            read_frame(path, Request, list(dict.fromkeys(["request_id", *columns]))).with_columns(
-                pl.lit(number, pl.UInt8).alias("number"), *_key()
-            )
+            read_frame(path, Request, list(dict.fromkeys(["request_id", *columns])))
+            .with_columns(pl.lit(number, pl.UInt8).alias("number"), *_key())
+            .select("number", *KEY, *columns)
             for number, one in enumerate(self.rounds)
             for path in one.requests
         )
