@@ -7,7 +7,6 @@ identify a row.
 
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
 from almanac.rows.facteval import FactEvalVerdict, Question, QuestionSimilarity, QuestionTexts, WrittenQuestion
-from almanac.rows.karr import Draw, KarrLeaf, KarrValue
 from almanac.rows.measures import Measure, Outcome, OutcomeKind, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
@@ -19,15 +18,12 @@ __all__ = [
     "Choices",
     "Context",
     "Draft",
-    "Draw",
     "Entity",
     "Evidence",
     "Exposure",
     "Fact",
     "FactEvalVerdict",
     "Item",
-    "KarrLeaf",
-    "KarrValue",
     "Kind",
     "LedgerEntry",
     "Link",
