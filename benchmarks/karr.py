@@ -18,17 +18,23 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from almanac import tables as files
+from almanac.edition.asking import write_asked
+from almanac.frames import frame_of
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import Model
 from almanac.planting import world
 from almanac.planting.options import WorldOptions
-from almanac.rows import Item
+from almanac.rows import Item, Link, Request, Response
 from almanac.sources.files import FactTables
-from almanac.suites.karr import judging, requests
+from almanac.suites.data import Data
 from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import OFFICIAL, PAPER, VARIANTS, Beta, Karr, Leaves, estimate
+from almanac.suites.karr.numbers import Numbers, Strings
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.rows import Draw
 from almanac.suites.karr.strings import Planned, plan
+from almanac.suites.karr.suite import Karr as Suite
 from almanac.tables import hash_order
 from benchmarks import checkpoints, ours, workloads
 from benchmarks.checkpoints import FULL, TINY, Shape
@@ -46,7 +52,7 @@ ASKED = {
 }
 PACKED, APART, PLAIN = "one pass", "one pass, no string shared by facts", "one string a pass"
 HEADINGS = ("model", "facts", "asked", "way", "n", "passes", "tokens", "CPU ms", "times ours", "log KaRR differs by")
-Values = Mapping[str, float | None]
+Values = Mapping[int, float | None]
 EXAMPLES = """\
 examples:
   python -m benchmarks.karr
@@ -99,43 +105,66 @@ def choose(tables: FactTables, each: int) -> FactTables:
     return replace(tables, facts=facts)
 
 
-def asked(tables: FactTables, options: KarrOptions) -> requests.KarrAsked:
+@dataclass(frozen=True)
+class Asked:
+    """What is asked: items, and of each the requests that serve it and what was drawn for it."""
+
+    items: Sequence[Item]
+    requests: Mapping[str, Request]
+    links: Mapping[int, Sequence[str]]
+    draws: Mapping[int, Drawn]
+
+
+def asked(tables: FactTables, options: KarrOptions) -> Asked:
     """Ask the facts for test."""
-    return requests.ask(tables.facts, tables.entities, tables.relations, tables.templates, (), options)
+    suite = Suite()
+    data = Data.of(
+        facts=list(tables.facts),
+        entities=list(tables.entities),
+        relations=list(tables.relations),
+        templates=list(tables.templates),
+    )
+    links: dict[int, list[str]] = defaultdict(list)
+    draws: dict[int, list[Draw]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_asked(folder, suite.ask(suite.rounds[0], data, options, None), suite.tables("asked"), 1)
+        items = files.read(folder / "items.parquet", Item)
+        requests = {row.request_id: row for row in files.read(folder / "requests-0.parquet", Request)}
+        for link in files.read(folder / "links.parquet", Link):
+            links[link.item].append(link.request_id)
+        for row in files.read(folder / "draws.parquet", Draw):
+            draws[row.item].append(row)
+    return Asked(items, requests, links, {item: Drawn.of(rows) for item, rows in draws.items()})
 
 
 class Packed:
     """Our side: the answerer that `almanac answer` uses, and the values that `almanac measure` computes."""
 
-    def __init__(self, model: Model, found: requests.KarrAsked) -> None:
+    def __init__(self, model: Model, found: Asked) -> None:
         self.answerer, self.found = LocalAnswerer(model), found
-        links: dict[str, list[str]] = defaultdict(list)
-        for link in found.asked.links:
-            links[link.item_id].append(link.request_id)
-        self.links: Mapping[str, Sequence[str]] = links
 
-    def values(self, items: Sequence[Item]) -> dict[str, float | None]:
+    def values(self, items: Sequence[Item]) -> dict[int, float | None]:
         """Answer and estimate items in one pass over their distinct strings; return the logarithms of KaRR."""
-        ids = dict.fromkeys(request_id for item in items for request_id in self.links[item.item_id])
-        asked_now = [self.found.asked.requests[request_id] for request_id in ids]
-        responses = self.answerer.answer(asked_now, {})
-        wanted = {item.item_id for item in items}
-        draws = [row for row in self.found.draws if row.item_id in wanted]
-        answers = judging.Answers.of("ours", (), draws, asked_now, responses)
+        ids = dict.fromkeys(request_id for item in items for request_id in self.found.links[item.item])
+        asked_now = [self.found.requests[request_id] for request_id in ids]
+        responses = frame_of(Response, self.answerer.answer(asked_now, {}))
+        strings = Strings.of(frame_of(Request, asked_now).join(responses, on="request_id", maintain_order="left"))
+        numbers = {mode: Numbers(strings, variant) for mode, variant in VARIANTS.items()}
         out = {}
         for item in items:
             variant = VARIANTS[item.experiment]
-            leaves = answers.numbers[item.experiment].leaves(plan(answers.draws[item.item_id], variant))
-            out[item.item_id] = estimate(leaves, variant).karr
+            leaves = numbers[item.experiment].leaves(plan(self.found.draws[item.item], variant))
+            out[item.item] = estimate(leaves, variant).karr
         return out
 
-    def apart(self, items: Sequence[Item]) -> dict[str, float | None]:
+    def apart(self, items: Sequence[Item]) -> dict[int, float | None]:
         """Do the same in passes that hold one fact of each relation, so that no two facts share a denominator."""
         by_relation: dict[str, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
         for item in items:
-            by_relation[item.relation_id][item.fact_id].append(item)
+            by_relation[str(item.relation_id)][str(item.fact_id)].append(item)
         groups = [list(own.values()) for own in by_relation.values()]
-        out: dict[str, float | None] = {}
+        out: dict[int, float | None] = {}
         for at in range(max(map(len, groups))):
             out |= self.values([item for own in groups if at < len(own) for item in own[at]])
         return out
@@ -226,21 +255,20 @@ class Bench:
     def ways(self, asked_of: str, options: KarrOptions) -> list[Line]:
         """Measure every way on one kind of questions."""
         found = asked(self.tables, options)
-        items, packed = found.asked.items, Packed(self.model, found)
-        draws = judging.Answers.of("ours", (), found.draws, (), ()).draws
+        items, draws, packed = found.items, found.draws, Packed(self.model, found)
         sizes: Counter[str] = Counter()
         for item in items:
-            sizes[item.fact_id] += len(packed.links[item.item_id])
+            sizes[str(item.fact_id)] += len(found.links[item.item])
         chosen = set(spread(sizes, self.plain))
         few = [item for item in items if item.fact_id in chosen]
         plain = Plain(self.network, self.model)
         packed.values(few)  # What runs for the first time is slower.
-        plain.karr(few[0].experiment, draws[few[0].item_id])
+        plain.karr(few[0].experiment, draws[few[0].item])
         plain.passes = 0
         every: list[tuple[str, Sequence[Item], Callable[[], Values]]] = [
             (PACKED, items, lambda: packed.values(items)),
             (APART, items, lambda: packed.apart(items)),
-            (PLAIN, few, lambda: {one.item_id: plain.karr(one.experiment, draws[one.item_id]).karr for one in few}),
+            (PLAIN, few, lambda: {one.item: plain.karr(one.experiment, draws[one.item]).karr for one in few}),
         ]
         lines: list[Line] = []
         known: Values = {}
@@ -261,7 +289,7 @@ class Bench:
                     spent.counts.tokens / facts,
                     cpu,
                     cpu / lines[0].cpu if lines else 1.0,
-                    max(_gap(known[item_id], value) for item_id, value in values.items()),
+                    max(_gap(known[item], value) for item, value in values.items()),
                 )
             )
             print(row(lines[-1]), flush=True)

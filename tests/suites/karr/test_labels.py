@@ -2,12 +2,11 @@
 
 import pytest
 from tests.suites.karr import worlds
-from tests.suites.karr.worlds import METHODS, answered, knows, logprobs, rows_of, value, world
+from tests.suites.karr.worlds import METHODS, answered, asked, knows, logprobs, world
 
 from almanac.errors import AlmanacError
 from almanac.rows import Rating
 from almanac.suites.karr import labels
-from almanac.suites.karr.method import METHOD
 from almanac.suites.karr.options import KarrOptions
 from almanac.tables import write, write_jsonl
 
@@ -16,15 +15,23 @@ def rate(fact, rater="r", given="known"):
     return Rating(fact, rater, given, None)
 
 
+def with_labels(path, **more):
+    return worlds.OPTIONS.model_copy(update={"labels": str(path), **more})
+
+
 def test_labels_equal_to_the_doses_agree_as_the_doses_do(tmp_path):
     data, exposures = world()
-    write_jsonl(tmp_path / "labels.jsonl", [rate(row.fact_id, given=str(row.dose)) for row in exposures])
-    options = worlds.OPTIONS.model_copy(update={"labels": str(tmp_path / "labels.jsonl"), "labels_known": 16.0})
-    rows = rows_of(METHOD.measure(answered(data, exposures, logprobs(data, exposures, knows), options), options))
+    path = tmp_path / "labels.jsonl"
+    write_jsonl(path, [rate(row.fact_id, given=str(row.dose)) for row in exposures])
+    options = with_labels(path, labels_known=16.0)
+    asking = answered(data, exposures, logprobs(data, exposures, knows), options)
+    path.unlink()  # what was asked holds the labels
+    found = asking.measured()
     for method in METHODS:
-        for metric in ("recall", "kendall", "kendall_p"):
-            assert rows[method, "facts", f"{metric}_labels", None, None, None].value == value(rows, method, metric)
-        assert rows[method, "facts", "recall_labels", None, None, None].n == sum(row.dose >= 16 for row in exposures)
+        for metric in ("recall", "kendall"):
+            own, other = found.find(f"{metric}_labels", method), found.find(metric, method)
+            assert (own.value, own.low, own.high, own.p) == (other.value, other.low, other.high, other.p)
+        assert found.find("recall_labels", method).n == sum(row.dose >= 16 for row in exposures)
 
 
 def test_asking_waits_for_the_file_of_labels():
@@ -43,9 +50,8 @@ def test_labels_of_several_raters_are_averaged_and_those_of_another_model_left_o
 def test_labels_may_be_given_to_measuring_alone(tmp_path):
     data, exposures = world()
     write(tmp_path / "labels.parquet", Rating, [rate(row.fact_id, given=str(row.dose)) for row in exposures])
-    given = answered(data, None, logprobs(data, exposures, knows))
-    options = worlds.OPTIONS.model_copy(update={"labels": str(tmp_path / "labels.parquet")})
-    assert value(rows_of(METHOD.measure(given, options)), "paper", "kendall_labels") > 0.4
+    asking = answered(data, None, logprobs(data, exposures, knows))
+    assert asking.measured(with_labels(tmp_path / "labels.parquet")).value("kendall_labels", "paper") > 0.4
 
 
 @pytest.mark.parametrize(
@@ -60,18 +66,14 @@ def test_labels_may_be_given_to_measuring_alone(tmp_path):
     ],
 )
 def test_wrong_labels_are_refused_before_anything_is_asked(tmp_path, rows, message):
-    data, _ = world()
     write_jsonl(tmp_path / "labels.jsonl", rows)
-    options = KarrOptions(labels=str(tmp_path / "labels.jsonl"), sample=1, seed=3)
     with pytest.raises(AlmanacError) as error:
-        METHOD.ask(data, options, lambda: None)
+        asked(world()[0], KarrOptions(labels=str(tmp_path / "labels.jsonl"), sample=1, seed=3))
     assert message in str(error.value)
 
 
 def test_a_file_that_is_no_table_of_labels_is_refused_by_its_line(tmp_path):
-    data, _ = world()
     (tmp_path / "labels.jsonl").write_text('{"fact": "a|as0|ao0", "known": true}\n')
-    with pytest.raises(AlmanacError, match="line 1 is no row of Rating"):
-        METHOD.ask(data, KarrOptions(labels=str(tmp_path / "labels.jsonl")), lambda: None)
-    with pytest.raises(AlmanacError, match="cannot be read"):
-        METHOD.ask(data, KarrOptions(labels=str(tmp_path / "none.jsonl")), lambda: None)
+    for name, message in (("labels", "line 1 is no row of Rating"), ("none", "cannot be read")):
+        with pytest.raises(AlmanacError, match=message):
+            asked(world()[0], KarrOptions(labels=str(tmp_path / f"{name}.jsonl")))

@@ -1,66 +1,69 @@
-"""What is called known of a model's null stands beside its own share, judged by the model's own threshold."""
+"""What is called known of a model's null stands with the model's own share, judged by the model's own threshold."""
 
 import math
 from dataclasses import replace
 
+import polars as pl
 import pytest
-from tests.suites.karr.worlds import OPTIONS, answered, knows, logprobs, rows_of, value, world
+from tests.suites.karr.worlds import OPTIONS, SUITE, answered, knows, logprobs, world
 
+from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.karr.asking import FACTS
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.method import METHOD
 
 
-def asked_of(known, seed=0):
+def measured_of(known, seed=0, status="ok"):
     data, exposures = world()
-    return answered(data, exposures, logprobs(data, exposures, known, seed=seed), model=f"m{seed}")
+    return answered(data, exposures, logprobs(data, exposures, known, seed=seed), status=status).measured()
 
 
 @pytest.fixture(scope="module")
-def null_values():
-    """The values of a model that knows nothing."""
-    return METHOD.measure(asked_of(lambda dose: 0.0, seed=1), OPTIONS).beside["values"]
+def model():
+    return measured_of(knows)
 
 
-def with_null(values):
-    return rows_of(METHOD.measure(replace(asked_of(knows), null={"values": values}), OPTIONS))
+@pytest.fixture(scope="module")
+def null():
+    """A model that knows nothing."""
+    return measured_of(lambda dose: 0.0, seed=1)
+
+
+def across(model, null, named="null"):
+    """Return the numbers between a model and its null, by mode."""
+    judged = {"model": replace(model.judged, model="model"), "null": replace(null.judged, model="null")}
+    rows = [replace(row, model="model") for row in model.rows]
+    shown = Shown("d", True, 0, [Entrant("model", "model", null=named), Entrant("null", "null")], measures=rows)
+    found = SUITE.across(judged, shown, OPTIONS)
+    return {mode: row for row in found for mode in VARIANTS if f'"{mode}"' in row.where}
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-def test_the_share_known_of_the_null_is_at_the_models_threshold(null_values, mode):
-    rows = with_null(null_values)
-    threshold = value(rows, mode, "threshold")
-    own = [row.karr for row in null_values if f"/{mode}/facts/" in row.item_id]
-    found = rows[mode, "facts", "null_model_known", None, None, threshold]
-    assert found.model == "m0" and found.n == len(own) > 50
-    assert found.value == sum(karr > math.log(threshold) for karr in own) / len(own)
+def test_the_share_known_of_the_null_is_at_the_models_threshold(model, null, mode):
+    threshold = math.log(model.value("threshold", mode))
+    own = null.judged.frame.filter((pl.col("experiment") == mode) & (pl.col("asked") == FACTS))["karr"].to_list()
+    found = across(model, null)[mode]
+    assert (found.model, found.other, found.n) == ("model", "null", len(own)) and len(own) > 50
+    assert found.value == sum(karr > threshold for karr in own) / len(own) == found.n_correct / found.n
     assert found.low - 1e-9 <= found.value <= found.high
 
 
-def test_what_is_known_is_not_known_of_the_null(null_values):
-    rows = with_null(null_values)
-    threshold = value(rows, "paper", "threshold")
-    assert value(rows, "paper", "null_model_known", level=threshold) < 0.2 < value(rows, "paper", "known")
+def test_what_is_known_is_not_known_of_the_null(model, null):
+    assert across(model, null)["paper"].value < 0.2 < model.value("known", "paper")
 
 
-def test_a_model_that_is_its_own_null_has_one_share():
-    own = asked_of(knows)
-    rows = rows_of(METHOD.measure(replace(own, null=METHOD.measure(own, OPTIONS).beside), OPTIONS))
-    threshold = value(rows, "paper", "threshold")
-    assert value(rows, "paper", "null_model_known", level=threshold) == value(rows, "paper", "known")
+def test_a_model_that_is_its_own_null_has_one_share(model):
+    assert across(model, model)["paper"].value == model.value("known", "paper")
 
 
-def test_without_a_null_there_is_no_such_row_and_facts_without_a_value_are_counted(null_values):
-    assert not any(
-        metric == "null_model_known" for _, _, metric, *_ in rows_of(METHOD.measure(asked_of(knows), OPTIONS))
-    )
-    rows = with_null([replace(row, karr=None, reason="because") for row in null_values])
-    [found] = [row for key, row in rows.items() if key[:3] == ("paper", "facts", "null_model_known")]
+def test_without_a_null_there_is_no_such_row_and_facts_without_a_value_are_counted(model, null):
+    assert not across(model, null, named=None)
+    found = across(model, measured_of(knows, status="failed"))["paper"]
     assert found.value is None and found.n_error == found.n
 
 
 def test_a_null_has_no_half_on_which_it_was_taught():
     data, exposures = world()
     never = [replace(row, dose=0) for row in exposures]
-    found = METHOD.measure(answered(data, never, logprobs(data, exposures, lambda dose: 0.0)), OPTIONS)
-    assert not any(row.metric.startswith(("held_out", "recovery", "kendall")) for row in found.measures if row.value)
-    assert value(rows_of(found), "paper", "threshold") == OPTIONS.threshold
+    found = answered(data, never, logprobs(data, exposures, lambda dose: 0.0)).measured()
+    assert not any(metric.startswith(("held_out", "recovery", "kendall")) for metric in found.metrics())
+    assert found.value("threshold", "paper") == OPTIONS.threshold

@@ -2,22 +2,51 @@
 
 import math
 import random
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from almanac.rows import Choices, Entity, Exposure, Fact, Relation, Response, Template
+import polars as pl
+
+from almanac import tables
+from almanac.edition.asking import write_asked
+from almanac.frames import frame_of
+from almanac.rows import Choices, Entity, Exposure, Fact, Item, Link, NotAsked, Relation, Request, Response, Template
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.data import Data
+from almanac.suites.joining import join
+from almanac.suites.judged import Judged, conditions_of
+from almanac.suites.karr.asking import FACTS, pools_of
+from almanac.suites.karr.draws import Drawn
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.method import METHOD
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.method import Answered, Data
+from almanac.suites.karr.rows import Draw
+from almanac.suites.karr.suite import Karr
 
+SUITE = Karr()
 DOSES, OBJECTS = (0, 2, 16), 12
 TEMPLATES = ("[X] comes from [Y].", "The home of [X] is [Y].")
 OPTIONS = KarrOptions(subjects=6)
+METHODS = (*VARIANTS, "lama_at_1", "lama_at_10", "pararel", "k_prompts")
 
 
-def knows(dose):
-    """Return how many nats likelier a fact's object is by its dose."""
-    return math.log2(1 + dose)
+@dataclass(frozen=True)
+class World:
+    """A dataset's tables."""
+
+    facts: list[Fact] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    templates: list[Template] = field(default_factory=list)
+    choices: list[Choices] = field(default_factory=list)
+
+    @property
+    def data(self):
+        return Data.of(**{name: list(getattr(self, name)) for name in self.__dataclass_fields__})
+
+    def pools(self, options=OPTIONS):
+        return pools_of(self.data, options)[0]
 
 
 def world(relations=("a", "b"), templates=TEMPLATES, aliases=0):
@@ -43,7 +72,12 @@ def world(relations=("a", "b"), templates=TEMPLATES, aliases=0):
         for wrong in [[one for one in objects if one[0] == fact.relation_id and one != fact.object_id]]
     ]
     related = [Relation(name, name, *[None] * 4) for name in relations]
-    return Data(entities=named, relations=related, facts=facts, choices=choices, templates=rows), exposures
+    return World(facts, named, related, rows, choices), exposures
+
+
+def knows(dose):
+    """Return how many nats likelier a fact's object is by its dose."""
+    return math.log2(1 + dose)
 
 
 def logprobs(data, exposures, known, seed=0, prior=lambda shown: 0.0, level=-6.0):
@@ -83,49 +117,119 @@ def respond(request, logprob, status="ok"):
     return Response(request.request_id, status, None if status == "ok" else "because", **own)
 
 
-def answered(data, exposures, logprob, options=OPTIONS, status="ok", model="m"):
-    """Ask the dataset and let the model answer everything, in as many rounds as the options want."""
-    first = first_round(data, exposures, logprob, options, status, model)
-    return joined(first, METHOD.ask_again(first, options, lambda: None), logprob) if options.asks_again else first
+class Written:
+    """What was asked in one round; by what an item asks, ``(experiment, asked, fact)``: names, links, draws."""
+
+    def __init__(self, folder):
+        self.items = {row.item: row for row in tables.read(folder / "items.parquet", Item)}
+        asked = {name: name.partition("=")[2] for name in {row.setting for row in self.items.values()}}
+        self.names = {at: (row.experiment, asked[row.setting], row.fact_id) for at, row in self.items.items()}
+        self.accepted = {self.names[at]: row.accepted for at, row in self.items.items()}
+        self.requests = {row.request_id: row for row in tables.read(folder / "requests-0.parquet", Request)}
+        self.refused = tables.read(folder / "refused.parquet", NotAsked)
+        self.links = defaultdict(list)
+        for row in tables.read(folder / "links.parquet", Link):
+            self.links[self.names[row.item]].append(row)
+        rows = defaultdict(list)
+        for row in tables.read(folder / "draws.parquet", Draw):
+            rows[self.names[row.item]].append(row)
+        self.draws = {name: Drawn.of(own) for name, own in rows.items()}
 
 
-def first_round(data, exposures, logprob, options=OPTIONS, status="ok", model="m"):
-    """Ask the dataset and let the model answer the first round."""
-    asked = METHOD.ask(data, options, lambda: None)
-    return joined(Answered(model, "d", data, [], [], [], [], {}, exposures), asked, logprob, status)
+class Asking:
+    """A world asked of a made-up model, round by round, in files as an edition has them."""
+
+    def __init__(self, world, options=OPTIONS, exposures=None, model="m"):
+        self.world, self.options, self.model = world, options, model
+        self.exposures = None if exposures is None else frame_of(Exposure, exposures)
+        self.rounds = []
+        self._held = TemporaryDirectory()
+        self.folder = Path(self._held.name)
+
+    def answers(self):
+        return Answers(self.model, "d", self.rounds, SUITE.setting, SUITE.tables("asked"), self.exposures)
+
+    def ask(self, options=None, world=None):
+        """Ask the next round."""
+        at = SUITE.rounds[len(self.rounds)]
+        before = self.answers() if self.rounds else None
+        batches = SUITE.ask(at, (world or self.world).data, options or self.options, before)
+        folder = self.folder / at.name
+        write_asked(folder, batches, SUITE.tables("asked"), 1)
+        return Written(folder)
+
+    def answer(self, logprob, status="ok", change=lambda row: row):
+        """Answer what was asked last; ``change`` may alter, or with none leave out, single responses."""
+        name = SUITE.rounds[len(self.rounds)].name
+        requests = tables.read(self.folder / name / "requests-0.parquet", Request)
+        rows = [change(respond(request, logprob, status)) for request in requests]
+        path = self.folder / f"{name}.parquet"
+        tables.write(path, Response, [row for row in rows if row is not None])
+        self.rounds.append(RoundFiles.of(name, self.folder / name, [path], self.model))
+        return self
+
+    def measured(self, options=None, world=None):
+        """Judge and measure what was answered."""
+        return Measured(self.answers(), (world or self.world).data, options or self.options)
 
 
-def joined(before, asked, logprob, status="ok"):
-    """Let the model answer what is asked, and join it to what it has answered before."""
-    requests = list(asked.requests.values())
-    return replace(
-        before,
-        items=[*before.items, *asked.items],
-        links=[*before.links, *asked.links],
-        requests=[*before.requests, *requests],
-        responses=[*before.responses, *(respond(request, logprob, status) for request in requests)],
-        beside={name: [*before.beside.get(name, ()), *rows] for name, rows in asked.beside.items()},
-    )
+class Measured:
+    """What became of one model's answers: own tables, items with their outcomes, and numbers."""
+
+    def __init__(self, answers, data, options):
+        parts = list(SUITE.judge(answers, data, options))
+        outcomes = pl.concat(part.outcomes for part in parts if part.outcomes.width)
+        assert outcomes["item"].to_list() == list(range(answers.count))  # in their order, every one
+        self.own = {name: answers.own(name) for name in SUITE.tables("asked")}
+        for name in SUITE.tables("judged"):
+            self.own[name] = pl.concat(part.own[name] for part in parts if name in part.own)
+        outcomes = outcomes.with_columns(pl.lit("").alias("reading"))
+        self.judged: Judged = join(SUITE, options, answers, data, outcomes, self.own)
+        self.rows = SUITE.measure(self.judged, self.own, options)
+
+    def find(self, metric, experiment, asked=FACTS, **more):
+        """Return the number that was made by these conditions and the fewest others, or none."""
+        wanted = {"experiment": experiment, "asked": asked, **more}
+        found = [
+            (len(where), row)
+            for row in self.rows
+            if row.metric == metric
+            and (where := conditions_of(row))
+            and all(where.get(name) == value for name, value in wanted.items())
+        ]
+        fewest = [row for count, row in found if count == min(found)[0]] if found else []
+        assert len(fewest) < 2
+        return fewest[0] if fewest else None
+
+    def value(self, *words, **more):
+        """Return a number's value."""
+        return self.find(*words, **more).value
+
+    def metrics(self):
+        return {row.metric for row in self.rows if row.value is not None}
 
 
-def rows_of(measured):
-    """Return measures by what tells them apart."""
-    return {
-        (row.experiment, row.setting, row.metric, row.relation_id, row.exposure, row.level): row
-        for row in measured.measures
-    }
+def asked(world, options=OPTIONS):
+    """Return what is asked of a world in the first round."""
+    return Asking(world, options).ask()
+
+
+def answered(world, exposures, logprob, options=OPTIONS, status="ok", model="m"):
+    """Ask a world and let the model answer everything, in as many rounds as the options want."""
+    asking = Asking(world, options, exposures, model)
+    for _ in SUITE.rounds_of(options):
+        asking.ask()
+        asking.answer(logprob, status)
+    return asking
 
 
 def measured(known=knows, taught=True, options=OPTIONS, status="ok", size=None, **more):
     """Return the measures of a model that knows its facts so."""
     data, exposures = world(**(size or {}))
     logprob = logprobs(data, exposures, known, **more)
-    return rows_of(METHOD.measure(answered(data, exposures if taught else None, logprob, options, status), options))
+    return answered(data, exposures if taught else None, logprob, options, status).measured()
 
 
-def value(rows, experiment, metric, setting="facts", exposure=None, level=None, relation=None):
-    """Return one number."""
-    return rows[experiment, setting, metric, relation, exposure, level].value
-
-
-METHODS = (*VARIANTS, "lama_at_1", "lama_at_10", "pararel", "k_prompts")
+def changed(row, **values):
+    """Return a copy of a row."""
+    return replace(row, **values)

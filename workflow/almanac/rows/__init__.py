@@ -6,7 +6,6 @@ identify a row.
 """
 
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
-from almanac.rows.karr import Draw, KarrLeaf, KarrValue
 from almanac.rows.measures import Measure, Outcome, OutcomeKind, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
@@ -18,14 +17,11 @@ __all__ = [
     "Choices",
     "Context",
     "Draft",
-    "Draw",
     "Entity",
     "Evidence",
     "Exposure",
     "Fact",
     "Item",
-    "KarrLeaf",
-    "KarrValue",
     "Kind",
     "LedgerEntry",
     "Link",

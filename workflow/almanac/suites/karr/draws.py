@@ -1,4 +1,4 @@
-"""What is drawn for each fact: templates, names, other subjects, other relations; by seed or from a file."""
+"""What is drawn for each fact by seed: templates, names, other subjects, other relations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,10 +7,10 @@ from functools import cached_property
 
 from almanac.dataset.names import ObjectNames, true_objects
 from almanac.dataset.templates import from_label, in_full
-from almanac.errors import AlmanacError
-from almanac.rows import Draw, Fact, NotAsked, Relation, Template
-from almanac.suites.karr.estimator import VARIANTS, Variant
+from almanac.rows import Fact, NotAsked, Relation, Template
+from almanac.suites.karr.estimator import Variant
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.rows import Draw, GivenDraw
 from almanac.tables import hash_order
 
 TEMPLATE, NAME, OBJECT, SUBJECT, RELATION = "template", "name", "object", "subject", "relation"
@@ -36,24 +36,24 @@ class Drawn:
     subjects: Mapping[str, tuple[str, ...]]
     relations: tuple[Mapping[str, tuple[str, ...]], ...]
 
-    def rows(self, item_id: str) -> list[Draw]:
+    def rows(self, item: int) -> list[Draw]:
         """Return the draw as table rows of an item."""
         out = [
-            Draw(item_id, role, at, None, None, text)
+            Draw(item, role, at, None, None, text)
             for role, texts in ((TEMPLATE, self.templates), (NAME, self.names), (OBJECT, self.objects))
             for at, text in enumerate(texts)
         ]
         for of, names in self.subjects.items():
-            out += [Draw(item_id, SUBJECT, len(out) + at, of, None, text) for at, text in enumerate(names)]
+            out += [Draw(item, SUBJECT, len(out) + at, of, None, text) for at, text in enumerate(names)]
         for name, relations in zip(self.names, self.relations, strict=True):
             for of, templates in relations.items():
-                out += [Draw(item_id, RELATION, len(out) + at, of, name, text) for at, text in enumerate(templates)]
+                out += [Draw(item, RELATION, len(out) + at, of, name, text) for at, text in enumerate(templates)]
         return out
 
     @classmethod
-    def of(cls, rows: Iterable[Draw]) -> "Drawn":
+    def of(cls, rows: Iterable[Draw | GivenDraw]) -> "Drawn":
         """Read the rows of one item; the inverse of `rows`."""
-        by_role: dict[str, list[Draw]] = defaultdict(list)
+        by_role: dict[str, list[Draw | GivenDraw]] = defaultdict(list)
         for row in sorted(rows, key=lambda one: one.position):
             by_role[row.role].append(row)
         names = tuple(row.text for row in by_role[NAME])
@@ -231,46 +231,3 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for key, value in pairs:
         found[key].add(value)
     return {key: sorted(values) for key, values in found.items()}
-
-
-def check(rows: Sequence[Draw], where: str) -> dict[str, Drawn]:
-    """Check draws that were given and return them by item: ``karr/MODE/SETTING/FACT``.
-
-    Raises:
-        AlmanacError: there is no draw, a role or mode is unknown, a template does not end in its object, a relation's
-            row names none of the subject's names, or a fact lacks a role; naming the item.
-    """
-    if not rows:
-        raise AlmanacError(f"{where}: holds no draw; write a row for each drawn text: item_id, role, position, text")
-    by_item: dict[str, list[Draw]] = defaultdict(list)
-    for row in rows:
-        here = f"{where}: {row.item_id}: {row.role}"
-        if row.role not in ROLES:
-            raise AlmanacError(f"{here} is no role; allowed are {', '.join(ROLES)}")
-        if row.role in (TEMPLATE, RELATION) and not final(row.text):
-            raise AlmanacError(f"{here}: the template {row.text!r} does not end in [Y]; KaRR needs the object last")
-        if row.role in (SUBJECT, RELATION) and row.of is None:
-            raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
-        if not row.text.strip():
-            raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
-        by_item[row.item_id].append(row)
-    return {item_id: _checked(item_id, own, where) for item_id, own in by_item.items()}
-
-
-def _checked(item_id: str, rows: Sequence[Draw], where: str) -> Drawn:
-    parts = item_id.split("/", 3)
-    if len(parts) != 4 or parts[0] != "karr" or parts[1] not in VARIANTS:
-        raise AlmanacError(
-            f"{where}: {item_id!r} is no item; write karr/MODE/SETTING/FACT, MODE {' or '.join(VARIANTS)}"
-        )
-    lacking = [role for role in (TEMPLATE, NAME, OBJECT) if not any(row.role == role for row in rows)]
-    if lacking:
-        raise AlmanacError(f"{where}: {item_id}: has no row of the role {' or '.join(lacking)}; give at least one")
-    names = {row.text for row in rows if row.role == NAME}
-    for row in rows:
-        if row.role == RELATION and row.name not in names:
-            raise AlmanacError(
-                f"{where}: {item_id}: relation {row.of}: {row.name!r} is none of the subject's names "
-                f"({', '.join(sorted(names))}); name the one that it is drawn for"
-            )
-    return Drawn.of(rows)

@@ -5,76 +5,57 @@ likeliest object there in the true one's place.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Draw, Fact, Item, Link, NotAsked, Request, Response
-from almanac.suites.asking import asked_facts
-from almanac.suites.karr.draws import Pools
+from almanac.rows import Fact, NotAsked
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, MINED, PARAREL, SPURIOUS, Asker, expectable, expectation
+from almanac.suites.karr.draws import Drawn, Pools
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.requests import (
-    FACTS,
-    MINED,
-    SPURIOUS,
-    SUITE,
-    KarrAsked,
-    ask_object,
-    expectable,
-    expectation,
-)
+from almanac.suites.karr.rows import Draw
+
+WANTED = ("experiment", "asked", "fact_id", "relation_id", "role", "text", "choices", "status", "reason", "logprobs")
 
 
-def ask(
-    pools: Pools,
-    choices: Iterable[Choices],
-    items: Iterable[Item],
-    links: Iterable[Link],
-    draws: Iterable[Draw],
-    asked: Mapping[str, Request],
-    answered: Mapping[str, Response],
-    on_fact: Callable[[], object] = lambda: None,
-) -> KarrAsked:
-    """Ask every fact of the first round with the object that the model expects most of those that are not true of it.
+def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]:
+    """Yield every fact of the first round with the object that the model expects most of those that are not true of it.
+
+    A fact is refused whose relation's question has no answer, or whose relation has no common object that is not true
+    of its subject.
 
     Args:
-        pools: of the first round.
-        choices: the wrong choices of each fact.
-        items: of the first round.
-        links: of the first round.
-        draws: of the first round.
-        asked: its requests, by id.
-        answered: the model's responses to them.
-        on_fact: called after each fact.
-
-    Returns:
-        Items of every method with the setting ``spurious``. A fact is refused whose relation's question has no answer,
-        or whose relation has no common object that is not true of its subject.
+        asker: as of the first round.
+        facts: those that are asked; of relations without a template the first round has refused them.
+        before: the first round, with the model's answers.
 
     Raises:
-        AlmanacError: the first round has asked other facts, by other methods, with other draws or with no question
-            what is expected.
+        AlmanacError: the first round has asked other facts, by other methods, with other draws or with no question what
+            is expected.
     """
-    out = KarrAsked()
-    wrong = {row.fact_id: row.labels for row in choices}
-    first = _First.of(items, links, draws)
-    for fact in asked_facts(pools.facts, pools.options.sample, pools.options.seed):
-        if fact.relation_id not in pools.templates:
-            continue  # the first round has refused it
-        question = expectation(pools, fact.relation_id)
-        request_id = first.mined.get(fact.fact_id)
-        if request_id is None or replace(asked[request_id], request_id="") != question:
-            raise _differs(fact.fact_id, "has not asked which object a model expects there")
-        first.check_draws(pools, fact)
-        found = _expected(pools, fact, question.choices or (), answered[request_id])
+    pools = asker.pools
+    first = _First.of(before, pools)
+    objects = []
+    for fact in facts:
+        found = first.expected(pools, fact)
         if isinstance(found, NotAsked):
-            out.refused.append(found)
+            asker.asked.refuse(found.thing, found.reason)
         else:
-            ask_object(out, pools, fact, {SPURIOUS: found}, wrong)
-        on_fact()
-    first.check_facts(out)
-    out.share()
-    return out
+            objects.append((fact, {SPURIOUS: found}))
+    first.check_facts({fact.fact_id for fact in facts}, _methods(pools))
+    yield from asker.ask(objects)
+
+
+def _methods(pools: Pools) -> set[str]:
+    """Return by what facts are asked."""
+    options = pools.options
+    prompts = [K_PROMPTS] if "paper" in options.modes else []
+    return {*options.modes, *((*LAMA, PARAREL, *prompts) if options.baselines else ())}
 
 
 @dataclass(frozen=True)
@@ -83,45 +64,60 @@ class _First:
 
     Attributes:
         methods: by which each fact was asked.
-        mined: the request that asks what is expected, by fact.
-        draws: by item.
+        as_drawn: the modes in which each was asked with the draws that these settings give.
+        mined: the question what is expected, and its answer, by relation.
     """
 
-    methods: Mapping[str, set[str]]
-    mined: Mapping[str, str]
-    draws: Mapping[str, set[Draw]]
+    methods: Mapping[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    as_drawn: Mapping[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    mined: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, items: Iterable[Item], links: Iterable[Link], draws: Iterable[Draw]) -> "_First":
-        methods: dict[str, set[str]] = defaultdict(set)
-        fact_of, drawn = {}, defaultdict(set)
-        for item in items:
-            fact_of[item.item_id] = item.fact_id
-            if item.setting == FACTS:
-                methods[item.fact_id].add(item.experiment)
-        for row in draws:
-            drawn[row.item_id].add(row)
-        mined = {fact_of[link.item_id]: link.request_id for link in links if link.role == MINED}
-        return cls(methods, mined, drawn)
+    def of(cls, before: Answers, pools: Pools) -> "_First":
+        found = cls()
+        facts = {fact.fact_id: fact for fact in pools.facts}
+        for part in before.parts(WANTED, ["draws"]):
+            links = part.links.filter(pl.col("asked") == FACTS)
+            drawn = {key[0]: own for key, own in part.own["draws"].group_by("item")}
+            asked = links.unique("item", keep="first", maintain_order=True).select("item", "experiment", "fact_id")
+            for item, experiment, fact_id in asked.iter_rows():
+                found.methods[fact_id].add(experiment)
+                if experiment in pools.options.modes and fact_id in facts:
+                    rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
+                    fact = facts[fact_id]
+                    if Drawn.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
+                        found.as_drawn[fact_id].add(experiment)
+            mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
+            for row in mined.iter_rows(named=True):
+                found.mined.setdefault(row["relation_id"], row)
+        return found
 
-    def check_draws(self, pools: Pools, fact: Fact) -> None:
-        """Refuse a fact for whose true object other texts would be drawn than were."""
+    def expected(self, pools: Pools, fact: Fact) -> str | NotAsked:
+        """Return the object that the model expects most, of equals the commonest, or why there is none."""
+        thing, question = f"fact {fact.fact_id}", expectation(pools, fact.relation_id)
+        mined = self.mined.get(fact.relation_id) if fact.fact_id in self.methods else None
+        if mined is None or (mined["text"], tuple(mined["choices"])) != (question.text, question.choices):
+            raise _differs(fact.fact_id, "has not asked which object a model expects there")
         for mode in pools.options.modes:
-            item_id = f"{SUITE}/{mode}/{FACTS}/{fact.fact_id}"
-            drawn = pools.draw(fact, fact.object_key, VARIANTS[mode]).rows(item_id)
-            if self.draws.get(item_id) != set(drawn):
+            if mode not in self.as_drawn[fact.fact_id]:
                 raise _differs(fact.fact_id, f"has not asked it in the mode {mode}, or with other draws")
+        if mined["status"] != "ok" or mined["logprobs"] is None:
+            reason = f"the object that the model expects is not known: {mined['status']}: {mined['reason']}"
+            return NotAsked(thing, reason)
+        logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
+        common = expectable(pools, fact.relation_id)
+        false = pools.untrue(fact, common)
+        if not false:
+            return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
+        return max(false, key=lambda key: logs[pools.names.label(key)])
 
-    def check_facts(self, out: KarrAsked) -> None:
-        """Refuse what leaves out a fact of the first round, without a word, or asks one by other methods."""
-        asked: dict[str, set[str]] = defaultdict(set)
-        for item in out.asked.items:
-            asked[item.fact_id].add(item.experiment)
-        told = {row.thing for row in out.refused}
-        for fact_id, methods in self.methods.items():
-            if f"fact {fact_id}" not in told and asked[fact_id] != methods:
-                lacking = ", ".join(sorted(methods ^ asked[fact_id]))
-                raise _differs(fact_id, f"and the second do not both ask it by {lacking}")
+    def check_facts(self, facts: set[str], methods: set[str]) -> None:
+        """Refuse a second round that leaves out a fact of the first, or asks by other methods."""
+        for fact_id, own in self.methods.items():
+            lacking = own ^ (methods if fact_id in facts else set())
+            if lacking:
+                which = ", ".join(sorted(lacking))
+                raise _differs(fact_id, f"and the second do not both ask it by {which}")
 
 
 def _differs(fact_id: str, what: str) -> AlmanacError:
@@ -129,16 +125,3 @@ def _differs(fact_id: str, what: str) -> AlmanacError:
         f"ask karr: fact {fact_id}: the first round {what}; ask it with spurious: true, of the same dataset and with "
         "the same settings as the second"
     )
-
-
-def _expected(pools: Pools, fact: Fact, labels: Sequence[str], response: Response) -> str | NotAsked:
-    """Return the object that a model expects most, of equals the commonest, or why there is none."""
-    thing = f"fact {fact.fact_id}"
-    if response.status != "ok" or response.logprobs is None:
-        return NotAsked(thing, f"the object that the model expects is not known: {response.status}: {response.reason}")
-    logs = dict(zip(labels, response.logprobs, strict=True))
-    common = expectable(pools, fact.relation_id)
-    false = pools.untrue(fact, common)
-    if not false:
-        return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
-    return max(false, key=lambda key: logs[pools.names.label(key)])

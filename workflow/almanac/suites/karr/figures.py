@@ -9,7 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from almanac.rows import Measure
-from almanac.suites.karr.requests import FACTS, NULL
+from almanac.suites.chapter import Shown
+from almanac.suites.judged import Range, conditions_of
+from almanac.suites.karr.asking import FACTS, NULL
 
 # Okabe and Ito's palette, with markers that tell lines apart in grey.
 LOOKS: tuple[dict[str, Any], ...] = tuple(
@@ -21,20 +23,18 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 MOST_RELATIONS = 12  # panels that a reader takes in
 
 
-def by_threshold(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
-    """Draw, a panel a mode, the share of facts over each threshold (log scale); the null of each model dashed."""
-    rows = [row for row in _curves(measures) if row.relation_id is None]
-    models = list(dict.fromkeys(row.model for row in rows))
+def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
+    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); the null of each model dashed."""
     figure, panels = _panels(modes)
     for axes, mode in zip(panels, modes, strict=True):
-        for index, model in enumerate(models):
+        for index, model in enumerate(shown.models):
             look = LOOKS[index % len(LOOKS)]
-            for setting, style in ((FACTS, "-"), (NULL, "--")):
-                own = [row for row in rows if (row.experiment, row.model, row.setting) == (mode, model, setting)]
-                _line(axes, own, style, label=model if setting == FACTS else None, markersize=4, **look)
-            for row in measures:
-                if (row.metric, row.experiment, row.model, row.setting) == ("threshold", mode, model, FACTS):
-                    axes.axvline(row.value or 1.0, color=look["color"], linewidth=0.8, linestyle=":")
+            for asked, style in ((FACTS, "-"), (NULL, "--")):
+                own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=asked)
+                _line(axes, own, style, label=model.name if asked == FACTS else None, markersize=4, **look)
+            threshold = shown.one("threshold", model.name, experiment=mode, asked=FACTS)
+            if threshold is not None and own:
+                axes.axvline(threshold.value or 1.0, color=look["color"], linewidth=0.8, linestyle=":")
         axes.set_xscale("log")
         axes.set_xlabel("KaRR")
     panels[0].set_ylabel("share of facts above")
@@ -42,73 +42,71 @@ def by_threshold(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
     return figure
 
 
-def by_relation(measures: Sequence[Measure], mode: str, labels: Mapping[str, str]) -> Figure:
-    """Draw, a panel a relation, the share of its facts over each threshold, a line a model.
+def by_relation(shown: Shown, mode: str) -> Figure:
+    """Draw, a panel a relation, the share of its facts that reach each threshold, a line a model.
 
-    Args:
-        measures: of one dataset; of many relations those with most facts are drawn.
-        mode: paper or official.
-        labels: the relations' names.
+    Of many relations those with most facts are drawn.
     """
-    rows = [row for row in _curves(measures) if row.relation_id is not None and row.experiment == mode]
-    models = list(dict.fromkeys(row.model for row in rows))
-    facts = {str(row.relation_id): row.n for row in rows}
-    shown = sorted(facts, key=lambda relation: (-facts[relation], relation))[:MOST_RELATIONS]
-    columns = min(4, len(shown))
-    lines = -(-len(shown) // columns)
+    facts: dict[str, int] = {}
+    for row in shown.find("known", "relation", experiment=mode, asked=FACTS):
+        if row.value is not None:
+            facts.setdefault(str(conditions_of(row)["relation"]), row.n)
+    relations = sorted(facts, key=lambda relation: (-facts[relation], relation))[:MOST_RELATIONS]
+    columns = min(4, len(relations))
+    lines = -(-len(relations) // columns)
     figure = Figure(figsize=(7.2, 0.9 + 1.5 * lines), layout="constrained")
     grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-    for axes, relation in zip(grid.flat, shown, strict=False):
-        for index, model in enumerate(models):
-            own = [row for row in rows if (row.relation_id, row.model) == (relation, model)]
-            _line(axes, own, "-", label=model, markersize=3, linewidth=1, **LOOKS[index % len(LOOKS)])
+    for axes, relation in zip(grid.flat, relations, strict=False):
+        for index, model in enumerate(shown.models):
+            own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=FACTS, relation=relation)
+            _line(axes, own, "-", label=model.name, markersize=3, linewidth=1, **LOOKS[index % len(LOOKS)])
         axes.set_xscale("log")
-        title = axes.set_title(_short(labels.get(relation, relation)), fontsize=8)
+        title = axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
         title.set_parse_math(False)  # a relation's name may hold dollar signs
-    for axes in grid.flat[len(shown) :]:
+    for axes in grid.flat[len(relations) :]:
         axes.set_visible(False)
-    for axes in grid.flat[max(0, len(shown) - columns) : len(shown)]:
+    for axes in grid.flat[max(0, len(relations) - columns) : len(relations)]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("KaRR")
     for axes in grid.flat:
         axes.set_ylim(-0.02, 1.02)
         axes.spines[["top", "right"]].set_visible(False)
     handles, names = grid.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(models), frameon=False)
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
     figure.supylabel("share of facts above", fontsize=9)
     return figure
 
 
-def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mapping[str, str]) -> Figure:
+def sizes(shown: Shown) -> dict[str, int]:
+    """Return the parameters of the models that tell them and were not taught permuted facts."""
+    return {model.name: model.parameters for model in shown.models if model.parameters and not model.permuted}
+
+
+def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     """Draw the share called known by the number of parameters (log scale), a line a method, with 95 % intervals.
 
     Args:
-        measures: of one dataset.
-        sizes: parameters by model.
+        shown: what is known of the suite on one dataset.
         names: the methods' names by experiment; they are drawn in this order.
     """
-    rows = [row for row in scores(measures) if row.model in sizes]
-    models = sorted({row.model for row in rows}, key=lambda model: (sizes[model], model))
-    reach = max(1.5, sizes[models[-1]] / sizes[models[0]])
+    parameters = sizes(shown)
+    found = {name: [row for row in scores(shown, name) if row.model in parameters] for name in names}
+    drawn = {name: rows for name, rows in found.items() if rows}
+    place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
+    models = sorted(place, key=place.__getitem__)
+    reach = max(1.5, parameters[models[-1]] / parameters[models[0]])
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
-    shown = [name for name in names if any(row.experiment == name for row in rows)]
-    for index, experiment in enumerate(shown):
-        own = sorted(
-            (row for row in rows if row.experiment == experiment), key=lambda row: (sizes[row.model], row.model)
-        )
+    for index, (experiment, rows) in enumerate(drawn.items()):
+        own = sorted(rows, key=lambda row: place[str(row.model)])
         # Each method stands a little apart, so that intervals at one size do not hide each other.
-        at = np.array([sizes[row.model] for row in own]) * reach ** (0.008 * (index - len(shown) / 2))
+        at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
         _intervals(axes, at, own, names[experiment], index)
     axes.set_xscale("log")
-    groups = _of_like_size(models, sizes, reach**0.1)
-    axes.set_xticks(
-        [sizes[group[0]] for group in groups],
-        [
-            "\n".join([*group, " / ".join(dict.fromkeys(_parameters(sizes[model]) for model in group))])
-            for group in groups
-        ],
-    )
+    groups = _of_like_size(models, parameters, reach**0.1)
+    counts = [" / ".join(dict.fromkeys(_parameters(parameters[model]) for model in group)) for group in groups]
+    named = ["\n".join([*group, count]) for group, count in zip(groups, counts, strict=True)]
+    axes.set_xticks([parameters[group[0]] for group in groups], named)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("parameters")
     axes.set_ylabel("share called known")
@@ -118,38 +116,32 @@ def by_size(measures: Sequence[Measure], sizes: Mapping[str, int], names: Mappin
     return figure
 
 
-def _of_like_size(models: Sequence[str], sizes: Mapping[str, int], factor: float) -> list[list[str]]:
+def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: float) -> list[list[str]]:
     """Divide models, smallest first, into groups whose names would stand over each other on the axis."""
     groups: list[list[str]] = []
     for model in models:
-        if groups and sizes[model] < sizes[groups[-1][0]] * factor:
+        if groups and parameters[model] < parameters[groups[-1][0]] * factor:
             groups[-1].append(model)
         else:
             groups.append([model])
     return groups
 
 
-def scores(measures: Sequence[Measure]) -> list[Measure]:
-    """Return the rows of the share called known, of all true facts together."""
-    return [
-        row
-        for row in measures
-        if (row.metric, row.setting, row.relation_id) == ("known", FACTS, None) and row.value is not None
-    ]
+def scores(shown: Shown, experiment: str) -> list[Measure]:
+    """Return the shares called known by a method, of all true facts together."""
+    return [row for row in shown.find("known", experiment=experiment, asked=FACTS) if row.value is not None]
 
 
-def by_exposure(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
+def by_exposure(shown: Shown, modes: Sequence[str]) -> Figure:
     """Draw, a panel a mode, the share called known by the number of times a fact was taught, with 95 % intervals."""
-    rows = [row for row in measures if row.metric == "accuracy_by_exposure" and row.value is not None]
-    doses = sorted({row.exposure for row in rows if row.exposure is not None})
+    rows = {mode: shown.find("accuracy_by_exposure", "hit", "dose", experiment=mode, asked=FACTS) for mode in modes}
+    doses = sorted({_dose(row) for own in rows.values() for row in own})
     figure, panels = _panels(modes)
     for axes, mode in zip(panels, modes, strict=True):
-        for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
-            own = sorted(
-                (row for row in rows if (row.experiment, row.model) == (mode, model)), key=lambda row: row.exposure or 0
-            )
-            at = np.array([doses.index(row.exposure or 0) for row in own]) + 0.06 * index
-            _intervals(axes, at, own, model, index)
+        for index, model in enumerate(dict.fromkeys(row.model for row in rows[mode])):
+            own = sorted((row for row in rows[mode] if row.model == model), key=_dose)
+            at = np.array([doses.index(_dose(row)) for row in own]) + 0.06 * index
+            _intervals(axes, at, own, str(model), index)
         axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
         axes.set_xlabel("times a fact was taught")
     panels[0].set_ylabel("share called known")
@@ -157,8 +149,15 @@ def by_exposure(measures: Sequence[Measure], modes: Sequence[str]) -> Figure:
     return figure
 
 
-def _curves(measures: Sequence[Measure]) -> list[Measure]:
-    return [row for row in measures if row.metric == "known_at" and row.value is not None]
+def _dose(row: Measure) -> int:
+    return int(conditions_of(row)["dose"])  # type: ignore[arg-type]
+
+
+def _level(row: Measure) -> float:
+    """Return the KaRR from which on facts are counted."""
+    reached = conditions_of(row)["ratio"]
+    assert isinstance(reached, Range) and reached.least is not None
+    return reached.least
 
 
 def _panels(modes: Sequence[str]) -> tuple[Figure, list[Axes]]:
@@ -173,9 +172,10 @@ def _panels(modes: Sequence[str]) -> tuple[Figure, list[Axes]]:
 
 
 def _line(axes: Axes, rows: Sequence[Measure], style: str, **look: Any) -> None:
-    """Draw shares by threshold."""
-    own = sorted(rows, key=lambda row: row.level or 0.0)
-    axes.plot([row.level or 0.0 for row in own], [row.value or 0.0 for row in own], style, **look)
+    """Draw shares by threshold; nothing where nothing has a value."""
+    own = sorted((row for row in rows if row.value is not None), key=_level)
+    if own:
+        axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **look)
 
 
 def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int) -> None:

@@ -1,216 +1,204 @@
-"""From a model's responses to every fact's KaRR and to the verdicts of the baselines."""
+"""From a model's answers to every fact's KaRR, to the thresholds, and to the outcomes of all methods."""
 
-import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
+import polars as pl
 
-from almanac.rows import Draw, Item, KarrLeaf, KarrValue, Link, Outcome, Request, Response
-from almanac.suites.judging import responses_of
+from almanac.columns import schema
+from almanac.frames import as_frame, frame_of
+from almanac.rows import Fact, Rating
+from almanac.suites.answers import Answers, Part
+from almanac.suites.data import Data
+from almanac.suites.karr import labels
+from almanac.suites.karr.asking import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
+from almanac.suites.karr.baselines import Blank, Verdict, k_prompts, lama, pararel
 from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS, Karr, estimate, log_mean
+from almanac.suites.karr.estimator import VARIANTS, Karr, estimate
+from almanac.suites.karr.numbers import Numbers, Strings, UnansweredError
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import BLANK, K_PROMPTS, LAMA, PARAREL
-from almanac.suites.karr.strings import Numbers, Strings, UnansweredError, plan
+from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
+from almanac.suites.karr.runs import Runs
+from almanac.suites.karr.strings import plan
+from almanac.suites.karr.thresholds import thresholds
+from almanac.suites.suite import Judgements
+
+WANTED = (
+    *("experiment", "asked", "fact_id", "role", "index", "text", "choices", "span_starts", "per_token", "pieces"),
+    *("status", "reason", "logprobs", "token_counts", "token_logprobs", "ranks", "tokens"),
+)
+FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")  # the last six are a `Blank`
+
+
+class Question(NamedTuple):
+    """An item: by which method, with which object, which fact is asked."""
+
+    item: int
+    experiment: str
+    asked: str
+    fact_id: str
+
+
+def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgements]:
+    """Yield values and leaves as they come; and when every value is there the thresholds, and the outcomes by them.
+
+    Raises:
+        AlmanacError: the runs need the dataset, or the file of labels is wrong.
+    """
+    runs = Runs.of(data, options) if options.resamples else None
+    found = [_frame((), ())]
+    for part in whole_facts(answers.parts(WANTED, ["draws"])):
+        judged = _Part.of(part, options)
+        verdicts, values, leaves = [], [], []
+        for question in judged.questions:
+            if question.experiment in VARIANTS:
+                karr, made_of = judged.karr(question)
+                values.append((question.item, *_logarithms(karr)))
+                leaves += made_of
+                verdicts.append(Verdict(score=karr.karr))
+            else:
+                verdicts.append(judged.baseline(question))
+            if runs is not None and question.asked == FACTS:
+                drawn, blanks = judged.drawn_for(question), judged.blanks[question.item]
+                runs.add(question.experiment, question.fact_id, drawn, judged.numbers, blanks)
+        found.append(_frame(judged.questions, verdicts))
+        yield Judgements(pl.DataFrame(), {"values": _table(KarrValue, values), "leaves": _table(KarrLeaf, leaves)})
+    whole = pl.concat(found)
+    limits = thresholds(whole.filter(pl.col("score").is_not_null()), answers.exposures, options)
+    logs = {mode: math.log(limit) for mode, limit in limits.items()}
+    tables = {
+        "values": _table(KarrValue, ()),
+        "leaves": _table(KarrLeaf, ()),
+        "thresholds": frame_of(Threshold, (Threshold(mode, limit) for mode, limit in limits.items())),
+        "runs": frame_of(Run, runs.rows(logs) if runs is not None else ()),
+        "labelled": _labelled(whole, answers, data, options),
+    }
+    yield Judgements(_outcomes(whole, logs), tables)
+
+
+def whole_facts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield parts cut where a fact ends, since K-Prompts reads what is drawn and asked for KaRR of the same fact."""
+    held: Part | None = None
+    for part in parts:
+        links, own = part
+        if held is not None:
+            links = pl.concat([held.links, links])
+            own = {name: pl.concat([held.own[name], rows]) for name, rows in own.items()}
+        others = (links["fact_id"] != links["fact_id"][-1]).arg_true()
+        if len(others):
+            cut = others[-1] + 1
+            first = pl.col("item") < links["item"][cut]
+            yield Part(links.head(cut), {name: rows.filter(first) for name, rows in own.items()})
+            links, own = links.slice(cut), {name: rows.filter(~first) for name, rows in own.items()}
+        held = Part(links, own)
+    if held is not None:
+        yield held
 
 
 @dataclass(frozen=True)
-class Answers:
-    """One model's responses, with what was asked and drawn."""
+class _Part:
+    """Some facts, whole.
 
-    model: str
-    asked: Mapping[str, Request]
-    answered: Mapping[str, Response]
-    links: Mapping[str, Sequence[Link]]
-    draws: Mapping[str, Drawn]
+    Attributes:
+        questions: in the order of their items.
+        numbers: what the model said of strings, as each mode reads it.
+        drawn: what was drawn, by mode, object asked with and fact.
+        blanks: of each item, by the position of the template.
+        options: of the suite.
+    """
+
+    questions: Sequence[Question]
+    numbers: Mapping[str, Numbers]
+    drawn: Mapping[tuple[str, str, str], Drawn]
+    blanks: Mapping[int, Mapping[int, Blank]]
+    options: KarrOptions
 
     @classmethod
-    def of(
-        cls,
-        model: str,
-        links: Iterable[Link],
-        draws: Iterable[Draw],
-        requests: Iterable[Request],
-        responses: Iterable[Response],
-    ) -> "Answers":
-        """Index the tables.
+    def of(cls, part: Part, options: KarrOptions) -> "_Part":
+        links = part.links
+        strings = Strings.of(links)
+        items = links.unique("item", keep="first", maintain_order=True).select(Question._fields)
+        questions = [Question(*row) for row in items.iter_rows()]
+        rows: dict[int, list[Draw]] = defaultdict(list)
+        for values in part.own["draws"].iter_rows():
+            rows[values[0]].append(Draw(*values))
+        blanks: dict[int, dict[int, Blank]] = defaultdict(dict)
+        filled = links.filter(pl.col("role").cast(pl.String).str.starts_with(BLANK)).select(FILLED)
+        for item, role, *own in filled.iter_rows():
+            blanks[item][int(role.removeprefix(f"{BLANK}-"))] = Blank(*own)
+        return cls(
+            questions,
+            {mode: Numbers(strings, variant) for mode, variant in VARIANTS.items()},
+            {one[1:]: Drawn.of(rows[one.item]) for one in questions if one.experiment in VARIANTS},
+            blanks,
+            options,
+        )
 
-        Raises:
-            AlmanacError: a request has no response.
-        """
-        asked = {request.request_id: request for request in requests}
-        by_item: dict[str, list[Link]] = defaultdict(list)
-        for link in links:
-            by_item[link.item_id].append(link)
-        rows: dict[str, list[Draw]] = defaultdict(list)
-        for row in draws:
-            rows[row.item_id].append(row)
-        drawn = {item_id: Drawn.of(own) for item_id, own in rows.items()}
-        return cls(model, asked, responses_of(model, asked, responses), by_item, drawn)
+    def drawn_for(self, question: Question) -> Drawn | None:
+        """Return the draw that an item is judged by: K-Prompts reads that of the mode ``paper``."""
+        mode = "paper" if question.experiment == K_PROMPTS else question.experiment
+        return self.drawn.get((mode, question.asked, question.fact_id))
 
-    @cached_property
-    def numbers(self) -> Mapping[str, Numbers]:
-        """The responses as each mode reads them."""
-        strings = Strings.of(self.asked, self.answered)
-        return {mode: Numbers(self.model, strings, variant) for mode, variant in VARIANTS.items()}
-
-    def blanks(self, item: Item) -> dict[int, Link]:
-        """Return the links of an item's blanks, by the position of their template in the pool, in its order."""
-        found = {
-            int(link.role.removeprefix(f"{BLANK}-")): link
-            for link in self.links[item.item_id]
-            if link.role.startswith(BLANK)
-        }
-        return dict(sorted(found.items()))
-
-
-def values_of(answers: Answers, items: Sequence[Item]) -> tuple[list[KarrValue], list[KarrLeaf]]:
-    """Compute the KaRR of every item of a mode, with the leaves it is made of; without one, the reason."""
-    values, leaves = [], []
-    for item in items:
-        if item.experiment not in VARIANTS:
-            continue
-        variant = VARIANTS[item.experiment]
-        numbers, planned = answers.numbers[item.experiment], plan(answers.draws[item.item_id], variant)
+    def karr(self, question: Question) -> tuple[Karr, list[tuple[Any, ...]]]:
+        """Return the KaRR of an item of a mode, or why it has none, and the rows of the leaves that it is made of."""
+        variant, numbers = VARIANTS[question.experiment], self.numbers[question.experiment]
+        rows: list[tuple[Any, ...]] = []
         try:
-            found = numbers.leaves(planned)
+            leaves = numbers.leaves(plan(self.drawn[question[1:]], variant), rows)
         except UnansweredError as reason:
-            values.append(_value(answers.model, item, Karr(reason=str(reason))))
-            continue
-        leaves += numbers.rows(item.item_id, planned)
-        values.append(_value(answers.model, item, estimate(found, variant)))
-    return values, leaves
+            return Karr(reason=str(reason)), []
+        return estimate(leaves, variant), [(question.item, *row) for row in rows]
+
+    def baseline(self, question: Question) -> Verdict:
+        """Judge an item of a baseline: ParaRel by the drawn templates, LAMA by the first."""
+        blanks = [blank for _, blank in sorted(self.blanks[question.item].items())]
+        if question.experiment == PARAREL:
+            return pararel(blanks[: self.options.templates])
+        if question.experiment in LAMA:
+            return lama(blanks[0], LAMA[question.experiment])
+        drawn = self.drawn_for(question)
+        return Verdict() if drawn is None else k_prompts(self.numbers["paper"], drawn, self.options.k_prompts)
 
 
-def _value(model: str, item: Item, karr: Karr) -> KarrValue:
-    return KarrValue(
-        model,
-        item.item_id,
-        _finite(karr.numerator),
-        _finite(karr.by_subject),
-        _finite(karr.by_relation),
-        karr.karr_s,
-        karr.karr_r,
-        karr.karr,
-        karr.reason,
-    )
+def _table(row: type, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows of a class, in the order of its fields, as columns."""
+    return pl.DataFrame(rows, as_frame(schema(row).empty_table()).schema, orient="row")
 
 
-def _finite(value: float | None) -> float | None:
-    """Return a logarithm, or none for that of 0."""
-    return value if value is not None and math.isfinite(value) else None
+def _logarithms(karr: Karr) -> tuple[float | str | None, ...]:
+    """Return a KaRR as columns of `KarrValue`; for the logarithm of 0 none."""
+    parts = (karr.numerator, karr.by_subject, karr.by_relation)
+    finite = (value if value is not None and math.isfinite(value) else None for value in parts)
+    return (*finite, karr.karr_s, karr.karr_r, karr.karr, karr.reason)
 
 
-def outcomes_of(
-    answers: Answers,
-    items: Sequence[Item],
-    values: Iterable[KarrValue],
-    thresholds: Mapping[str, float],
-    options: KarrOptions,
-) -> list[Outcome]:
-    """Judge every item: known or not.
-
-    Args:
-        answers: the model's.
-        items: all of them.
-        values: `values_of`.
-        thresholds: by mode, KaRR (no logarithm) above which a fact counts as known.
-        options: of the suite.
-
-    Returns:
-        One outcome an item. ``score`` is log KaRR, the object's log-probability (LAMA), the log of its share among the
-        candidates (ParaRel) or of its mean probability (K-Prompts); ``confidence`` ParaRel's consistency.
-    """
-    value_of = {row.item_id: row for row in values}
-    out = []
-    for item in items:
-        if item.experiment in VARIANTS:
-            karr = value_of[item.item_id].karr
-            known = None if karr is None else karr > math.log(thresholds[item.experiment])
-            out.append(_outcome(answers, item, known, karr))
-        else:
-            shared = answers.draws.get(f"karr/paper/{item.setting}/{item.fact_id}")
-            out.append(judge(answers, item, options, answers.blanks(item).values(), shared))
-    return out
+def _frame(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """Return items with what became of them, as narrow columns."""
+    name, number = pl.Categorical, pl.Float64
+    types = (pl.UInt32, name, name, pl.String, pl.Boolean, number, pl.String, number, name)
+    columns = dict(zip((*Question._fields, *Verdict._fields), types, strict=True))
+    return pl.DataFrame([(*one, *own) for one, own in zip(questions, verdicts, strict=True)], columns, orient="row")
 
 
-def judge(answers: Answers, item: Item, options: KarrOptions, blanks: Iterable[Link], drawn: Drawn | None) -> Outcome:
-    """Judge an item of a baseline.
-
-    Args:
-        answers: the model's.
-        item: of LAMA, ParaRel or K-Prompts.
-        options: of the suite.
-        blanks: the blanks that it is judged by: all that ParaRel compares, of which LAMA reads the first.
-        drawn: what K-Prompts reads.
-    """
-    if item.experiment == PARAREL:
-        own = [link for at, link in enumerate(blanks) if at < options.templates]
-        return _pararel(answers, item, own)
-    if item.experiment == K_PROMPTS:
-        return _k_prompts(answers, item, drawn, options.k_prompts)
-    return _lama(answers, item, next(iter(blanks)), LAMA[item.experiment])
+def _outcomes(judged: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
+    """Return the outcomes: a KaRR is known above its mode's threshold (``limits`` are their logarithms)."""
+    limit = pl.col("experiment").cast(pl.String).replace_strict(limits, default=None, return_dtype=pl.Float64)
+    known = pl.coalesce("known", pl.col("score") > limit)
+    valued = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
+    outcome = valued.otherwise(pl.col("without").cast(pl.String)).alias("outcome")
+    return judged.select("item", "prediction", outcome, "score", "confidence")
 
 
-def _outcome(
-    answers: Answers,
-    item: Item,
-    known: bool | None,
-    score: float | None,
-    prediction: str | None = None,
-    confidence: float | None = None,
-    without: str = "error",
-) -> Outcome:
-    verdict = without if known is None else ("correct" if known else "incorrect")
-    return Outcome(answers.model, item.item_id, prediction, verdict, score, confidence)
-
-
-def _lama(answers: Answers, item: Item, link: Link, within: int) -> Outcome:
-    """LAMA: the object is among the first of all allowed tokens; one of several tokens cannot be judged."""
-    response = answers.answered[link.request_id]
-    if response.status != "ok" or response.ranks is None or response.logprobs is None or link.index is None:
-        return _outcome(answers, item, None, None)
-    rank = response.ranks[link.index]
-    if rank is None:
-        return _outcome(answers, item, None, None, without="invalid")
-    first = (response.tokens or ("",))[0].strip()
-    return _outcome(answers, item, rank < within, response.logprobs[link.index], first)
-
-
-def _pararel(answers: Answers, item: Item, links: Iterable[Link]) -> Outcome:
-    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
-    best, shares, wanted = [], [], None
-    for link in links:
-        response = answers.answered[link.request_id]
-        if response.status != "ok" or response.logprobs is None or link.index is None:
-            return _outcome(answers, item, None, None)
-        logs = np.asarray(response.logprobs, dtype=float)
-        choices = answers.asked[link.request_id].choices or ()
-        wanted = choices[link.index]
-        best.append(choices[int(logs.argmax())])
-        shares.append(float(logs[link.index] - np.logaddexp.reduce(logs)))
-    pairs = [one == other for one, other in itertools.combinations(best, 2)]
-    return _outcome(
-        answers,
-        item,
-        all(one == wanted for one in best),
-        sum(shares) / len(shares),
-        best[0],
-        sum(pairs) / len(pairs) if pairs else None,
-    )
-
-
-def _k_prompts(answers: Answers, item: Item, drawn: Drawn | None, threshold: float) -> Outcome:
-    """K-Prompts: the mean over prompts, and within them over the object's names, of the probability of a token."""
-    try:
-        prompts = answers.numbers["paper"].prompts(drawn) if drawn is not None else []
-    except UnansweredError:
-        prompts = []
-    if not prompts:
-        return _outcome(answers, item, None, None)
-    mean = log_mean(prompts)
-    return _outcome(answers, item, mean > math.log(threshold), mean)
+def _labelled(judged: pl.DataFrame, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame:
+    """Return what people say of the true facts: labels that were asked along, or those of a file."""
+    rows = [Rating(*row) for row in answers.own("labels").iter_rows()]
+    facts = data.frame("facts", Fact, ["fact_id"])["fact_id"].to_list() if rows or options.labels else []
+    if not rows and options.labels is not None:
+        rows = labels.read(Path(options.labels), facts, judged["fact_id"].unique().to_list())
+    means = labels.reference(rows, answers.model, facts)
+    own = judged.filter((pl.col("asked") == FACTS) & pl.col("fact_id").is_in(list(means))).select("item", "fact_id")
+    return frame_of(Labelled, (Labelled(item, means[fact]) for item, fact in own.iter_rows()))

@@ -78,11 +78,6 @@ class KarrOptions(SuiteOptions):
         objects = 1 + self.null + self.spurious
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)
 
-    @property
-    def asks_again(self) -> bool:
-        """Whether a second round asks of each model the objects that it expects of any subject."""
-        return self.spurious
-
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb reads: asking takes the labels along, so that an edition holds them."""
         return (self.labels,) if verb == "ask" and self.labels is not None else ()

@@ -1,18 +1,27 @@
-"""Given draws through the three commands, on a tiny GPT-2, against the released code's formulas on plain passes."""
+"""Given draws on a tiny GPT-2, against the formulas and the released code's on plain passes; files that are refused."""
 
-import json
 import math
 
+import polars as pl
 import pytest
 import torch
+from tests.suites.karr.worlds import SUITE, Measured, Written, asked, world
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from almanac.cli import main
-from almanac.rows import Draw
+from almanac.edition.asking import write_asked
+from almanac.errors import AlmanacError
+from almanac.models.answering import answer
+from almanac.models.registry import ModelSource, load
+from almanac.rows import Response
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.karr.given import check
+from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.rows import GivenDraw
 from almanac.tables import write, write_jsonl
 
 torch.set_num_threads(1)
+OPTIONS = KarrOptions()
 FACT = "born|Obama|Honolulu"
 TEMPLATES = ("[X] was born in [Y].", "The cradle of [X] stood in [Y].")
 NAMES = ("Obama", "Barack Obama", "O")  # the last is one token: the code cannot score it
@@ -22,17 +31,17 @@ RELATIONS = {"nation": "[X] lives in [Y] .", "born": "[X] was born in [Y]."}
 
 
 def draws(mode):
-    item = f"karr/{mode}/facts/{FACT}"
-    rows = [Draw(item, "template", at, None, None, text) for at, text in enumerate(TEMPLATES)]
-    rows += [Draw(item, "name", at, None, None, text) for at, text in enumerate(NAMES)]
-    rows += [Draw(item, "object", at, None, None, text) for at, text in enumerate(OBJECTS)]
+    what = (FACT, mode, "facts")
+    rows = [GivenDraw(*what, "template", at, None, None, text) for at, text in enumerate(TEMPLATES)]
+    rows += [GivenDraw(*what, "name", at, None, None, text) for at, text in enumerate(NAMES)]
+    rows += [GivenDraw(*what, "object", at, None, None, text) for at, text in enumerate(OBJECTS)]
     at = 0
     for of, names in SUBJECTS.items():
         for name in names:
-            rows.append(Draw(item, "subject", at := at + 1, of, None, name))
+            rows.append(GivenDraw(*what, "subject", at := at + 1, of, None, name))
     for name in NAMES:
         for of, text in RELATIONS.items():
-            rows.append(Draw(item, "relation", at := at + 1, of, name, text))
+            rows.append(GivenDraw(*what, "relation", at := at + 1, of, name, text))
     return rows
 
 
@@ -55,17 +64,20 @@ def checkpoint(tmp_path_factory):
 
 
 def run(checkpoint, folder, *modes):
-    """Ask, answer and measure; return values and leaves."""
-    write_jsonl(folder / "draws.jsonl", [row for mode in modes for row in draws(mode)])
-    asked, answers = folder / "requests", folder / "responses.parquet"
-    assert main(["ask", "karr", "--draws", str(folder / "draws.jsonl"), "--output", str(asked)]) == 0
-    read = ["--requests", str(asked / "requests-0.parquet"), "--contexts", str(asked / "contexts.parquet")]
-    assert main(["answer", "--model", str(checkpoint), "--device", "cpu", *read, "--output", str(answers)]) == 0
-    given = ["--requests", str(asked), "--responses", str(answers), "--output", str(folder / "out")]
-    assert main(["measure", "karr", *given]) == 0
+    """Ask, answer and measure; return values and leaves with the mode of their items."""
+    path = folder / "draws.jsonl"
+    write_jsonl(path, [row for mode in modes for row in draws(mode)])
+    elsewhere = SUITE.elsewhere(path, OPTIONS)
+    write_asked(folder / "asked", elsewhere.batches, SUITE.tables("asked"), 1)
+    model = load(ModelSource(str(checkpoint), device="cpu"))
+    responses = answer(model, list(Written(folder / "asked").requests.values()), {}, "forest")
+    write(folder / "responses.parquet", Response, responses)
+    asked_of = [RoundFiles.of("asked", folder / "asked", [folder / "responses.parquet"], "m")]
+    found = Measured(Answers("m", "d", asked_of, SUITE.setting, SUITE.tables("asked")), elsewhere.data, OPTIONS)
+    assert found.find("known", "paper").n == found.find("known", "official").n == 1
+    mode_of = found.judged.frame.select("item", pl.col("experiment").cast(pl.String).alias("mode"))
     return (
-        [json.loads(line) for line in (folder / f"out/{name}.jsonl").read_text("utf-8").splitlines()]
-        for name in ("values", "leaves")
+        found.own[name].join(mode_of, on=pl.col("item").cast(pl.UInt32)).to_dicts() for name in ("values", "leaves")
     )
 
 
@@ -156,46 +168,76 @@ def test_values_and_leaves_are_those_of_the_formulas_on_plain_passes(checkpoint,
     plain = Plain(checkpoint)
     assert math.isnan(plain.sentence("O"))
     for value in values:
-        wanted = plain.paper() if "/paper/" in value["item_id"] else plain.official()
+        wanted = plain.paper() if value["mode"] == "paper" else plain.official()
         found = [math.exp(value[name]) for name in ("numerator", "by_subject", "by_relation")]
         assert found == pytest.approx(wanted, rel=1e-5)
         n, ds, dr = wanted
         ratios = [math.exp(value[name]) for name in ("karr_s", "karr_r", "karr")]
         assert ratios == pytest.approx((n / ds, n / dr, math.sqrt(n / ds * n / dr)), rel=1e-5)
     given = {
-        (leaf["part"], leaf.get("of"), leaf["beta"], leaf["text"]): (math.exp(leaf["logprob"]), leaf["tokens"])
+        (leaf["part"], leaf["of"], leaf["beta"], leaf["text"]): (math.exp(leaf["logprob"]), leaf["tokens"])
         for leaf in leaves
-        if "/paper/" in leaf["item_id"]
+        if leaf["mode"] == "paper"
     }
     wanted = plain.leaves()
     assert given.keys() == wanted.keys()
     for key, (probability, tokens) in wanted.items():
         assert given[key] == (pytest.approx(probability, rel=1e-5), tokens)
     for leaf in leaves:
-        if "/official/" in leaf["item_id"]:
+        if leaf["mode"] == "official":
             assert math.exp(leaf["logprob"]) == pytest.approx(plain.condition(leaf["text"], leaf["beta"]), rel=1e-5)
             weight = plain.sentence(leaf["beta"])
-            assert math.isnan(weight) == ("weight" not in leaf)
-            assert "weight" not in leaf or math.exp(leaf["weight"]) == pytest.approx(weight, rel=1e-5)
+            assert math.isnan(weight) == (leaf["weight"] is None)
+            assert leaf["weight"] is None or math.exp(leaf["weight"]) == pytest.approx(weight, rel=1e-5)
     # Two templates, three names, two objects; "Obama was born in" also stands in the two gammas of Barack Obama.
     own = [leaf for leaf in leaves if leaf["part"] == "own"]
-    assert len([leaf for leaf in own if "/paper/" in leaf["item_id"]]) == 12
-    assert len([leaf for leaf in own if "/official/" in leaf["item_id"]]) == 14
+    assert len([leaf for leaf in own if leaf["mode"] == "paper"]) == 12
+    assert len([leaf for leaf in own if leaf["mode"] == "official"]) == 14
 
 
-def test_draws_with_a_wrong_template_are_refused_and_nothing_is_written(tmp_path, capsys):
-    rows = [row for row in draws("paper") if row.role != "template"]
-    write_jsonl(
-        tmp_path / "d.jsonl", [*rows, Draw(rows[0].item_id, "template", 0, None, None, "In [Y], [X] was born.")]
+def test_draws_of_a_dataset_ask_what_it_asks_and_nothing_else(tmp_path):
+    whole = asked(world()[0], KarrOptions(sample=2))
+    rows = [
+        GivenDraw(fact_id, mode, of, row.role, row.position, row.of, row.name, row.text)
+        for (mode, of, fact_id), drawn in whole.draws.items()
+        for row in drawn.rows(0)
+        if fact_id.startswith("a|")
+    ]
+    write(tmp_path / "draws.parquet", GivenDraw, rows)
+    write_asked(
+        tmp_path / "asked",
+        SUITE.elsewhere(tmp_path / "draws.parquet", OPTIONS).batches,
+        SUITE.tables("asked"),
+        1,
     )
-    assert main(["ask", "karr", "--draws", str(tmp_path / "d.jsonl"), "--output", str(tmp_path / "out")]) != 0
-    assert "'In [Y], [X] was born.' does not end in [Y]" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    again = Written(tmp_path / "asked")
+    assert again.draws == {name: drawn for name, drawn in whole.draws.items() if name[2].startswith("a|")}
+    assert set(again.requests) < set(whole.requests)
+    assert {experiment for experiment, _, _ in again.accepted} == {"paper", "official"}
 
 
 @pytest.mark.parametrize("name", ["draws.jsonl", "draws.parquet"])
-def test_a_file_without_a_draw_is_refused_and_nothing_is_written(tmp_path, capsys, name):
-    write_jsonl(tmp_path / name, []) if name.endswith("jsonl") else write(tmp_path / name, Draw, [])
-    assert main(["ask", "karr", "--draws", str(tmp_path / name), "--output", str(tmp_path / "out")]) != 0
-    assert f"{name}: holds no draw; write a row for each drawn text" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+def test_a_file_without_a_draw_is_refused(tmp_path, name):
+    write_jsonl(tmp_path / name, []) if name.endswith("jsonl") else write(tmp_path / name, GivenDraw, [])
+    with pytest.raises(AlmanacError, match=f"{name}: holds no draw; write a row for each drawn text"):
+        SUITE.elsewhere(tmp_path / name, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (GivenDraw("f", "paper", "facts", "template", 0, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end"),
+        (GivenDraw("f", "paper", "facts", "word", 0, None, None, "x"), "'word' is no role; allowed are template, name"),
+        (GivenDraw("f", "paper", "facts", "subject", 0, None, None, "x"), "lacks `of`"),
+        (GivenDraw("f", "paper", "facts", "name", 0, None, None, " "), "the text is empty"),
+        (GivenDraw("f", "mine", "facts", "name", 0, None, None, "x"), "'mine' is no mode; allowed are paper, official"),
+        (GivenDraw("f", "paper", "mine", "name", 0, None, None, "x"), "'mine' is no asked; allowed are facts, null"),
+        (GivenDraw("f", "paper", "facts", "name", 0, None, None, "x"), "has no row of the role template or object"),
+        (GivenDraw(FACT, "paper", "facts", "relation", 99, "r", "Else", "[X] [Y]"), "is none of the subject's names"),
+    ],
+)
+def test_a_wrong_draw_is_refused_by_its_fact(row, message):
+    good = [one for one in draws("paper") if one.fact_id == row.fact_id]
+    with pytest.raises(AlmanacError) as error:
+        check([*good, row], "draws.jsonl")
+    assert message in str(error.value) and row.fact_id in str(error.value)

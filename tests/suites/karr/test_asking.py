@@ -3,15 +3,17 @@
 from dataclasses import replace
 
 import pytest
+from tests.suites.karr import worlds
+from tests.suites.karr.worlds import World
 
 from almanac.dataset.names import ObjectNames
-from almanac.errors import AlmanacError
-from almanac.rows import Choices, Draw, Entity, Fact, Relation, Template
+from almanac.rows import Choices, Entity, Fact, Relation, Template
 from almanac.suites.karr import strings
-from almanac.suites.karr.draws import Drawn, Pools, check, final, sentences
+from almanac.suites.karr.asking import FACTS as TRUE
+from almanac.suites.karr.asking import NULL, PARAREL
+from almanac.suites.karr.draws import Drawn, Pools, final, sentences
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.requests import NULL, PARAREL, ask, ask_drawn
 
 BORN = {"Obama": "Honolulu", "Bach": "Eisenach", "Gauss": "Brunswick", "Curie": "Warsaw", "Goethe": "Frankfurt"}
 NATION = {"Obama": "Honolulu", "Bach": "Eisenach"}  # of another relation, with objects in common
@@ -41,14 +43,12 @@ TEMPLATES = [template(1, "[X] was born in [Y]."), template(2, "The cradle of [X]
 
 def asked(facts=FACTS, templates=TEMPLATES, entities=ENTITIES, relations=RELATIONS, **options):
     choices = [Choices(one.fact_id, ("Warsaw",), ("Warsaw",)) for one in facts]
-    return ask(facts, entities, relations, templates, choices, KarrOptions(**options))
+    return worlds.asked(World(facts, entities, list(relations), templates, choices), KarrOptions(**options))
 
 
-def draws_of(found):
-    by_item = {}
-    for row in found.draws:
-        by_item.setdefault(row.item_id, []).append(row)
-    return {item_id: Drawn.of(rows) for item_id, rows in by_item.items()}
+def linked(found):
+    """Return the requests that serve any item."""
+    return {link.request_id for links in found.links.values() for link in links}
 
 
 OBAMA = Drawn(
@@ -90,16 +90,16 @@ def test_an_object_that_begins_another_is_scored_by_itself():
 
 def test_equal_strings_are_asked_once_and_serve_every_fact():
     found = asked(modes=("paper",), null=False, baselines=False)
-    texts = [(request.text, request.span_starts) for request in found.asked.requests.values()]
+    texts = [(request.text, request.span_starts) for request in found.requests.values()]
     assert len(texts) == len(set(texts))
-    wanted = sum(len(list(strings.requests(drawn, PAPER))) for drawn in draws_of(found).values())
+    wanted = sum(len(list(strings.Sentences().requests(drawn, PAPER))) for drawn in found.draws.values())
     assert len(texts) < wanted  # facts with one object share their denominators
-    assert {link.request_id for link in found.asked.links} == set(found.asked.requests)
+    assert linked(found) == set(found.requests)
 
 
 def test_the_formulas_ask_for_the_object_alone_where_the_released_code_reads_nothing():
     def spans_of(**options):
-        return [one for one in asked(**options).asked.requests.values() if one.kind == "spans" and not one.pieces]
+        return [one for one in asked(**options).requests.values() if one.kind == "spans" and not one.pieces]
 
     for request in spans_of(modes=("paper",)):
         [start] = request.span_starts
@@ -108,26 +108,26 @@ def test_the_formulas_ask_for_the_object_alone_where_the_released_code_reads_not
     for request in spans_of(modes=("official",)):
         assert request.span_starts[0] == 0 and request.per_token
     found = asked()
-    assert {link.request_id for link in found.asked.links} == set(found.asked.requests)
+    assert linked(found) == set(found.requests)
     both = spans_of()
     assert len({(one.text, one.span_starts[-1]) for one in both}) == len(both)  # what both read is asked once
     assert any(one.span_starts[0] > 0 for one in both)
 
 
 def test_a_draw_depends_on_its_fact_alone():
-    whole, part = draws_of(asked()), draws_of(asked(sample=1))
+    whole, part = asked().draws, asked(sample=1).draws
     assert len(part) < len(whole)
-    assert all(whole[item_id] == drawn for item_id, drawn in part.items())
+    assert all(whole[name] == drawn for name, drawn in part.items())
     backwards = asked(facts=FACTS[::-1], templates=TEMPLATES[::-1], entities=ENTITIES[::-1])
-    assert draws_of(backwards) == whole
-    assert draws_of(asked(seed=1)) != whole
+    assert backwards.draws == whole
+    assert asked(seed=1).draws != whole
 
 
 def test_the_label_is_always_drawn_in_the_paper_and_may_be_lost_in_the_code():
     lost = 0
     for seed in range(30):
-        drawn = draws_of(asked(seed=seed, baselines=False, null=False))
-        names = {mode: drawn[f"karr/{mode}/facts/born|Obama|Honolulu"].names for mode in ("paper", "official")}
+        drawn = asked(seed=seed, baselines=False, null=False).draws
+        names = {mode: drawn[mode, TRUE, "born|Obama|Honolulu"].names for mode in ("paper", "official")}
         assert names["paper"][0] == "Obama"
         assert len(names["paper"]) == len(names["official"]) == 4
         lost += "Obama" not in names["official"]
@@ -135,19 +135,16 @@ def test_the_label_is_always_drawn_in_the_paper_and_may_be_lost_in_the_code():
 
 
 def test_a_subject_without_aliases_has_its_label_alone():
-    drawn = draws_of(asked())["karr/paper/facts/born|Bach|Eisenach"]
+    drawn = asked().draws["paper", TRUE, "born|Bach|Eisenach"]
     assert drawn.names == ("Bach",)
     assert drawn.objects == ("Eisenach",)
     assert "born" in drawn.relations[0]
 
 
 def test_the_null_asks_an_object_that_is_not_true():
-    found = asked()
-    for item in found.asked.items:
-        if item.setting == NULL:
-            true = next(one.object_id for one in FACTS if one.fact_id == item.fact_id)
-            assert item.accepted[0] != true
-    assert sum(item.setting == NULL for item in found.asked.items) == 2 * len(FACTS)
+    null = {fact_id: names for (_, of, fact_id), names in asked().accepted.items() if of == NULL}
+    assert null.keys() == {one.fact_id for one in FACTS}
+    assert all(one.object_id not in null[one.fact_id] for one in FACTS)
 
 
 def test_templates_that_do_not_end_in_the_object_are_refused_by_name():
@@ -164,7 +161,7 @@ def test_a_propertys_other_names_are_drawn_where_they_are_wanted():
     assert sentences([*TEMPLATES, alias], RELATIONS)[0] == sentences(TEMPLATES, RELATIONS)[0]
     usable, _ = sentences([alias], RELATIONS, property_aliases=True)
     assert usable["born"] == ("[X] birth city [Y].",)
-    texts = {request.text for request in asked(templates=[alias], property_aliases=True).asked.requests.values()}
+    texts = {request.text for request in asked(templates=[alias], property_aliases=True).requests.values()}
     assert "Obama birth city Honolulu" in texts
 
 
@@ -173,7 +170,7 @@ def test_a_relation_without_a_template_gets_one_of_its_label_and_without_both_is
     assert usable["born"] == ("The birthplace of [X] is [Y].",)
     found = asked(templates=TEMPLATES[-1:], relations=())
     assert {row.thing for row in found.refused} == {f"fact {one.fact_id}" for one in FACTS if one.relation_id == "born"}
-    assert {item.relation_id for item in found.asked.items} == {"nation"}
+    assert {item.relation_id for item in found.items.values()} == {"nation"}
 
 
 @pytest.mark.parametrize(
@@ -198,12 +195,9 @@ def test_relations_are_filled_up_by_the_objects_type():
 def test_lama_asks_the_first_template_and_pararel_all_of_them_without_other_true_objects():
     facts = [*FACTS, fact("born", "Obama", "Warsaw")]
     found = asked(facts=facts)
-    links = {}
-    for link in found.asked.links:
-        links.setdefault(link.item_id, []).append(link)
-    [lama] = links["karr/lama_at_1/facts/born|Obama|Honolulu"]
-    assert len(links[f"karr/{PARAREL}/facts/born|Obama|Honolulu"]) == 2
-    request = found.asked.requests[lama.request_id]
+    [lama] = found.links["lama_at_1", TRUE, "born|Obama|Honolulu"]
+    assert len(found.links[PARAREL, TRUE, "born|Obama|Honolulu"]) == 2
+    request = found.requests[lama.request_id]
     assert request.text in ("Obama was born in [MASK]", "The cradle of Obama stood in [MASK]")
     assert request.choices[lama.index] == "Honolulu"
     assert "Warsaw" in request.exclude
@@ -211,42 +205,17 @@ def test_lama_asks_the_first_template_and_pararel_all_of_them_without_other_true
 
 def test_only_lamas_blank_asks_for_ranks_unless_a_run_may_make_any_of_them_lamas():
     """Ranks among all tokens cost more than a blank's choices, and ParaRel reads the choices alone."""
-    item_id = f"karr/{PARAREL}/facts/born|Obama|Honolulu"
     for resamples, ranked in ((0, [True, False]), (2, [True, True])):
         found = asked(resamples=resamples)
-        links = sorted((link.role, link.request_id) for link in found.asked.links if link.item_id == item_id)
-        blanks = [found.asked.requests[request_id] for _, request_id in links]
+        links = found.links[PARAREL, TRUE, "born|Obama|Honolulu"]
+        blanks = [found.requests[link.request_id] for link in sorted(links, key=lambda link: link.role)]
         assert [request.top_k is not None for request in blanks] == ranked
         assert [bool(request.exclude) for request in blanks] == ranked
         assert len({request.choices for request in blanks}) == 1
 
 
-def test_given_draws_are_asked_and_nothing_else():
-    rows = [row for row in asked(baselines=False).draws if row.item_id.endswith("Obama|Honolulu")]
-    again = ask_drawn(check(rows, "draws.jsonl"))
-    assert again.draws == rows
-    whole = asked().asked.requests
-    assert set(again.asked.requests) <= set(whole)
-    assert {item.experiment for item in again.asked.items} == {"paper", "official"}
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (Draw("karr/paper/facts/f", "template", 0, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end in [Y]"),
-        (Draw("karr/paper/facts/f", "word", 0, None, None, "x"), "word is no role; allowed are template, name"),
-        (Draw("karr/paper/facts/f", "subject", 0, None, None, "x"), "lacks `of`"),
-        (Draw("karr/paper/facts/f", "name", 0, None, None, " "), "the text is empty"),
-        (Draw("karr/mine/facts/f", "name", 0, None, None, "x"), "write karr/MODE/SETTING/FACT"),
-        (Draw("karr/paper/facts/f", "name", 0, None, None, "x"), "has no row of the role template or object"),
-        (
-            Draw("karr/paper/facts/born|Obama|Honolulu", "relation", 99, "r", "Else", "[X] [Y]"),
-            "is none of the subject",
-        ),
-    ],
-)
-def test_a_wrong_draw_is_refused_by_its_item(row, message):
-    good = [one for one in asked(null=False).draws if one.item_id == row.item_id]
-    with pytest.raises(AlmanacError) as error:
-        check([*good, row], "draws.jsonl")
-    assert message in str(error.value) and row.item_id in str(error.value)
+def test_a_dataset_of_which_nothing_can_be_asked_gives_no_item_and_no_number():
+    world = World(FACTS[:2], ENTITIES)
+    asking = worlds.answered(world, None, lambda text, shown: -1.0, KarrOptions())
+    assert len(worlds.asked(world).refused) == 2
+    assert asking.measured().rows == []

@@ -1,0 +1,162 @@
+"""What the page shows of KaRR: tables whose numbers lead to their items, and figures that draw them."""
+
+from dataclasses import replace
+
+import pytest
+from tests.suites.karr.worlds import METHODS, SUITE, Asking, changed, knows, logprobs, world
+
+from almanac.rows import Measure, Rating, Template
+from almanac.suites.chapter import Drawing, Entrant, Shown, Table
+from almanac.suites.judged import Range, conditions_of
+from almanac.suites.karr.asking import FACTS, SPURIOUS
+from almanac.suites.karr.chapter import NAMES
+from almanac.suites.karr.measures import CURVE
+from almanac.suites.karr.options import KarrOptions
+from almanac.tables import write_jsonl
+
+MODELS = [
+    Entrant("base", "base", parameters=2_000_000, null="large"),
+    Entrant("large", "large", parameters=9_000_000),
+    Entrant("silent", "silent", permuted=True),
+]
+UNUSABLE = Template("a9", "a", "[Y] made [X].", "statement", "x", None, ())
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory):
+    path = tmp_path_factory.mktemp("labels") / "labels.jsonl"
+    facts = world()[0].facts
+    write_jsonl(path, [Rating(fact.fact_id, "r", ("known", "unknown")[at % 2], None) for at, fact in enumerate(facts)])
+    return KarrOptions(subjects=3, templates=1, resamples=2, spurious=True, labels=str(path))
+
+
+@pytest.fixture(scope="module")
+def asked(options):
+    """Three models: one knows its facts, one lacks some answers, one answers nothing; and what was not asked of any."""
+    data, exposures = world()
+    data = replace(data, templates=[*data.templates, UNUSABLE])
+    logprob = logprobs(data, exposures, lambda dose: 0.4 * knows(dose))
+    known, refused = {}, []
+    for model in MODELS:
+        asking = Asking(data, options, exposures, model.name)
+        for _ in SUITE.rounds:
+            refused += asking.ask().refused
+            few = model.name == "large" and len(asking.rounds) == 1  # of what is asked in the second round
+            asking.answer(
+                logprob,
+                "unsupported" if model.name == "silent" else "ok",
+                lambda row: changed(row, status="failed") if few and int(row.request_id, 16) % 50 == 0 else row,  # noqa: B023
+            )
+        known[model.name] = asking.measured()
+    return known, refused
+
+
+@pytest.fixture(scope="module")
+def shown(asked, options):
+    known, refused = asked
+    rows = [row for found in known.values() for row in found.rows]
+    before = Shown("d", True, 12, MODELS, {"a": "home of <a>", "b": "b"}, rows, refused)
+    judged = {name: found.judged for name, found in known.items()}
+    return replace(before, measures=[*rows, *SUITE.across(judged, before, options)])
+
+
+@pytest.fixture(scope="module")
+def chapter(shown, options):
+    return SUITE.chapter(shown, options)
+
+
+def table(chapter, name):
+    """Return the rows of a table, each by its columns' names."""
+    [found] = [part for part in chapter.parts if isinstance(part, Table) and part.name == name]
+    return [dict(zip(found.head, row, strict=True)) for row in found.rows]
+
+
+def told(chapter):
+    return " ".join(part for part in chapter.parts if isinstance(part, str))
+
+
+def test_every_model_with_a_value_stands_with_every_method_and_the_others_are_named(chapter):
+    rows = table(chapter, "methods")
+    answering = [model.name for model in MODELS if model.name != "silent"]
+    assert [(row["method"], row["model"]) for row in rows] == [
+        (NAMES[own], name) for own in METHODS for name in answering
+    ]
+    assert "Without any value: silent KaRR; silent KaRR, released code;" in told(chapter)
+    assert "'[Y] made [X].' does not end in [Y]" in told(chapter)
+    names = [part.name for part in chapter.parts if not isinstance(part, str)]
+    tables, figures = (
+        ["expected", "draws", "labels", "known_by_relation"],
+        ["threshold", "exposure", "relations", "size"],
+    )
+    assert names == ["methods", *figures, *tables]
+
+
+def test_every_number_leads_to_its_items(chapter, asked):
+    """Each opens as many items as it rests on, as many of them correct."""
+    known, _ = asked
+    cells = [cell for part in chapter.parts if isinstance(part, Table) for row in part.rows for cell in row]
+    numbers = [cell for cell in cells if isinstance(cell, Measure)]
+    for row in numbers:
+        own = known[row.model].judged.where(conditions_of(row)).frame
+        assert row.n == own.height > 0
+        if row.other is None:  # else the null's items are as many, at the threshold of the model
+            assert row.n_correct == own["hit"].sum()
+    assert {row.metric for row in numbers} >= {"known", "recovery_auc", "recall", "kendall", "null_model_known"}
+    assert any("relation" in conditions_of(row) for row in numbers)
+
+
+def test_recall_is_of_the_facts_taught_most(chapter, shown):
+    """The same number as the end of the curve by exposure."""
+    for row in table(chapter, "methods"):
+        recall = row["recall"]
+        where = conditions_of(recall)
+        [curve] = shown.find("accuracy_by_exposure", model=recall.model, **where)
+        assert where["dose"] == 16 and (recall.value, recall.n) == (curve.value, curve.n)
+
+
+def test_the_null_model_stands_with_the_model_that_it_is_the_null_of(chapter):
+    rows = {(row["model"], row["method"]): row["null model"] for row in table(chapter, "methods")}
+    assert [key for key, cell in rows.items() if cell is not None] == [
+        ("base", "KaRR"),
+        ("base", "KaRR, released code"),
+    ]
+
+
+def test_expected_objects_are_counted_where_both_values_are_there(chapter):
+    rows = {(row["model"], row["method"]): row for row in table(chapter, "expected")}
+    assert len(rows) == 2 * len(METHODS)
+    for row in rows.values():
+        assert row["ΔP"].value == pytest.approx(row["SP"].value - row["true"].value)
+        assert row["facts"] == row["SP"].n == row["true"].n
+        assert conditions_of(row["SP"])["asked"] == SPURIOUS and conditions_of(row["true"])["asked"] == FACTS
+    assert 0 < rows["large", "KaRR"]["facts"] < rows["base", "KaRR"]["facts"] == 72
+
+
+def test_runs_and_labels_have_a_row_a_method(chapter):
+    draws = [row for row in table(chapter, "draws") if row["model"] == "base"]
+    assert [row["method"] for row in draws] == list(NAMES.values())
+    for row in draws:
+        assert row["templates: variance"].value == pytest.approx(row["templates: deviation"].value ** 2)
+    labels = [row for row in table(chapter, "labels") if row["model"] == "base"]
+    assert [row["method"] for row in labels] == list(NAMES.values())
+    for row in labels:
+        assert (row["recall"].n, row["τ"].n) == (36, 72)  # half of the facts are known to the labels, all are labelled
+        assert row["p"] == row["τ"].p is not None
+
+
+def test_the_figures_draw_the_numbers(chapter, shown):
+    figures = {part.name: part.draw() for part in chapter.parts if isinstance(part, Drawing)}
+    paper, official = figures["threshold"].axes
+    assert (paper.get_title(), official.get_title()) == ("paper", "official")
+    [line] = [one for one in paper.get_lines() if one.get_label() == "base"]
+    curve = [shown.one("known_at", "base", experiment="paper", asked=FACTS, ratio=Range(at)).value for at in CURVE]
+    assert list(line.get_xdata()) == list(CURVE) and list(line.get_ydata()) == curve
+    panels = [axes for axes in figures["relations"].axes if axes.get_visible()]
+    assert [axes.get_title() for axes in panels] == ["home of <a>", "b"]
+    assert [axes.get_label() for axes in figures["size"].axes[0].containers] == list(NAMES.values())
+    assert [text.get_text() for text in figures["size"].axes[0].get_xticklabels()] == ["base\n2 M", "large\n9 M"]
+    assert [text.get_text() for text in figures["exposure"].axes[0].get_xticklabels()] == ["0", "2", "16"]
+
+
+def test_without_numbers_there_is_no_chapter(options):
+    assert SUITE.chapter(Shown("d", True, 12, MODELS), options) is None

@@ -1,0 +1,182 @@
+"""What KaRR and its baselines ask: every distinct string of the draws once, and blanks at the end of templates."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from almanac.rows import Fact, NotAsked, Request
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
+from almanac.suites.karr.draws import Drawn, Pools, sentences
+from almanac.suites.karr.estimator import VARIANTS
+from almanac.suites.karr.options import EXPECTED, KarrOptions
+from almanac.suites.karr.resampling import KINDS, Resampling
+from almanac.suites.karr.strings import Sentences, beta_of
+
+# With which object a fact is asked: with its own, with another of its relation, which is not true, and with the false
+# one that a model expects most, which is known when it has answered (`expected`).
+FACTS, NULL, SPURIOUS = "facts", "null", "spurious"
+LAMA = {"lama_at_1": 1, "lama_at_10": 10}  # how far down the list the object may stand
+PARAREL, K_PROMPTS = "pararel", "k_prompts"
+STRING, SPARE, BLANK, MINED = "string", "spare", "blank", "mined"  # what a request is to its item; blanks are numbered
+TOP = max(LAMA.values())
+TOGETHER = 50  # facts of a batch
+# Words that fill a blank without naming anything; LAMA leaves such out of the vocabulary.
+STOPWORDS = (
+    "a an and are as at be been both but by de for from had has have he her his in is it its itself many more most "
+    "not now of on one or other she some such than that the their there these they this those three to two was "
+    "were which who with you"
+)
+Objects = Sequence[tuple[Fact, Mapping[str, str]]]  # facts, each with the objects that it is asked with, by `asked`
+
+
+class KarrSetting(NamedTuple):
+    """With which object a fact is asked: ``facts`` (its own), ``null`` or ``spurious``."""
+
+    asked: str
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        names = {FACTS: "its own object", NULL: "a false object", SPURIOUS: "a false object that the model expects"}
+        return names[self.asked]
+
+
+def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
+    """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
+    usable, refused = sentences(data.templates, data.relations, options.property_aliases)
+    return Pools(data.facts, data.names, usable, options), refused
+
+
+def first_objects(pools: Pools, facts: Iterable[Fact]) -> Objects:
+    """Return facts with the objects that each is asked with in the first round."""
+    found = []
+    for fact in facts:
+        objects = {FACTS: fact.object_key}
+        if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
+            objects[NULL] = wrong
+        found.append((fact, objects))
+    return found
+
+
+def expectable(pools: Pools, relation: str) -> list[str]:
+    """Return the objects of a relation among which a model's expectation is found, the most common first."""
+    return pools.common_objects[relation][:EXPECTED]
+
+
+def expectation(pools: Pools, relation: str) -> Request:
+    """Return the question which of a relation's common objects a model expects where the subject is left open."""
+    labels = [pools.names.label(key) for key in expectable(pools, relation)]
+    return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
+
+
+def add(
+    asked: Asked, sentences: Sentences, mode: str, setting: KarrSetting, fact: Fact, label: str, drawn: Drawn
+) -> int:
+    """Add an item of KaRR with its draw and the strings that serve it; return its number."""
+    item = asked.item(mode, setting, fact, (label,))
+    asked.own["draws"] += drawn.rows(item)
+    link(asked, item, STRING, sentences.requests(drawn, VARIANTS[mode]))
+    return item
+
+
+def link(asked: Asked, item: int, role: str, requests: Iterable[Request]) -> None:
+    """Link requests to an item in a role."""
+    for request in requests:
+        asked.link(item, role, request)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Asks facts by KaRR and its baselines.
+
+    Attributes:
+        pools: what is drawn from.
+        wrong: the labels of each fact's wrong choices.
+        asked: what is asked.
+        sentences: the strings of the round.
+    """
+
+    pools: Pools
+    wrong: Mapping[str, Sequence[str]]
+    asked: Asked
+    sentences: Sentences = field(default_factory=Sentences)
+
+    @classmethod
+    def of(cls, pools: Pools, data: Data, asked: Asked) -> "Asker":
+        """Return the asker of a dataset."""
+        return cls(pools, {row.fact_id: row.labels for row in data.choices}, asked)
+
+    def ask(self, objects: Objects) -> Iterator[Batch]:
+        """Yield facts with their objects by every method, method by method; the baselines are not asked of the null.
+
+        The mode that reads sentences whole comes first (`Sentences`).
+        """
+        modes = sorted(self.pools.options.modes, key=lambda mode: VARIANTS[mode].tokens != "mean")
+        steps: list[Callable[[Fact, Mapping[str, str]], None]] = [partial(self._karr, mode) for mode in modes]
+        if self.pools.options.baselines:
+            steps.append(self._blanks)
+        for step in steps:
+            for at, (fact, own) in enumerate(objects, 1):
+                step(fact, own)
+                if at % TOGETHER == 0:
+                    yield self.asked.take()
+        yield self.asked.take()
+
+    def _karr(self, mode: str, fact: Fact, objects: Mapping[str, str]) -> None:
+        """Ask KaRR in one mode, and K-Prompts where it reads what the mode does."""
+        pools, asked, variant = self.pools, self.asked, VARIANTS[mode]
+        for name, key in objects.items():
+            setting, label, drawn = KarrSetting(name), pools.names.label(key), pools.draw(fact, key, variant)
+            item = add(asked, self.sentences, mode, setting, fact, label, drawn)
+            if name == FACTS and pools.options.spurious:
+                asked.link(item, MINED, expectation(pools, fact.relation_id))
+            if name == FACTS and pools.options.resamples:
+                runs = Resampling(pools, variant)
+                for kind in KINDS:
+                    if runs.replaces(fact, drawn, kind):
+                        more = runs.widened(fact, drawn, kind)
+                        link(asked, item, SPARE, self.sentences.requests(more, variant))
+            if mode == "paper" and name != NULL and pools.options.baselines:
+                prompts = asked.item(K_PROMPTS, setting, fact, (label,))
+                link(asked, prompts, STRING, self.sentences.own(drawn))
+
+    def _blanks(self, fact: Fact, objects: Mapping[str, str]) -> None:
+        """Ask LAMA and ParaRel for an object as the blank behind each drawn template, among the fact's wrong choices.
+
+        The first template is LAMA's question, all of them are ParaRel's. The true object stands behind the wrong ones,
+        and behind it what is asked in its place, unless it is one of them. Only LAMA's asks for ranks among all tokens:
+        those cost more than the choices do.
+        """
+        pools, options = self.pools, self.pools.options
+        true = pools.true[fact.relation_id, fact.subject_id]
+        label, own = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
+        others = {pools.names.label(key) for key in true if key != fact.object_key}
+        wrong = [one for one in self.wrong.get(fact.fact_id, ()) if one != label]
+        exclude = (*STOPWORDS.split(), *sorted(others - {label}))
+        pool = pools.template_pool(fact.relation_id) if options.resamples else ()
+        for name, key in objects.items():
+            if name == NULL:
+                continue
+            found = pools.names.label(key)
+            choices = tuple(dict.fromkeys((*wrong, label, found)))
+            requests = [
+                _blank(template, own, choices, TOP, exclude) if at == 0 or pool else _blank(template, own, choices)
+                for at, template in enumerate(pool or pools.drawn_templates(fact.relation_id))
+            ]
+            accepted = tuple(map(pools.names.label, true)) if name == FACTS else (found,)
+            for experiment in (*LAMA, PARAREL):
+                item = self.asked.item(experiment, KarrSetting(name), fact, accepted)
+                for at, request in enumerate(requests):
+                    # What a method needs comes first; the other templates are those of its runs.
+                    needed = at < options.templates if experiment == PARAREL else at == 0
+                    if needed or (options.resamples and name == FACTS):
+                        self.asked.link(item, f"{BLANK}-{at}", request, choices.index(found))
+
+
+def _blank(
+    template: str, subject: str, choices: Iterable[str], top_k: int | None = None, exclude: tuple[str, ...] = ()
+) -> Request:
+    """Return the question for the object as the blank behind a template."""
+    text = f"{beta_of(template, subject)} [MASK]"
+    return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)

@@ -1,0 +1,74 @@
+"""What becomes of an item of a baseline: LAMA, ParaRel and K-Prompts."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.estimator import log_mean
+from almanac.suites.karr.numbers import Numbers, UnansweredError
+
+
+class Blank(NamedTuple):
+    """The blank behind a template with what a model fills in; ``place`` is that of the choice asked for."""
+
+    place: int
+    choices: Sequence[str]
+    status: str
+    logprobs: Sequence[float] | None
+    ranks: Sequence[int | None] | None
+    tokens: Sequence[str] | None
+
+
+class Verdict(NamedTuple):
+    """What became of an item; ``known`` and ``score`` are none where it has no value, and ``without`` says how so.
+
+    ``score`` is log KaRR, whose threshold is known later, the object's log-probability (LAMA), the log of its share
+    among the candidates (ParaRel) or of its mean probability (K-Prompts); ``confidence`` is ParaRel's consistency.
+    """
+
+    known: bool | None = None
+    score: float | None = None
+    prediction: str | None = None
+    confidence: float | None = None
+    without: str = "error"
+
+
+def lama(blank: Blank, within: int) -> Verdict:
+    """LAMA: the object is among the first of all allowed tokens; one of several tokens cannot be judged."""
+    if blank.status != "ok" or blank.ranks is None or blank.logprobs is None:
+        return Verdict()
+    rank = blank.ranks[blank.place]
+    if rank is None:
+        return Verdict(without="invalid")
+    return Verdict(rank < within, blank.logprobs[blank.place], (blank.tokens or ("",))[0].strip())
+
+
+def pararel(blanks: Sequence[Blank]) -> Verdict:
+    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
+    best, shares = [], []
+    for blank in blanks:
+        if blank.status != "ok" or blank.logprobs is None:
+            return Verdict()
+        logs = np.asarray(blank.logprobs, dtype=float)
+        best.append(int(logs.argmax()))
+        shares.append(float(logs[blank.place] - np.logaddexp.reduce(logs)))
+    pairs = [one == other for one, other in itertools.combinations(best, 2)]
+    return Verdict(
+        all(one == blank.place for one, blank in zip(best, blanks, strict=True)),
+        sum(shares) / len(shares),
+        blanks[0].choices[best[0]],
+        sum(pairs) / len(pairs) if pairs else None,
+    )
+
+
+def k_prompts(numbers: Numbers, drawn: Drawn, threshold: float) -> Verdict:
+    """K-Prompts: the mean over prompts, and within them over the object's names, of the probability of a token."""
+    try:
+        mean = log_mean(numbers.prompts(drawn))
+    except UnansweredError:
+        return Verdict()
+    return Verdict(mean > math.log(threshold), mean)

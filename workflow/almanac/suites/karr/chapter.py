@@ -1,0 +1,201 @@
+"""What the page shows of KaRR: methods side by side, the null, and the analyses."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Shown, Table, silent
+from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
+from almanac.suites.karr.options import KarrOptions
+
+NAMES = {
+    "paper": "KaRR",
+    "official": "KaRR, released code",
+    "lama_at_1": "LAMA@1",
+    "lama_at_10": "LAMA@10",
+    "pararel": "ParaRel",
+    "k_prompts": "K-Prompts",
+}
+ASKS = (
+    "How much likelier do a subject and a relation make their object than other subjects and other relations do, "
+    "whatever names and templates are used? A fact is known above a threshold. LAMA, ParaRel and K-Prompts ask the "
+    "same facts."
+)
+METHODS = (
+    "Known: the share of facts above the threshold. False: of the same facts with another object of their relation, "
+    "which is not true. Null model: of a model of the same recipe that was taught permuted objects, at the same "
+    "threshold. Recall: of the facts taught most often; τ: Kendall's correlation of score and times taught. The "
+    "released code weighs sentences otherwise, so that its values and its threshold are others."
+)
+EXPECTED = (
+    "Each fact with the object that the model expects most where the subject is left open, of its relation's hundred "
+    "most common ones that are not true of its subject. SP: the share called known; true: of the same facts with their "
+    "true object; ΔP: SP less that."
+)
+DRAWS = (
+    "What the score owes to the draw: the standard deviation and the variance of the share known over runs that each "
+    "replace one template of every relation, or one name of everything. The threshold stays."
+)
+LABELS = (
+    "Agreement with people. Recall: of the facts that people hold known, the share called known; τ: Kendall's "
+    "correlation of score and mean label, p that of none."
+)
+Column = Callable[[str, str], Cell]  # a cell by model and method
+
+
+def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
+    """Return what the page shows of a dataset."""
+    if not shown.measures:
+        return None
+    parts = [
+        *_methods(shown),
+        *_drawings(shown, options),
+        *_expected(shown),
+        *_draws(shown),
+        *_labels(shown),
+        *_relations(shown),
+        *shown.not_asked(),
+    ]
+    return Chapter(f"KaRR: {shown.dataset}", ASKS, parts)
+
+
+def _methods(shown: Shown) -> Iterator[Table | str]:
+    def known(model: str, experiment: str, asked: str = FACTS) -> Measure | None:
+        return shown.one("known", model, experiment=experiment, asked=asked)
+
+    def recovered(metric: str) -> Column:
+        return lambda model, experiment: next(
+            iter(shown.find(metric, "dose", "hit", model=model, experiment=experiment, asked=FACTS)), None
+        )
+
+    def threshold(model: str, experiment: str) -> Measure | None:
+        row = known(model, experiment)
+        answered = row is not None and row.value is not None
+        return shown.one("threshold", model, experiment=experiment, asked=FACTS) if answered else None
+
+    columns: dict[str, Column] = {
+        "known": known,
+        "without value": lambda model, experiment: silent(known(model, experiment)),
+        "false": lambda model, experiment: known(model, experiment, NULL),
+        "null model": lambda model, experiment: shown.one(
+            "null_model_known", model, experiment=experiment, asked=FACTS
+        ),
+        "threshold": threshold,
+        "AUC": recovered("recovery_auc"),
+        "recall": recovered("recall"),
+        "τ": recovered("kendall"),
+    }
+    yield from _table(shown, "methods", METHODS, columns)
+    silent_ones = [
+        f"{model.name} {NAMES[experiment]}"
+        for experiment, model in _lines(shown)
+        if (found := known(model.name, experiment)) is not None and found.value is None
+    ]
+    if silent_ones:
+        yield f"Without any value: {'; '.join(silent_ones)}."
+
+
+def _expected(shown: Shown) -> Iterator[Table]:
+    def known(asked: str) -> Column:
+        return lambda model, experiment: shown.one("known", model, experiment=experiment, asked=asked, paired=True)
+
+    def facts(model: str, experiment: str) -> int | None:
+        row = shown.one("known", model, experiment=experiment, asked=SPURIOUS, paired=True)
+        return None if row is None else row.n
+
+    def delta(model: str, experiment: str) -> Measure | None:
+        return next(iter(shown.find("spurious_delta", "asked", model=model, experiment=experiment, paired=True)), None)
+
+    columns: dict[str, Column] = {"SP": known(SPURIOUS), "facts": facts, "true": known(FACTS), "ΔP": delta}
+    yield from _table(shown, "expected", EXPECTED, columns)
+
+
+def _draws(shown: Shown) -> Iterator[Table]:
+    def over(metric: str) -> Column:
+        return lambda model, experiment: shown.one(metric, model, experiment=experiment, asked=FACTS)
+
+    columns = {
+        f"{replaced}: {metric}": over(f"{metric}_over_{replaced}")
+        for replaced in ("templates", "names")
+        for metric in ("deviation", "variance")
+    }
+    yield from _table(shown, "draws", DRAWS, columns)
+
+
+def _labels(shown: Shown) -> Iterator[Table]:
+    def found(metric: str, model: str, experiment: str) -> Measure | None:
+        rows = shown.find(metric, "hit", "label", model=model, experiment=experiment, asked=FACTS)
+        return next(iter(rows), None)
+
+    def p(model: str, experiment: str) -> float | None:
+        row = found("kendall_labels", model, experiment)
+        return None if row is None else row.p
+
+    columns: dict[str, Column] = {
+        "recall": lambda model, experiment: found("recall_labels", model, experiment),
+        "τ": lambda model, experiment: found("kendall_labels", model, experiment),
+        "p": p,
+    }
+    yield from _table(shown, "labels", LABELS, columns)
+
+
+def _relations(shown: Shown) -> Iterator[Table]:
+    rows = [
+        [shown.relation(row), row.model, name, row, row.n]
+        for experiment, name in NAMES.items()
+        for row in shown.find("known", "relation", experiment=experiment, asked=FACTS)
+        if row.value is not None
+    ]
+    if rows:
+        head = ["relation", "model", "method", "known", "facts"]
+        yield Table("known_by_relation", "Share called known by relation.", head, rows, folded=True)
+
+
+def _lines(shown: Shown) -> Iterator[tuple[str, Entrant]]:
+    """Yield the methods with the models, as tables list them."""
+    for experiment in NAMES:
+        for model in shown.models:
+            yield experiment, model
+
+
+def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column]) -> Iterator[Table]:
+    """Yield a table of the models and methods that have any number, without columns in which nothing stands."""
+    rows: list[dict[str, Cell]] = []
+    for experiment, model in _lines(shown):
+        cells = {title: column(model.name, experiment) for title, column in columns.items()}
+        if any(isinstance(cell, Measure) and cell.value is not None for cell in cells.values()):
+            rows.append({"model": model.name, "method": NAMES[experiment], **cells})
+    head = [title for title in ("model", "method", *columns) if any(row[title] is not None for row in rows)]
+    if rows:
+        yield Table(name, caption, head, [[row[title] for title in head] for row in rows])
+
+
+def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
+    """Yield the figures for which there are numbers."""
+    from almanac.suites.karr import figures  # matplotlib, which nothing else of the suite needs
+
+    modes = options.modes
+    if any(row.value is not None for row in shown.find("known_at", "experiment", "asked", "ratio")):
+        yield Drawing(
+            "threshold",
+            "Share of facts that reach each KaRR; dashed the same facts with a false object; dotted each model's "
+            "threshold.",
+            lambda: figures.by_threshold(shown, modes),
+        )
+        if shown.find("accuracy_by_exposure", "experiment", "asked", "hit", "dose"):
+            yield Drawing(
+                "exposure",
+                "Share called known by how often a fact was taught, with 95 % intervals.",
+                lambda: figures.by_exposure(shown, modes),
+            )
+        yield Drawing(
+            "relations",
+            f"Share of facts that reach each KaRR by relation; of more than {figures.MOST_RELATIONS} relations those "
+            "with most facts.",
+            lambda: figures.by_relation(shown, modes[0]),
+        )
+    if len({row.model for name in NAMES for row in figures.scores(shown, name)} & figures.sizes(shown).keys()) > 1:
+        yield Drawing(
+            "size",
+            "Share called known by the number of parameters, with 95 % intervals.",
+            lambda: figures.by_size(shown, NAMES),
+        )

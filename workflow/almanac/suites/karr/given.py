@@ -1,0 +1,102 @@
+"""Draws that were made elsewhere, from a file: they are checked and asked, and nothing else is."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.rows import Fact
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
+from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS, TOGETHER, KarrSetting, add
+from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, Drawn, final
+from almanac.suites.karr.estimator import VARIANTS
+from almanac.suites.karr.rows import GivenDraw
+from almanac.suites.karr.strings import Sentences
+from almanac.suites.suite import Elsewhere
+
+ALLOWED = {"role": ROLES, "mode": tuple(VARIANTS), "asked": (FACTS, NULL, SPURIOUS)}
+
+
+class Given(NamedTuple):
+    """What a draw is for."""
+
+    fact_id: str
+    mode: str
+    asked: str
+
+
+def read(path: Path, asked: Asked) -> Elsewhere:
+    """Return what the draws of a file ask: Parquet, or JSON Lines where the name ends so.
+
+    Args:
+        path: a table of `GivenDraw`.
+        asked: collects it.
+
+    Raises:
+        AlmanacError: as `check`, or the file is no such table.
+    """
+    rows = tables.read(path, GivenDraw) if path.suffix == ".parquet" else tables.read_jsonl(path, GivenDraw)
+    draws = check(rows, str(path))
+    facts = {given.fact_id: _fact(given.fact_id) for given in draws}
+    return Elsewhere(_batches(draws, facts, asked), Data.of(facts=list(facts.values())), {})
+
+
+def _fact(fact_id: str) -> Fact:
+    """Return what a file says of a fact: which one it is, and its relation, with which its id begins."""
+    return Fact(fact_id, fact_id.partition("|")[0], fact_id, None, "", None, None, (), "test", "")
+
+
+def _batches(draws: Mapping[Given, Drawn], facts: Mapping[str, Fact], asked: Asked) -> Iterator[Batch]:
+    """Yield the draws as items; first those whose sentences are read whole (`Sentences`)."""
+    sentences = Sentences()
+    for at, given in enumerate(sorted(draws, key=lambda one: VARIANTS[one.mode].tokens != "mean"), 1):
+        drawn = draws[given]
+        add(asked, sentences, given.mode, KarrSetting(given.asked), facts[given.fact_id], drawn.objects[0], drawn)
+        if at % TOGETHER == 0:
+            yield asked.take()
+    yield asked.take()
+
+
+def check(rows: Sequence[GivenDraw], where: str) -> dict[Given, Drawn]:
+    """Check draws that were given and return them by what they are for.
+
+    Raises:
+        AlmanacError: there is no draw, a role, a mode or what is asked is unknown, a template does not end in its
+            object, a relation's row names none of the subject's names, or a fact lacks a role; naming the fact.
+    """
+    if not rows:
+        raise AlmanacError(
+            f"{where}: holds no draw; write a row for each drawn text: fact_id, mode, asked, role, position, text"
+        )
+    found: dict[Given, list[GivenDraw]] = defaultdict(list)
+    for row in rows:
+        here = f"{where}: {row.fact_id}: {row.role}"
+        for column, allowed in ALLOWED.items():
+            if (value := getattr(row, column)) not in allowed:
+                raise AlmanacError(f"{here}: {value!r} is no {column}; allowed are {', '.join(allowed)}")
+        if row.role in (TEMPLATE, RELATION) and not final(row.text):
+            raise AlmanacError(f"{here}: the template {row.text!r} does not end in [Y]; KaRR needs the object last")
+        if row.role in (SUBJECT, RELATION) and row.of is None:
+            raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
+        if not row.text.strip():
+            raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
+        found[Given(row.fact_id, row.mode, row.asked)].append(row)
+    return {given: _checked(given, own, where) for given, own in found.items()}
+
+
+def _checked(given: Given, rows: Sequence[GivenDraw], where: str) -> Drawn:
+    here = f"{where}: {', '.join(given)}"
+    lacking = [role for role in (TEMPLATE, NAME, OBJECT) if not any(row.role == role for row in rows)]
+    if lacking:
+        raise AlmanacError(f"{here}: has no row of the role {' or '.join(lacking)}; give at least one")
+    names = {row.text for row in rows if row.role == NAME}
+    for row in rows:
+        if row.role == RELATION and row.name not in names:
+            raise AlmanacError(
+                f"{here}: relation {row.of}: {row.name!r} is none of the subject's names "
+                f"({', '.join(sorted(names))}); name the one that it is drawn for"
+            )
+    return Drawn.of(rows)

@@ -1,0 +1,149 @@
+"""What a model's responses say of strings: the log-probabilities that KaRR and K-Prompts are made of."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.estimator import Beta, Leaves, Variant
+from almanac.suites.karr.strings import Gamma, Plan, Planned, own_gammas
+
+
+class UnansweredError(Exception):
+    """A string has no numbers; the message is the reason."""
+
+
+class Reading(NamedTuple):
+    """What a model said of a string, in nats.
+
+    Attributes:
+        lacking: why it said nothing; none where it did.
+        total: the log-probability of the scored part.
+        length: how many tokens that part has.
+        tokens: the log-probabilities of all tokens of the string that can be scored, where these were read.
+    """
+
+    lacking: str | None
+    total: float
+    length: int
+    tokens: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Strings:
+    """A model's responses to strings; of several to one the first counts.
+
+    Attributes:
+        sentences: by the text and the character at which its scored part begins.
+        whole: those of them whose every token was read.
+        counts: by the text whose tokens are counted.
+    """
+
+    sentences: Mapping[tuple[str, int], Reading]
+    whole: Mapping[tuple[str, int], Reading]
+    counts: Mapping[str, Reading]
+
+    @classmethod
+    def of(cls, links: pl.DataFrame) -> "Strings":
+        """Find the strings among what was asked and answered; whatever else was asked is left out."""
+        sentences: dict[tuple[str, int], Reading] = {}
+        whole: dict[tuple[str, int], Reading] = {}
+        counts: dict[str, Reading] = {}
+        answered = (pl.col("status") == "ok") & pl.col("logprobs").is_not_null() & pl.col("token_counts").is_not_null()
+        reason = pl.format("{}: {}", "status", pl.col("reason").fill_null("no log-probability"))
+        columns = links.select(
+            "text",
+            pl.col("span_starts").list.last().alias("start"),
+            pl.col("pieces").list.first().str.strip_prefix(" ").alias("counted"),
+            pl.col("per_token").fill_null(False),
+            pl.when(~answered).then(reason).alias("lacking"),
+            pl.col("logprobs").list.last(),
+            pl.col("token_counts").list.last(),
+            # Of a string that is read whole the first span is all of it.
+            pl.col("token_logprobs").list.head(pl.col("token_counts").list.first()),
+        ).filter(pl.col("start").is_not_null() | pl.col("counted").is_not_null())
+        rows = columns.unique(("text", "start", "counted", "per_token"), keep="first", maintain_order=True)
+        for text, start, counted, per_token, lacking, total, length, tokens in rows.iter_rows():
+            reading = Reading(lacking, total, length, tokens or ())
+            if counted is not None:
+                counts.setdefault(counted, reading)
+                continue
+            sentences.setdefault((text, start), reading)
+            if per_token:
+                whole.setdefault((text, start), reading)
+        return cls(sentences, whole, counts)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The responses of one model, read as a variant reads them; each string once.
+
+    Raises:
+        UnansweredError: a string has no numbers (all methods).
+        KeyError: a string was not asked (all methods).
+    """
+
+    strings: Strings
+    variant: Variant
+    _weights: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
+    _gammas: dict[Gamma, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
+
+    def weight(self, text: str) -> float | None:
+        """Return the mean log-probability of a sentence's tokens, where the variant weighs by it and any is scored."""
+        if self.variant.weights != "sentence":
+            return None
+        if text not in self._weights:
+            values = _said(self.strings.whole[text, 0]).tokens
+            self._weights[text] = math.fsum(values) / len(values) if values else None
+        return self._weights[text]
+
+    def gamma(self, gamma: Gamma) -> tuple[int, float]:
+        """Return the scored tokens of a gamma and the log of P(gamma|beta)."""
+        found = self._gammas.get(gamma)
+        if found is None:
+            read = self._object if self.variant.tokens == "product" else self._last
+            found = self._gammas[gamma] = read(gamma)
+        return found
+
+    def _object(self, gamma: Gamma) -> tuple[int, float]:
+        """Return the tokens of the object of a gamma, and the sum of their log-probabilities."""
+        said = _said(self.strings.sentences[gamma.text, gamma.start])
+        return said.length, said.total
+
+    def _last(self, gamma: Gamma) -> tuple[int, float]:
+        """Return how many tokens what is left of a gamma without its beta has, and the mean of as many last ones."""
+        wanted = _said(self.strings.counts[gamma.rest]).length
+        tokens = _said(self.strings.whole[gamma.text, gamma.start]).tokens
+        values = tokens[-wanted:] if wanted else ()
+        if not values:
+            raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
+        return len(values), math.fsum(values) / len(values)
+
+    def prompts(self, drawn: Drawn) -> list[float]:
+        """Return the mean log-probability of the object's tokens, behind each beta under each name."""
+        return [total / max(1, count) for count, total in map(self._object, own_gammas(drawn))]
+
+    def leaves(self, planned: Plan, rows: list[tuple[Any, ...]] | None = None) -> Leaves:
+        """Return what the estimator reads of a draw; ``rows`` gets it as rows of `KarrLeaf`, but for the item."""
+
+        def beta(one: Planned) -> Beta:
+            weight, found = self.weight(one.text), list(map(self.gamma, one.gammas))
+            if rows is not None:
+                for gamma, (count, value) in zip(one.gammas, found, strict=True):
+                    rows.append((one.part, len(rows), one.of, one.text, gamma.text, count, value, weight))
+            return Beta(weight, tuple([value for _, value in found]))
+
+        return Leaves(
+            tuple(map(beta, planned.own)),
+            tuple([tuple(map(beta, betas)) for betas in planned.subjects]),
+            tuple([tuple([tuple(map(beta, betas)) for betas in relations]) for relations in planned.relations]),
+        )
+
+
+def _said(reading: Reading) -> Reading:
+    if reading.lacking is not None:
+        raise UnansweredError(reading.lacking)
+    return reading

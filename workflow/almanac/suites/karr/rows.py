@@ -1,0 +1,105 @@
+"""The tables that KaRR alone has: what it draws, and what its numbers are made of."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One text drawn for an item of KaRR.
+
+    ``role`` says what it is: a ``template`` of the fact's relation, a ``name`` of its subject, a name of its
+    ``object``, a name of another ``subject`` (``of`` its id), or a template of another ``relation`` (``of`` its id)
+    drawn for one ``name`` of the fact's subject. ``position`` orders the rows of a role.
+    """
+
+    KEY: ClassVar = ("item", "role", "position")
+    item: int
+    role: str
+    position: int
+    of: str | None
+    name: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDraw:
+    """A `Draw` in a file made elsewhere: instead of an item's number, the fact and how it is asked.
+
+    ``mode`` is ``paper`` or ``official``; ``asked`` is ``facts`` for the true object, or a name of one's own.
+    """
+
+    KEY: ClassVar = ("fact_id", "mode", "asked", "role", "position")
+    fact_id: str
+    mode: str
+    asked: str
+    role: str
+    position: int
+    of: str | None
+    name: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KarrLeaf:
+    """One log-probability that a KaRR is made of: what stands behind ``beta`` in ``text``.
+
+    ``part`` is ``own``, ``subject`` or ``relation`` (``of`` which). ``tokens`` of the text were read, ``logprob`` is
+    their sum (``paper``) or their mean (``official``), and ``weight`` the mean of the log-probabilities of beta's own
+    tokens (``official`` alone; none where none can be scored). All in nats.
+    """
+
+    KEY: ClassVar = ("item", "position")
+    item: int
+    part: str
+    position: int
+    of: str | None
+    beta: str
+    text: str
+    tokens: int
+    logprob: float
+    weight: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KarrValue:
+    """An item's KaRR in logarithms (nats): of N, both denominators, both ratios and KaRR; or why there is none."""
+
+    KEY: ClassVar = ("item",)
+    item: int
+    numerator: float | None
+    by_subject: float | None
+    by_relation: float | None
+    karr_s: float | None
+    karr_r: float | None
+    karr: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What people say of a fact: their mean label, where there is one."""
+
+    KEY: ClassVar = ("item",)
+    item: int
+    label: float
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The KaRR (no logarithm) above which a fact counts as known in a mode."""
+
+    KEY: ClassVar = ("mode",)
+    mode: str
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The share of facts known to a method in a run that replaces one of all ``templates``, or of all ``names``."""
+
+    KEY: ClassVar = ("experiment", "replaced", "run")
+    experiment: str
+    replaced: str
+    run: int
+    score: float

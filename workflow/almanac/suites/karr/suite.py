@@ -1,0 +1,101 @@
+"""KaRR: how much likelier a subject and a relation make their object, whatever their wording (Dong et al.)."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+
+from almanac.rows import Measure, Rating
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.judged import Condition, Judged
+from almanac.suites.karr import chapter, expected, given, judging, labels, measures
+from almanac.suites.karr.asking import FACTS, NULL, Asker, KarrSetting, first_objects, pools_of
+from almanac.suites.karr.estimator import VARIANTS
+from almanac.suites.karr.options import KarrOptions
+from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
+from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
+
+
+def _method(name: str) -> Method:
+    """Return a method's headline: what is known of the true facts, against the null where that is asked."""
+    where: dict[str, Condition] = {"experiment": name}
+    guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
+    return Method(name, chapter.NAMES[name], {**where, "asked": FACTS}, guess=guess)
+
+
+class Karr(Suite[KarrOptions]):
+    """KaRR in two modes and its baselines, on the same facts."""
+
+    name = "karr"
+    label = "KaRR"
+    summary = "prefer the object under any names and templates"
+    paper = "Dong et al., Statistical Knowledge Assessment for Large Language Models"
+    options = KarrOptions
+    setting = KarrSetting
+    rounds = (Round("asked"), Round("expected", about_one=True, wanted=lambda options: options.spurious))
+    own: ClassVar[Mapping[str, Own]] = {
+        "draws": Own(Draw),
+        "labels": Own(Rating),
+        "values": Own(KarrValue, of="item", at="judged"),
+        "leaves": Own(KarrLeaf, at="judged", frozen=False),
+        "labelled": Own(Labelled, of="item", at="judged"),
+        "runs": Own(Run, at="judged"),
+        "thresholds": Own(Threshold, at="judged"),
+    }
+    reads = "questions"
+    methods = tuple(map(_method, chapter.NAMES))
+
+    def ask(self, at: Round, data: Data, options: KarrOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the test facts by every method; in a second round of a model the objects that it expects of any subject.
+
+        Labels are read in the first, so that the edition has them.
+
+        Raises:
+            AlmanacError: the file of labels is wrong; the first round has not asked what the second is made of, or with
+                other settings.
+        """
+        pools, refused = pools_of(data, options)
+        asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
+        asker = Asker.of(pools, data, asked)
+        tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
+        facts = [fact for fact in tested if fact.relation_id in pools.templates]
+        if before is not None:
+            yield from expected.ask(asker, facts, before)
+            return
+        if options.labels is not None:
+            ids = ([fact.fact_id for fact in of] for of in (data.facts, facts))
+            asked.own["labels"] += labels.read(Path(options.labels), *ids)
+        for row in refused:
+            asked.refuse(row.thing, row.reason)
+        for fact in tested:
+            if fact.relation_id not in pools.templates:
+                asked.refuse(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]")
+        yield from asker.ask(first_objects(pools, facts))
+
+    def elsewhere(self, path: Path, options: KarrOptions) -> Elsewhere:
+        """Ask exactly what the draws of a file say, nothing else; no dataset is needed."""
+        return given.read(path, Asked(self.tables("asked")))
+
+    def judge(self, answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgements]:
+        """Compute the values first, then the thresholds that they are judged by; see `judging.judge`."""
+        return judging.judge(answers, data, options)
+
+    def derived(self, frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
+        """Add what numbers are counted by; see `measures.derived`."""
+        return measures.derived(frame)
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOptions) -> list[Measure]:
+        """Compute every number of one model; see `measures.measure`."""
+        return measures.measure(judged, own, options)
+
+    def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
+        """Return what is called known of each model's null; see `measures.null_known`."""
+        return measures.null_known(judged, shown)
+
+    def chapter(self, shown: Shown, options: KarrOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.chapter`."""
+        return chapter.chapter(shown, options)
