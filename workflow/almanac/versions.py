@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 4,
     "measure": 11,
     "report": 14,
-    "freeze": 2,
+    "freeze": 3,
 }

@@ -3,11 +3,14 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from almanac import tables
 from almanac.config import Asking, EditionConfig
 from almanac.errors import AlmanacError
+from almanac.options import explain
 from almanac.rows import (
     Choices,
     Comparison,
@@ -66,9 +69,19 @@ class Layout:
         if not record.is_file():
             raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
         try:
-            return cls(root, EditionConfig.model_validate(json.loads(record.read_text(encoding="utf-8"))))
-        except ValueError as error:  # JSON's and pydantic's are both of this kind
-            raise AlmanacError(f"{record}: is damaged, or of another version ({error}); build it again") from error
+            settings = json.loads(record.read_text(encoding="utf-8"))
+            return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
+        except ValidationError as error:
+            raise AlmanacError(
+                f"{explain(error, str(record), 'sources')}\nIt is of another version, or damaged"
+            ) from error
+        except ValueError as error:
+            raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
+
+    @classmethod
+    def context(cls, root: Path) -> dict[str, Any]:
+        """Return what the record of the configuration is checked in the light of."""
+        return {}
 
     def dataset(self, dataset: str, table: str) -> Path:
         """Return a dataset's table."""
@@ -162,6 +175,31 @@ class Layout:
         out[self.comparison()] = Comparison
         out[self.validation()] = Validation
         return out
+
+    def products(self) -> list[Path]:
+        """Return all that a finished edition consists of, so that what is missing is noticed and made again.
+
+        These are its tables, those that are not frozen too, the records of what it is and of its sources, and the page.
+        Models are none of it: what they answered is there, and weights may be removed.
+        """
+        workings = [
+            self.beside_outcomes(asking, table)
+            for asking in self.config.asked()
+            for table in METHODS[asking.suite].workings
+        ]
+        sources = [self.config.datasets[name].source for name in self.config.used_datasets()]
+        pulls = [self.root / "sources" / name / "pull.json" for name in dict.fromkeys(sources) if name is not None]
+        page = [self.root / name for name in ("edition.json", "report.html", "tables", "figures")]
+        return [*self.tables(), *workings, *pulls, *page]
+
+    def questions(self) -> list[Path]:
+        """Return the datasets, and all that the suites ask of them in their first round."""
+        found = [self.dataset(name, table) for name in self.config.datasets for table in DATASET_TABLES]
+        for suite, datasets in self.config.suites.by_name().items():
+            for folder in (self.request_folder(suite, dataset) for dataset in datasets):
+                names = (*REQUEST_TABLES, *METHODS[suite].asked_beside)
+                found += [*(folder / f"{name}.parquet" for name in names), *self.requests_in(folder)]
+        return found
 
     def read(self, path: Path, row: type[Row]) -> list[Row]:
         """Read a table of the edition."""
