@@ -32,15 +32,15 @@ localrules:
 
 
 rule all:
-    """The page that says what the models know; without models, what they would be asked."""
+    """The page that says what the models know, and all it was made of; without models, what they would be asked."""
     input:
-        f"{RESULTS}/report.html" if ASKED else QUESTIONS,
+        LAYOUT.products() if ASKED else LAYOUT.questions(),
 
 
 rule data:
     """The datasets and everything that will be asked, without any model."""
     input:
-        QUESTIONS,
+        LAYOUT.questions(),
 
 
 rule validation:
@@ -79,6 +79,7 @@ rule repull:
 rule edition:
     """One archive that can be cited and verified."""
     input:
+        LAYOUT.products(),
         f"results/editions/{EDITION.edition}.zip",
 
 

@@ -13,6 +13,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve(
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import Asking, check
+from almanac.config.inputs import check_inputs, files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
 from almanac.errors import AlmanacError
@@ -21,18 +22,30 @@ from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, needs
-from almanac.sources.files import table_files
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.methods import METHODS
 from almanac.versions import VERSIONS
 
+REMARKS = []
 try:
-    EDITION = check(config, f"configuration of {config.get('edition')!r}", ROOT)
+    EDITION = check(
+        config,
+        f"configuration of {config.get('edition')!r}",
+        ROOT,
+        tell=REMARKS.append,
+    )
+    RESULTS = f"results/{EDITION.edition}"
+    check_inputs(EDITION, Path(RESULTS))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
+if set(str(ROOT)) & set("{}"):
+    sys.exit(
+        f"almanac: {ROOT}: holds a brace, which Snakemake reads as its own; rename it"
+    )
+for REMARK in REMARKS if workflow.is_main_process else ():
+    print(f"almanac: {REMARK}", file=sys.stderr)
 
-RESULTS = f"results/{EDITION.edition}"
 STANDS = next(path for path in (Path(RESULTS), *Path(RESULTS).parents) if path.exists())
 if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
     sys.exit(
@@ -42,18 +55,11 @@ PARTICIPANTS = EDITION.participants()
 ASKED = list(EDITION.asked())
 # Of small models, all that each is asked: they answer it in one job.
 TOGETHER = EDITION.answered_together()
+LAYOUT = Layout(Path(RESULTS), EDITION)
 # Every table of the edition, from the datasets to the validation: what its page shows and its archive carries.
-TABLES = [str(path) for path in Layout(Path(RESULTS), EDITION).tables()]
-CHECKPOINT = (
-    "config.json",
-    "*.safetensors",
-    "*.safetensors.index.json",
-    "tokenizer*",
-    "vocab*",
-    "merges.txt",
-    "*.model",
-    "chat_template*",
-)
+TABLES = [str(path) for path in LAYOUT.tables()]
+# Of a planted model, what answering reads.
+PLANTED = ("model.safetensors", "config.json", "tokenizer.json")
 TAUGHT = EDITION.planting.taught
 DRAFTING = EDITION.drafting
 WRITING = EDITION.writing
@@ -68,13 +74,6 @@ METHODS_AGAIN = {
     name: method for name, method in METHODS.items() if method.ask_again is not None
 }
 SHARDS = [f"requests-{shard}" for shard in range(EDITION.shards)]
-QUESTIONS = [
-    f"{RESULTS}/dataset/{dataset}/facts.parquet" for dataset in EDITION.datasets
-] + [
-    f"{RESULTS}/requests/{suite}/{dataset}/round1/items.parquet"
-    for suite, datasets in EDITION.suites.by_name().items()
-    for dataset in datasets
-]
 
 
 wildcard_constraints:
@@ -219,12 +218,22 @@ def suite_flags(suite):
     )
 
 
+def known_by(files_of):
+    """A function that gives what a job's files of the user's are known by: one replaced by an older is noticed too."""
+    return lambda wildcards: known(files_of(wildcards))
+
+
 def suite_files(suite, verb):
-    """A function that gives the user's files that a verb reads for a suite, so that changed ones are read again."""
+    """A function that gives the user's files that a verb reads for a suite."""
     return lambda wildcards: [
-        users_file(path, f"suites.{suite}.{wildcards.dataset}", "correct its path")
+        Path(path)
         for path in EDITION.suites.by_name()[suite][wildcards.dataset].files(verb)
     ]
+
+
+def embedder_files(wildcards):
+    """The model whose embeddings compare questions."""
+    return files(EDITION.suites.facteval[wildcards.dataset], "embedder")
 
 
 def embedder_flags(wildcards):
@@ -234,25 +243,9 @@ def embedder_flags(wildcards):
     return f"--embedder {quote(asked.embedder)}{layer}"
 
 
-def users_file(path, where, remedy):
-    """A file that the user has made; it must be there, and not where a run may write over it."""
-    if Path(path).resolve().is_relative_to(Path(RESULTS).resolve()):
-        raise WorkflowError(
-            f"{where}: {path} lies in {RESULTS}, where the next run may write over what was proofread; "
-            "copy it to a place of your own and name that"
-        )
-    if not Path(path).is_file():
-        raise WorkflowError(f"{where}: there is no file {path}; {remedy}")
-    return path
-
-
 def proofread_file(wildcards):
     """The drafted templates that a person has proofread for a dataset, if there are any."""
-    path = EDITION.datasets[wildcards.dataset].drafts
-    if path is None:
-        return []
-    where = f"datasets.{wildcards.dataset}.drafts"
-    return users_file(path, where, "`snakemake drafts` makes drafts to proofread")
+    return files(EDITION.datasets[wildcards.dataset], "file")
 
 
 def proofread_flags(wildcards, input):
@@ -297,13 +290,9 @@ def drafting_answers(round):
     ]
 
 
-def source_files(wildcards):
-    """The tables of a source's folder, so that a changed one is pulled again."""
-    folder = Path(EDITION.source_folder(wildcards.source))
-    try:
-        return [str(path) for path in table_files(folder)]
-    except AlmanacError as mistake:
-        raise WorkflowError(str(mistake))
+def users_source(wildcards):
+    """The user's files that a source is read from: the tables of a folder, or a publisher's files."""
+    return source_files(EDITION, wildcards.source)
 
 
 def copied_flags(wildcards):
@@ -312,13 +301,6 @@ def copied_flags(wildcards):
     licence = f"--licence {quote(source.licence)}" if source.licence else ""
     free = "--redistributable" if source.redistributable else ""
     return f"--from {quote(EDITION.source_folder(wildcards.source))} {licence} {free}"
-
-
-def publishers_files(wildcards):
-    """A publisher's files that the user has brought, so that changed ones are read again."""
-    folder = getattr(EDITION.sources[wildcards.source], "path", None)
-    names = EDITION.sources[wildcards.source].downloads() if folder else []
-    return [str(Path(folder).expanduser() / one.name) for one in names]
 
 
 def pulled_flags(wildcards):
@@ -333,22 +315,26 @@ def model_folder(wildcards):
     return model_of(wildcards).path or f"{RESULTS}/models/{wildcards.model}"
 
 
+def users_model(wildcards):
+    """The files of a checkpoint, or of a served model's tokenizer, in a directory of the user's."""
+    return files(model_of(wildcards), "checkpoint", "tokenizer")
+
+
 def model_files(wildcards):
-    """What a job waits for and reruns upon: the weights, the tokenizer and the settings, or the record of a pull."""
-    model = model_of(wildcards)
-    if model.api is not None:
-        return []
+    """What a job waits for: a planted model, the record of a pull, or the user's own files."""
+    model, folder = model_of(wildcards), model_folder(wildcards)
     if model.hub is not None:
-        return f"{model_folder(wildcards)}/pull.json"
+        return f"{folder}/pull.json"
     if model.planted is not None:
-        return f"{model_folder(wildcards)}/model.safetensors"
-    folder = Path(model.path)
-    if not folder.is_dir():
-        raise WorkflowError(
-            f"model {model.name}: there is no folder {folder}; correct its `path`"
-        )
-    patterns = (*CHECKPOINT, "*.py") if model.trust_remote_code else CHECKPOINT
-    return [str(path) for pattern in patterns for path in sorted(folder.glob(pattern))]
+        return [f"{folder}/{name}" for name in PLANTED]
+    return users_model(wildcards)
+
+
+def pull_flags(wildcards):
+    """The flags that say which commit of which repository is fetched."""
+    model = model_of(wildcards)
+    code = "--trust-remote-code" if model.trust_remote_code else ""
+    return f"--hub {quote(model.hub)} --revision {quote(model.revision)} {code}"
 
 
 def model_flags(wildcards):
@@ -388,7 +374,7 @@ def trust_flags(wildcards):
     """The flags that let a checkpoint's own code be fetched and run."""
     model = model_of(wildcards)
     return (
-        f"--trust-remote-code --revision {model.revision}"
+        f"--trust-remote-code --revision {quote(model.revision)}"
         if model.trust_remote_code
         else ""
     )

@@ -15,7 +15,8 @@ rule record_edition:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["build"],
-        settings=EDITION.model_dump_json(),
+        # By a function: braces in a title are no wildcards.
+        settings=lambda wildcards: EDITION.model_dump_json(),
     shell:
         "python -m almanac build edition --settings {params.settings:q} --output {output} 2> {log}"
 
@@ -52,6 +53,7 @@ rule build_dataset:
         version=VERSIONS["build"],
         facts=facts_folder,
         drafts=proofread_flags,
+        files=known_by(proofread_file),
         evidence=evidence_flags,
         options=lambda wildcards: to_flags(
             EDITION.datasets[wildcards.dataset], DatasetOptions

@@ -39,6 +39,7 @@ for SUITE, METHOD in METHODS.items():
         params:
             version=VERSIONS["measure"],
             suite=SUITE,
+            files=known_by(suite_files(SUITE, "measure")),
             edition=subpath(input.edition, parent=True),
         shell:
             "python -m almanac measure {params.suite} --edition {params.edition} --model {wildcards.model}"
@@ -52,6 +53,7 @@ rule measure_similarity:
             f"{RESULTS}/requests/facteval/{{{{dataset}}}}/round1/{{table}}.parquet",
             table=["items", "questions"],
         ),
+        embedder_files,
     output:
         f"{RESULTS}/measures/similarity/{{dataset}}.parquet",
     log:
@@ -64,6 +66,7 @@ rule measure_similarity:
     params:
         version=VERSIONS["measure"],
         embedder=embedder_flags,
+        files=known_by(embedder_files),
         requests=subpath(input[0], parent=True),
     shell:
         "python -m almanac measure similarity --requests {params.requests} {params.embedder} --output {output} 2> {log}"

@@ -28,6 +28,7 @@ for SUITE, METHOD in METHODS.items():
             suite=SUITE,
             shards=EDITION.shards,
             options=suite_flags(SUITE),
+            files=known_by(suite_files(SUITE, "ask")),
             dataset=subpath(input[0], parent=True),
             out=subpath(output[0], parent=True),
         shell:

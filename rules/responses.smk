@@ -32,6 +32,7 @@ rule answer_requests:
         engine=EDITION.engine,
         model=model_flags,
         wrapper=wrapper_contents,
+        files=known_by(users_model),
     shell:
         ANSWER
 
@@ -55,6 +56,7 @@ use rule answer_requests as answer_again with:
         engine=EDITION.engine,
         model=reusing_flags,
         wrapper=wrapper_contents,
+        files=known_by(users_model),
 
 
 ruleorder: answer_again > answer_requests
@@ -99,5 +101,6 @@ for MODEL, ASKINGS in TOGETHER.items():
             engine=EDITION.engine,
             model=model_flags,
             wrapper=wrapper_contents,
+            files=known_by(users_model),
         shell:
             ANSWER

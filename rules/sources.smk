@@ -6,7 +6,7 @@
 rule pull_files:
     """Copy a folder of fact tables and record what was copied."""
     input:
-        source_files,
+        users_source,
     output:
         f"{RESULTS}/sources/{{source}}/pull.json",
     log:
@@ -21,6 +21,7 @@ rule pull_files:
     params:
         version=VERSIONS["pull"],
         source=copied_flags,
+        files=known_by(users_source),
         out=f"{RESULTS}/sources/{{source}}",
     shell:
         "python -m almanac pull files {params.source} --output {params.out} 2> {log}"
@@ -29,7 +30,7 @@ rule pull_files:
 rule pull_source:
     """Read a source's tables from its frozen snapshot; make the first where there is none yet."""
     input:
-        publishers_files,
+        users_source,
     output:
         f"{RESULTS}/sources/{{source}}/pull.json",
     log:
@@ -45,6 +46,7 @@ rule pull_source:
     params:
         version=VERSIONS["pull"],
         source=pulled_flags,
+        files=known_by(users_source),
         out=f"{RESULTS}/sources/{{source}}",
     shell:
         "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --output {params.out} 2> {log}"
@@ -89,12 +91,7 @@ rule pull_model:
         runtime=table_needs("runtime"),
     params:
         version=VERSIONS["pull"],
-        hub=lambda wildcards: model_of(wildcards).hub,
-        revision=lambda wildcards: model_of(wildcards).revision,
-        code=lambda wildcards: (
-            "--trust-remote-code" if model_of(wildcards).trust_remote_code else ""
-        ),
+        model=pull_flags,
         out=subpath(output[0], parent=True),
     shell:
-        "python -m almanac pull model --hub {params.hub} --revision {params.revision} {params.code}"
-        " --output {params.out} 2> {log}"
+        "python -m almanac pull model {params.model} --output {params.out} 2> {log}"
