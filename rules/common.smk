@@ -32,6 +32,10 @@ try:
     check_inputs(EDITION, Path(RESULTS))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
+if set(str(ROOT)) & set("{}"):
+    sys.exit(
+        f"almanac: {ROOT}: holds a brace, which Snakemake reads as its own; rename it"
+    )
 for REMARK in REMARKS if workflow.is_main_process else ():
     print(f"almanac: {REMARK}", file=sys.stderr)
 

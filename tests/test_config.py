@@ -2,6 +2,7 @@
 
 import copy
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -267,8 +268,11 @@ def test_a_file_that_is_no_configuration_is_refused_by_name(tmp_path, text, mess
         load(tmp_path / "mine.yaml")
     assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: ")
     assert message in str(error.value)
-    with pytest.raises(AlmanacError, match=r"gone\.yaml: cannot be read"):
-        load(tmp_path / "gone.yaml")
+    there = re.escape(
+        f"there is no configuration file {tmp_path / 'mien.yaml'}; did you mean {tmp_path / 'mine.yaml'}?"
+    )
+    with pytest.raises(AlmanacError, match=there):
+        load(tmp_path / "mien.yaml")
 
 
 def test_the_files_that_ship_are_found():
@@ -282,7 +286,7 @@ def test_every_file_that_ships_is_good(path):
     if any(source.get("kind", "files") != "files" for source in sources):
         assert "--config contact=YOU@EXAMPLE.ORG" in refusal(values)
         values["contact"] = "somebody@example.org"
-    if any(source.get("kind", "files") == "files" and "path" not in source for source in sources):
+    if "facts" not in values and any(source.keys().isdisjoint({"path", "kind"}) for source in sources):
         assert "--config facts=FOLDER" in refusal(values)
         values["facts"] = "my_facts"
     edition = check(values, path.name, REPOSITORY)
@@ -304,6 +308,110 @@ def test_every_entry_of_a_registry_is_good(path):
         assert ModelConfig(name=name, **entry).size > 0
 
 
+def asked_by_suite(config):
+    return {asking.suite for asking in config.asked()}
+
+
+def with_models(name, models, **changes):
+    """A configuration that ships, with other models, and what is said of it."""
+    told: list[str] = []
+    values = read_yaml(REPOSITORY / "config" / name) | {"models": models} | changes
+    return check(values, name, REPOSITORY, told.append), told
+
+
+MINE = {"name": "mine", "path": "/models/mine"}
+
+
+@pytest.mark.parametrize("models", [[MINE], ["small", "base", MINE]], ids=["instead", "besides"])
+def test_ones_own_model_is_asked_every_suite_of_facts_of_ones_own(models):
+    config, told = with_models("trex.yaml", models, facts="my_facts")
+    own = {asking.suite for asking in config.asked() if asking.model == "mine"}
+    assert own == {suite for suite, datasets in config.suites.by_name().items() if datasets}
+    assert told == []
+
+
+def test_suites_that_name_models_of_the_registry_alone_are_asked_of_whatever_models_there_are():
+    values = read_yaml(REPOSITORY / "config" / "trex.yaml")
+    values["suites"]["eic_lke"]["trex"]["models"] = ["small", "base"]
+    told: list[str] = []
+    config = check(values | {"facts": "f", "models": [MINE]}, "trex.yaml", REPOSITORY, told.append)
+    assert Asking("mine", "eic_lke", "trex") in set(config.asked())
+    assert told == ["eic_lke names small, base on trex, which this edition lacks; all its models are asked"]
+    # Where one of them is there, the others are passed over.
+    config = check(values | {"facts": "f", "models": ["small", MINE]}, "trex.yaml", REPOSITORY)
+    assert [one.model for one in config.asked() if one.suite == "eic_lke"] == ["small"]
+    assert config.suites.eic_lke["trex"].models == ("small",)
+
+
+def test_the_demo_with_ones_own_models_alone_says_what_is_not_asked():
+    config, told = with_models("config.yaml", [MINE])
+    assert {asking.dataset for asking in config.asked()} == {"shipped"}
+    assert config.suites.facteval["invented"].pairs == ()
+    assert told == [
+        f"no model is asked {', '.join(METHODS)} on invented; an invented world is asked only of models planted in it"
+    ]
+    assert with_models("config.yaml", ["base", MINE])[1] == []
+    _, told = with_models("config.yaml", [])
+    assert told == ["no model is named, so only the questions are made; name one with --config model=…"]
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("/models/own", {"name": "own", "path": "/models/own"}),
+        ("models/own/", {"name": "own", "path": "models/own/"}),
+        ("/models/my model (2)", {"name": "my-model-2", "path": "/models/my model (2)"}),
+        (
+            f"owner/name.7b@{'0123456789' * 4}",
+            {"name": "name.7b", "hub": "owner/name.7b", "revision": "0123456789" * 4},
+        ),
+        ("http://localhost:8000/v1", {"name": "localhost-8000", "api": "http://localhost:8000/v1"}),
+        ("medium", {"name": "medium", "path": None}),
+    ],
+)
+def test_a_model_can_be_named_in_short(text, entry):
+    config = check(GOOD | {"model": text}, "mine.yaml", REPOSITORY)
+    assert len(config.models) == len(GOOD["models"]) + 1
+    found = config.models[-1].model_dump()
+    assert {key: found[key] for key in entry} == entry
+    assert config.model is None, "what is recorded are the models"
+    assert EditionConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+@pytest.mark.parametrize("text", ["owner/name", "owner/name@main", "mine", f"owner/name@{'0' * 39}"])
+def test_a_repository_in_short_needs_its_commit(text):
+    message = refusal(GOOD | {"model": text})
+    assert (
+        f"mine.yaml: model: there is no folder {text}; a repository of the Hugging Face hub is named with its"
+        in message
+    )
+    assert f"{text.partition('@')[0]}@COMMIT" in message
+
+
+def test_an_address_with_a_password_is_refused_and_its_name_holds_none():
+    message = refusal(GOOD | {"model": "http://me:secret@localhost:8000/v1"})
+    assert "holds a user, a password or a query" in message
+
+
+def test_own_facts_are_asked_every_suite_and_nothing_is_planted():
+    config, told = with_models("own.yaml", [], model="/models/mine")
+    assert asked_by_suite(config) == set(METHODS)
+    assert told == [] and not config.planting.worlds
+    assert config.source_folder("facts") == "resources/facts"
+    assert not config.sources["facts"].redistributable, "nobody knows the terms of facts that are given instead"
+
+
+def test_what_lies_in_a_directory_is_settled_when_the_configuration_is_read(tmp_path):
+    header = b'{"w":{"dtype":"F32","shape":[3,5],"data_offsets":[0,60]}}'
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(60))
+    models = [{"name": "mine", "path": str(tmp_path)}, {"name": "said", "path": str(tmp_path), "parameters": 7}, MINE]
+    config = check(GOOD | {"models": models[:2], "drafting": None, "writing": None}, "mine.yaml", REPOSITORY)
+    assert [model.parameters for model in config.models] == [15, 7]
+    shutil.rmtree(tmp_path)
+    again = EditionConfig.model_validate(config.model_dump(mode="json"))
+    assert [model.size for model in again.models] == [15, 7]
+
+
 def test_overrides_win(tmp_path, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     (tmp_path / "mine.yaml").write_text("edition: mine\nshards: 3\n")
@@ -314,7 +422,11 @@ def test_overrides_win(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("suite", "own", "message"),
     [
-        ("lke_sweep", {"models": ["bse"]}, "suites.lke_sweep.nobel.models: there is no model 'bse'; there are long"),
+        (
+            "lke_sweep",
+            {"models": ["bse"]},
+            "suites.lke_sweep.nobel.models: there is no model 'bse'; there are base, base-null,",
+        ),
         ("lke_sweep", {"examples": [0, 300]}, "suites.lke_sweep.nobel: 300 examples need as many train facts"),
         ("eic_lke", {"examples": 300}, "suites.eic_lke.nobel: 300 examples need as many train facts"),
         ("lke_separators", {"shots": 300}, "suites.lke_separators.nobel: 300 shots need as many train facts"),

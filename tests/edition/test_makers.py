@@ -9,10 +9,8 @@ from tests.suites.ic_lke.small_world import tiny_model
 
 from almanac import tables
 from almanac.cli import main
-from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
 from almanac.rows import Entity, Exposure, Relation, Response, Template
-from almanac.verbs.answer import Files, answer_file
 
 CONFIGURATION = {
     "planting": {"worlds": {"invented": {"seed": 1}}},
@@ -33,10 +31,7 @@ def layout(tmp_path_factory):
     layout = editions.asked(tmp_path_factory.mktemp("tiny"), CONFIGURATION, known)
     [asking] = layout.config.asked()
     tables.write(layout.exposures(asking), Exposure, [Exposure(fact.fact_id, 4) for fact in facts])
-    contexts = layout.request_folder("ic_lke", "invented") / "contexts.parquet"
-    for requests, responses in zip(layout.requests_in(contexts.parent), layout.responses(asking), strict=True):
-        files = Files(requests, contexts, responses)
-        answer_file(LocalAnswerer(tiny_model()), files, windows.survey(requests, contexts))
+    editions.answered(layout, lambda _: LocalAnswerer(tiny_model()))
     return editions.measure(layout)
 
 

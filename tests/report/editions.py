@@ -12,8 +12,10 @@ from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
 from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.models import windows
 from almanac.options import to_flags
 from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Response, Template
+from almanac.verbs.answer import Files, answer_file
 from almanac.verbs.report import report_page
 
 SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
@@ -74,6 +76,15 @@ def finish(layout, answer, exposures=()):
             for path, target in zip(layout.requests_in(folder), own, strict=True):
                 tables.write(target, Response, [answer(asking.model, row) for row in tables.read(path, Request)])
     return measure(layout)
+
+
+def answered(layout, answerer_of):
+    """Answer every request of the first round by real models: ``answerer_of(model)``."""
+    for asking in layout.config.asked():
+        contexts = layout.request_folder(asking.suite, asking.dataset) / "contexts.parquet"
+        for requests, responses in zip(layout.requests_in(contexts.parent), layout.responses(asking), strict=True):
+            files = Files(requests, contexts, responses)
+            answer_file(answerer_of(asking.model), files, windows.survey(requests, contexts))
 
 
 def _ask_again(layout, asking, responses):

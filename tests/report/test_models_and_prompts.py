@@ -158,7 +158,9 @@ def test_one_mined_string_is_asked_and_the_lack_of_others_is_listed(layout):
 
 def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(layout, tmp_path, capsys):
     settings = layout.config.model_dump(mode="json")
-    settings["suites"]["lke_prompts"]["real"]["published"] = "/home/somebody/prompts.jsonl"
+    (tmp_path / "somebody").mkdir()
+    (tmp_path / "somebody" / "prompts.jsonl").write_text("")
+    settings["suites"]["lke_prompts"]["real"]["published"] = str(tmp_path / "somebody" / "prompts.jsonl")
     settings["sources"]["real"]["redistributable"] = True
     (layout.root / "edition.json").write_text(EditionConfig.model_validate(settings).model_dump_json())
     (layout.root / "sources" / "real").mkdir(parents=True)

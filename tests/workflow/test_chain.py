@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -30,6 +31,50 @@ def test_a_second_run_schedules_nothing(done):
     again = done.snakemake()
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize(
+    ("gone", "maker"),
+    [
+        ("dataset/shipped/popularity.parquet", "build_dataset"),
+        ("requests/ic_lke/invented/round1/requests-1.parquet", "ask_ic_lke"),
+        ("responses/base/ic_lke/invented/round1/responses-0.parquet", "answer_together_base"),
+        ("measures/comparison.parquet", "measure_comparison"),
+        ("figures", "report_edition"),
+    ],
+)
+def test_what_is_deleted_of_a_finished_edition_is_made_again(done, tmp_path, gone, maker):
+    (done.results / gone).rename(tmp_path / "gone")
+    try:
+        planned = done.snakemake("--dry-run")
+    finally:
+        (tmp_path / "gone").rename(done.results / gone)
+    assert planned.returncode == 0
+    assert f"rule {maker}:" in planned.stdout + planned.stderr
+
+
+def test_everything_that_the_page_and_the_archive_are_made_of_belongs_to_a_finished_edition(done):
+    layout = Layout.open(done.results)
+    products = set(layout.products())
+    assert set(layout.tables()) | {done.results / "edition.json", done.results / "report.html"} < products
+    assert done.results / "sources" / "shipped" / "pull.json" in products
+    assert [path for path in products if not path.exists()] == []
+
+
+def test_facts_replaced_by_older_ones_are_pulled_again(done, tmp_path):
+    """As `mv`, `cp -p` and `rsync -a` put them there: newer than nothing that was made of them."""
+    folder = tmp_path / "facts"
+    shutil.copytree(done.root / "resources" / "facts", folder)
+    words = ["--config", "edition=older", f"sources={{shipped: {{path: {folder}}}}}", "--"]
+    words.append("results/older/sources/shipped/pull.json")
+    assert done.snakemake(*words).returncode == 0
+    again = done.snakemake("--dry-run", *words)
+    assert "Nothing to be done" in again.stdout + again.stderr
+    path = folder / "entities.jsonl"
+    path.write_text(path.read_text().replace("France", "Fransa"))
+    os.utime(path, ns=(10**18, 10**18))
+    replaced = done.snakemake("--dry-run", *words)
+    assert "rule pull_files:" in replaced.stdout + replaced.stderr
 
 
 def test_what_each_rule_has_spent_is_printed(done):
@@ -120,6 +165,19 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert second[0].item_id in page
     again = done.snakemake(*both)
     assert "Nothing to be done" in again.stdout + again.stderr
+    # A path that is mistyped now is not passed over because a page is there; nor is a model that was replaced.
+    wrong = [word.replace(str(tmp_path / "mine"), str(tmp_path / "mien")) for word in both]
+    refused = done.snakemake(*wrong)
+    assert refused.returncode != 0
+    assert (
+        f"models.mine.path: there is no folder {tmp_path / 'mien'}; did you mean {tmp_path / 'mine'}?" in refused.stderr
+    )
+    weights = tmp_path / "mine" / "model.safetensors"
+    time = weights.stat().st_mtime_ns
+    os.utime(weights, ns=(10**18, 10**18))
+    replaced = done.snakemake("--dry-run", *both)
+    assert "rule answer_together_mine:" in replaced.stdout + replaced.stderr
+    os.utime(weights, ns=(time, time))
     archive = str(tmp_path / "mine.zip")
     assert done.almanac("freeze", "--edition", str(results), "--output", archive).returncode == 0
     verified = done.almanac("verify", "edition", archive)
@@ -211,13 +269,27 @@ def test_results_that_cannot_be_written_are_named_before_any_job(fresh):
 def test_a_model_that_is_not_there_is_named(done):
     refused = done.snakemake("--config", "models=[{name: gone, path: /nowhere/model}]", "edition=gone")
     assert refused.returncode != 0
-    assert "/nowhere/model" in refused.stdout + refused.stderr
+    assert "models.gone.path: there is no folder /nowhere/model" in refused.stderr
 
 
-def test_a_models_settings_reach_its_commands(fresh, tmp_path):
+def test_a_configuration_that_is_not_there_is_named_with_the_nearest_one(done):
+    words = [word.replace("tiny.yaml", "tinny.yaml") for word in done.command("--dry-run")]
+    refused = done.run(*words)
+    assert refused.returncode == 1
+    message = "almanac: there is no configuration file tests/data/tinny.yaml; did you mean tests/data/tiny.yaml?"
+    assert refused.stderr.splitlines() == [message]
+
+
+def test_a_configuration_of_which_a_part_would_be_dropped_is_refused(done):
+    refused = done.snakemake("--dry-run", "--config", "shards=4", "--config", "edition=mine")
+    assert refused.returncode == 1
+    assert "--config is given twice, and Snakemake reads the last alone" in refused.stderr
+
+
+def test_a_models_settings_reach_its_commands(done, fresh, tmp_path):
     """Trusted code with its commit, precision, and a device: a GPU is asked for where one is named or worth it."""
     project, commit = fresh(), "0123456789" * 4
-    (tmp_path / "own").mkdir()
+    shutil.copytree(done.results / "models" / "base", tmp_path / "own")
     trust = f"revision: '{commit}', trust_remote_code: true"
     models = [
         f"{{name: own, path: {tmp_path / 'own'}, dtype: bfloat16, {trust}, parameters: 1000}}",

@@ -150,7 +150,7 @@ def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_p
 def test_without_a_drafting_key_the_target_says_what_is_missing(fresh):
     project = fresh()
     two_relations(project)
-    configure(project, drafting=None)
+    configure(project, drafting=None, models=[])
     refused = run(project, "--dry-run", "--", "drafts")
     assert refused.returncode != 0
     assert "add `drafting: {dataset: …, model: …}`" in refused.stdout + refused.stderr

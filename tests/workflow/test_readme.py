@@ -1,28 +1,51 @@
-"""The README's commands, run as they stand but small: other configurations, facts and model folder."""
+"""The README's commands, run as they stand: but for the places of a model, a commit, a server and a folder of facts.
+
+What would take minutes is planned and not run: `planned` sets an option of Snakemake's in the environment.
+"""
 
 import csv
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
+from tests.models.servers import Reply, Wire, reference_wire
+from tests.models.tiny_networks import sharpen
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from almanac.config.models import ModelConfig
+from almanac.models.registry import ModelSource, load
+from almanac.suites.methods import METHODS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
+COMMIT = "0123456789abcdef" * 2 + "01234567"
+SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
 
 
-def shell(command, folder):
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    environment = outside | {"CONFIG": "tests/data/tiny.yaml", "PYTHON": sys.executable}
+def shell(command, folder, **settings):
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MODEL", "FACTS"))}
+    environment = outside | {"PYTHON": sys.executable} | settings
     return subprocess.run(
         ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
     )
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """What lets Snakemake plan jobs and run none."""
+    (tmp_path / "profile").mkdir()
+    (tmp_path / "profile" / "config.yaml").write_text("dry-run: true\n")
+    return {"SNAKEMAKE_PROFILE": str(tmp_path / "profile")}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +64,7 @@ def clone(fresh, tmp_path_factory):
     for part in ("bin", "lib", "pyvenv.cfg"):
         (environment / part).symlink_to(Path(sys.prefix) / part)
     (environment / "installed").touch()
-    made = shell(making, folder)
+    made = shell(making, folder, **SMALL)
     assert made.returncode == 0, made.stdout + made.stderr
     (folder / "printed.txt").write_text(made.stdout)
     return folder / "almanac"
@@ -49,49 +72,152 @@ def clone(fresh, tmp_path_factory):
 
 def test_the_first_block_makes_the_report_and_says_what_was_spent(clone):
     assert (clone / "results" / "tiny" / "report.html").is_file()
-    again = shell("make demo", clone)
+    again = shell("make demo", clone, **SMALL)
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
     assert "CPU s" in (clone.parent / "printed.txt").read_text()
 
 
-def test_the_block_on_a_model_of_ones_own(clone, tmp_path):
+@pytest.fixture(scope="module")
+def mine(clone, tmp_path_factory):
+    """A model of one's own: tiny, with random weights, which reads as much as most do."""
+    folder = tmp_path_factory.mktemp("models") / "mine"
     tokenizer = PreTrainedTokenizerFast.from_pretrained(clone / "results" / "tiny" / "models" / "base")
     torch.manual_seed(1)
     shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **shape)).save_pretrained(tmp_path / "mine")
-    tokenizer.save_pretrained(tmp_path / "mine")
-    made = shell(BLOCKS[1].replace("/models/mine", str(tmp_path / "mine")), clone)
-    assert made.returncode == 0, made.stdout + made.stderr
-    assert (clone / "results" / "mine" / "responses" / "mine" / "ic_lke" / "shipped").is_dir()
+    network = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=2048, **shape))
+    sharpen(network)  # A server whose values are nearly alike is not trusted.
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
-def test_the_block_on_facts_of_ones_own(clone, tmp_path):
-    facts = tmp_path / "my_facts"
-    facts.mkdir()
-    with (facts / "entities.csv").open("w", newline="") as handle:
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """Facts of one's own: two relations with fifty each."""
+    folder = tmp_path_factory.mktemp("data") / "my_facts"
+    folder.mkdir()
+    with (folder / "entities.csv").open("w", newline="") as handle:
         rows = [["entity_id", "label", "aliases"]]
-        rows += [[f"s{n}", f"Subject {n}", f"S{n}|Sub {n}"] for n in range(30)]
-        rows += [[f"o{n}", f"Object {n}", ""] for n in range(15)]
+        rows += [[f"s{n}", f"Subject {n}", f"S{n}|Sub {n}"] for n in range(50)]
+        rows += [[f"o{n}", f"Object {n}", ""] for n in range(25)]
         csv.writer(handle).writerows(rows)
-    with (facts / "facts.csv").open("w", newline="") as handle:
-        csv.writer(handle).writerows(
-            [
-                ["relation_id", "subject_id", "object_id"],
-                *([f"r{n % 2}", f"s{n // 2}", f"o{n % 15}"] for n in range(60)),
-            ]
-        )
-    with (facts / "templates.csv").open("w", newline="") as handle:
+    with (folder / "facts.csv").open("w", newline="") as handle:
+        rows = [["relation_id", "subject_id", "object_id"]]
+        rows += [[f"r{n % 2}", f"s{n // 2}", f"o{n % 25}"] for n in range(100)]
+        csv.writer(handle).writerows(rows)
+    with (folder / "templates.csv").open("w", newline="") as handle:
         rows = [["relation_id", "style", "text"]]
         rows += [
             [relation, "statement", f"[X] is {word} of [Y]."] for relation in ("r0", "r1") for word in ("one", "part")
         ]
         rows += [[relation, "question", "What is [X] of?"] for relation in ("r0", "r1")]
         csv.writer(handle).writerows(rows)
-    block = BLOCKS[2].replace("config/trex.yaml", "tests/data/own.yaml").replace("/data/my_facts", str(facts))
-    made = shell(block, clone)
+    return folder
+
+
+def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
+    made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
-    assert (clone / "results" / "own" / "report.html").is_file()
+    results = clone / "results" / "own"
+    assert (results / "report.html").is_file()
+    assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(METHODS)
+    assert not (results / "planting").exists()
+
+
+def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clone):
+    hub, _ = BLOCKS[2].splitlines()
+    refused = shell(hub.replace("COMMIT", COMMIT), clone, HF_HUB_OFFLINE="1")
+    said = refused.stdout + refused.stderr
+    assert f"model EleutherAI/pythia-70m at {COMMIT}: the hub does not give it" in said
+    assert "unset HF_HUB_OFFLINE" in said
+    unpinned = shell(hub, clone)
+    assert "EleutherAI/pythia-70m@COMMIT" in unpinned.stderr and "40 hexadecimal digits" in unpinned.stderr
+
+
+def test_the_command_on_a_server_plans_every_suite(clone, planned):
+    _, server = BLOCKS[2].splitlines()
+    made = shell(server, clone, **planned)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert all(f"measure_{suite}" in made.stdout + made.stderr for suite in METHODS)
+
+
+def test_a_model_as_an_entry_is_asked_the_facts_that_ship(clone, mine):
+    made = shell(BLOCKS[3].replace("/models/mine", str(mine)), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert (clone / "results" / "mine" / "responses" / "mine" / "ic_lke" / "shipped").is_dir()
+    assert "no model is asked ic_lke, " in made.stderr and "on invented" in made.stderr
+
+
+def chatting(model):
+    """Serve a model's completions, and a chat as the completion of what is said in it."""
+    plain = reference_wire(model)
+
+    def answer(call):
+        if not call.path.endswith("/chat/completions"):
+            return plain.answer(call)
+        said = {"prompt": " ".join(turn["content"] for turn in call.body["messages"]), "max_tokens": 1}
+        [choice] = json.loads(plain.answer(replace(call, body=said)).body)["choices"]
+        message = {"role": "assistant", "content": choice["text"]}
+        return Reply.of({"choices": [{"index": 0, "finish_reason": "length", "message": message}]})
+
+    return Wire(answer)
+
+
+def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
+    [entry] = [entry for entry in ENTRIES if "api:" in entry]
+    with chatting(load(ModelSource(str(mine), device="cpu"))).running() as address:
+        served = BLOCKS[3].replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
+        made = shell(served.replace("http://localhost:8000/v1", address), clone, **SMALL)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert (clone / "results" / "served" / "measures" / "served" / "ic_lke" / "shipped.parquet").is_file()
+
+
+@pytest.mark.parametrize("name", ["config", "trex"])
+def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, planned, name):
+    """By the README's words: their entries go into the registry, and their names into the edition's `models`."""
+    entries = [yaml.safe_load(entry.replace("COMMIT", COMMIT).replace("/models/mine", str(mine))) for entry in ENTRIES]
+    assert [one["name"] for one in entries] == ["mine", "pythia-70m", "served"]
+    assert all(ModelConfig(**one) for one in entries)
+    registry, edition = clone / "config" / "models.yaml", clone / "config" / f"{name}.yaml"
+    before = {path: path.read_text() for path in (registry, edition)}
+    registry.write_text(before[registry] + yaml.safe_dump({one.pop("name"): one for one in map(dict, entries)}))
+    values = yaml.safe_load(before[edition])
+    edition.write_text(yaml.safe_dump(values | {"models": ["mine", "pythia-70m", "served", *values["models"]]}))
+    command = "make demo" if name == "config" else BLOCKS[4].splitlines()[1].replace("/data/my_facts", str(facts))
+    try:
+        made = shell(command, clone, **planned)
+    finally:
+        for path, text in before.items():
+            path.write_text(text)
+    said = made.stdout + made.stderr
+    assert made.returncode == 0, said
+    assert {"answer_together_mine", "answer_requests", "pull_model", "plant_model"} <= set(said.split())
+
+
+def test_the_commands_on_facts_of_ones_own(clone, mine, facts):
+    own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[4].splitlines())
+    made = shell(own.replace("/models/mine", str(mine)), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    page = (clone / "results" / "own" / "report.html").read_text()
+    assert "Subject 1" in page and "Object 1" in page
+    # Facts for the paper's numbers would be many: a configuration of the same form with smaller ones.
+    made = shell(trex.replace("config/trex.yaml", "tests/data/own.yaml"), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert (clone / "results" / "own-small" / "report.html").is_file()
+
+
+def test_a_model_that_is_not_named_is_asked_for(clone):
+    refused = shell("make own", clone)
+    assert refused.returncode != 0
+    assert "almanac: name the model: make own MODEL=/models/mine" in refused.stderr
+
+
+def test_what_a_model_is_called_reaches_no_shell(clone):
+    for name in ("$$(touch hit)", "a; touch hit", "it's"):
+        refused = shell('make own MODEL="$NAME"', clone, NAME=name)
+        assert "there is no folder" in refused.stderr, refused.stderr
+    assert not (clone / "hit").exists()
 
 
 def test_the_readme_names_only_files_that_are_there():
@@ -100,7 +226,7 @@ def test_the_readme_names_only_files_that_are_there():
 
 
 def test_every_configuration_that_is_named_is_there():
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 5
     assert shutil.which("make")
-    for name in re.findall(r"config/\w+\.yaml", README):
+    for name in set(re.findall(r"config/\w+\.yaml", README)) - {"config/nobell.yaml"}:
         assert (REPOSITORY / name).is_file(), name

@@ -61,7 +61,7 @@ def test_questions_are_written_proofread_and_asked(fresh):
     configure(project, suites={"facteval": {"two": {"sample": 2, "written": str(path.relative_to(project.root))}}})
     refused = run(project, "--", "data")
     assert refused.returncode != 0
-    assert "suites.facteval.two: results/tiny/writing/two.jsonl lies in results/tiny" in refused.stderr
+    assert "suites.facteval.two.written: results/tiny/writing/two.jsonl lies in results/tiny" in refused.stderr
 
     entities = {row["entity_id"]: row for row in map(json.loads, (project.root / "two" / "entities.jsonl").open())}
     one = next(row for row in rows if row["style"] == "wh")
@@ -84,4 +84,4 @@ def test_questions_are_written_proofread_and_asked(fresh):
     assert {row.origin for row in asked(project)[0]} == {"template"}
     (project.root / "mine.jsonl").unlink()
     gone = run(project, "--", "data")
-    assert gone.returncode != 0 and "there is no file mine.jsonl; correct its path" in gone.stderr
+    assert gone.returncode != 0 and "suites.facteval.two.written: there is no file mine.jsonl" in gone.stderr

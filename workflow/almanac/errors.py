@@ -1,5 +1,9 @@
 """The one error of the package: a message for the person who runs Almanac, without a traceback."""
 
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
 
 class AlmanacError(Exception):
     """Bad input or a broken promise, worded for the user.
@@ -7,3 +11,29 @@ class AlmanacError(Exception):
     The message names the file, row or key, says what was found and what is allowed, and ends with what to do.
     The command line prints it and exits with 1; it never shows a traceback for it.
     """
+
+
+def nearest(path: Path, there: Iterable[Path], least: float = 0.6) -> str:
+    """Return "; did you mean …?" with the path whose name is most like that of a misspelt one, or "" where none is.
+
+    Args:
+        path: what was named.
+        there: what could have been meant.
+        least: how alike the names must be, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
+    """
+    by_name = {one.name: one for one in sorted(there) if one != path}
+    found = difflib.get_close_matches(path.name, by_name, 1, least)
+    return f"; did you mean {by_name[found[0]]}?" if found else ""
+
+
+def no_such(path: Path, what: str) -> str:
+    """Return that a file or folder is not there, with the one beside it whose name is most like its own."""
+    meant = nearest(path, path.parent.iterdir() if path.parent.is_dir() else ())
+    return f"there is no {what} {path}{meant or '; correct its path'}"
+
+
+def no_configuration(path: Path) -> str:
+    """Return that a configuration file is not there, with the one that is whose name is most like its own."""
+    folders = dict.fromkeys((path.parent, Path("config")))
+    meant = nearest(path, (one for folder in folders for one in folder.glob("*.y*ml")), least=0.0)
+    return f"there is no configuration file {path}{meant or '; name one that is there'}"

@@ -8,9 +8,11 @@ import fcntl
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
+
+from almanac.errors import no_configuration
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
@@ -27,8 +29,32 @@ def _taken(handle: TextIO) -> bool:
     return False
 
 
+def configurations(command: Sequence[str]) -> Iterator[Path]:
+    """Yield the configuration files that a Snakemake command names."""
+    named = False
+    for word in command:
+        flag, sign, value = word.partition("=")
+        if word.startswith("-"):
+            named = flag in ("--configfile", "--configfiles")
+            if named and sign:
+                yield Path(value)
+        elif named:
+            yield Path(word)
+
+
 def main(command: Sequence[str]) -> int:
-    """Run a Snakemake command under the lock and return its exit status; 1 where another run holds it."""
+    """Run a Snakemake command under the lock and return its exit status.
+
+    Returns:
+        Snakemake's; 1 where another run holds the lock, where a configuration file is not there, of which Snakemake
+        itself would print a traceback, or where it would drop a part of the configuration and not say so.
+    """
+    mistake = next((no_configuration(path) for path in configurations(command) if not path.is_file()), None)
+    if sum(word in ("--config", "-C") for word in command) > 1:
+        mistake = "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
+    if mistake is not None:
+        print(f"almanac: {mistake}", file=sys.stderr)
+        return 1
     try:
         LOCK.parent.mkdir(exist_ok=True)
         handle = LOCK.open("a")

@@ -1,15 +1,18 @@
 """Settings of a step: one pydantic model, at once its part of the configuration and its command-line flags."""
 
 import argparse
+import os
 import shlex
 import types
 import typing
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
+from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
 from almanac.errors import AlmanacError
 
@@ -22,6 +25,96 @@ class Options(BaseModel):
 
 Settings = TypeVar("Settings", bound=Options)
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
+INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
+
+
+def _whole(value: str) -> tuple[str | None, str]:
+    return value, ""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Stands in the annotation of a setting that names what lies on the user's disk; `~` in it is the user's home.
+
+    Of an unpacked edition (`INSIDE`) it names what lies in the edition's folder, and nothing outside can be named.
+
+    Attributes:
+        kind: what is named. The content of a ``file`` travels with a frozen edition; of all else the name alone does.
+        read_by: the verb whose jobs read it; "" where none waits for it.
+        split: returns the path in a value, or none, and what follows the path.
+    """
+
+    kind: Literal["file", "checkpoint", "embedder", "tokenizer", "facts", "downloads", "registry"]
+    read_by: str = ""
+    split: Callable[[str], tuple[str | None, str]] = _whole
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Put the path into its place when the setting is checked."""
+        return core_schema.with_info_after_validator_function(self._placed, handler(source))
+
+    def _placed(self, value: str | None, info: ValidationInfo) -> str | None:
+        path, rest = self.split(value) if value is not None else (None, "")
+        if path is None:
+            return value
+        folder: Path | None = (info.context or {}).get(INSIDE)
+        if folder is None:
+            return os.path.expanduser(path) + rest  # noqa: PTH111 (a user who is not there is no error to it)
+        if not (folder / path).resolve().is_relative_to(folder.resolve()):
+            raise ValueError("lies outside the edition, and nothing outside is read; freeze the edition again")
+        return f"{folder / path}{rest}"
+
+
+class Place(NamedTuple):
+    """Where a configuration names what lies on the user's disk.
+
+    Attributes:
+        way: the keys and indices that lead to it from the whole.
+        key: the same for messages, members of lists by their names.
+        owner: the settings that it stands in.
+        named: what is said of it there.
+        path: the path.
+        rest: what follows the path in the value.
+    """
+
+    way: tuple[str | int, ...]
+    key: str
+    owner: Options
+    named: Named
+    path: str
+    rest: str
+
+
+def places(settings: Options) -> Iterator[Place]:
+    """Yield whatever settings name on the user's disk, those in them too."""
+    return _places(settings, ())
+
+
+def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[Place]:
+    if isinstance(found, Options):
+        for name, field in type(found).model_fields.items():
+            inner, where = getattr(found, name), f"{key}.{name}".removeprefix(".")
+            mark = next((mark for mark in field.metadata if isinstance(mark, Named)), None)
+            if mark is None:
+                yield from _places(inner, (*way, name), where)
+            elif inner is not None and (parts := mark.split(inner))[0] is not None:
+                yield Place((*way, name), where, found, mark, parts[0], parts[1])
+    elif isinstance(found, dict):
+        for name, inner in found.items():
+            yield from _places(inner, (*way, name), f"{key}.{name}")
+    elif isinstance(found, tuple):
+        for index, inner in enumerate(found):
+            yield from _places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
+
+
+def with_places(settings: Options, change: Callable[[Place], str]) -> dict[str, Any]:
+    """Return settings as they are written down, with other paths for those that they name on the user's disk."""
+    written = settings.model_dump(mode="json")
+    for place in places(settings):
+        holder: Any = written
+        for step in place.way[:-1]:
+            holder = holder[step]
+        holder[place.way[-1]] = change(place) + place.rest
+    return written
 
 
 def explain(error: ValidationError, where: str, tagged: str | None = None) -> AlmanacError:

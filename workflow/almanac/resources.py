@@ -16,12 +16,12 @@ def stored_parameters(folder: Path) -> int:
     """Return the number of parameters in a folder's safetensors files, by their headers; 0 if there are none."""
     total = 0
     for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as handle:
-            try:
+        try:
+            with path.open("rb") as handle:
                 header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
-                total += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
-            except (ValueError, KeyError, TypeError, MemoryError, OverflowError):
-                return 0  # damaged; loading it will say so
+            total += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, MemoryError, OverflowError):
+            return 0  # damaged, or not to be read; loading it will say so
     return total
 
 

@@ -2,10 +2,11 @@
 
 from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
 from almanac.config.edition import Asking, EditionConfig, Participant
-from almanac.config.models import UNPINNED, ModelConfig
+from almanac.config.models import ModelConfig
 from almanac.config.planting import PlantedConfig, PlantingConfig, TaughtConfig, WorldConfig
 from almanac.config.reading import check, load, read_yaml
 from almanac.config.suites import SuitesConfig
+from almanac.models.options import UNPINNED
 
 __all__ = [
     "UNPINNED",

@@ -1,12 +1,12 @@
 """Datasets, and the models that draft templates and write questions for them."""
 
-from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from almanac.config.names import Name
 from almanac.dataset.options import DatasetOptions
+from almanac.options import Named
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.facteval.options import WritingOptions
 
@@ -16,14 +16,9 @@ class DatasetConfig(DatasetOptions):
 
     source: Name | None = Field(default=None, description="the source of its facts")
     world: Name | None = Field(default=None, description="the planted world of its facts")
-    drafts: str | None = Field(
+    drafts: Annotated[str | None, Named("file", "build")] = Field(
         default=None, description="a file of drafted templates, proofread; those kept join the templates that are there"
     )
-
-    @field_validator("drafts")
-    @classmethod
-    def _home(cls, drafts: str | None) -> str | None:
-        return drafts and str(Path(drafts).expanduser())
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:

@@ -1,20 +1,21 @@
 """The whole of an edition, what its parts must say of each other, and who is asked what."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Collection, Iterator
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
 from almanac.config.models import ModelConfig
 from almanac.config.names import Name
 from almanac.config.planting import PlantingConfig
 from almanac.config.suites import SuitesConfig
-from almanac.options import Options
+from almanac.options import Named, Options
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.ic_lke.options import Bars
 
+REGISTRY = "config/models.yaml"
+KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 
 
@@ -28,11 +29,15 @@ class EditionConfig(Options):
 
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
-    facts: str | None = Field(default=None, description="the folder of a files source that names none")
+    facts: Annotated[str | None, Named("facts")] = Field(
+        default=None, description="the folder of a files source that names none"
+    )
     contact: str | None = Field(
         default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
     )
-    registry: str = Field(default="config/models.yaml", description="the file in which models are looked up by name")
+    registry: Annotated[str, Named("registry")] = Field(
+        default=REGISTRY, description="the file in which models are looked up by name"
+    )
     sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
@@ -43,6 +48,11 @@ class EditionConfig(Options):
         default=(),
         description="who is asked: names of the registry, or whole entries",
         json_schema_extra=_names_too,
+    )
+    model: str | None = Field(
+        default=None,
+        description="one model more, in short: a name of the registry, a directory, OWNER/NAME@COMMIT of the Hugging "
+        "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`",
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
@@ -58,7 +68,7 @@ class EditionConfig(Options):
     )
 
     @model_validator(mode="after")
-    def _names_are_there(self) -> Self:
+    def _names_are_there(self, info: ValidationInfo) -> Self:
         for name, dataset in self.datasets.items():
             _known("source", dataset.source, self.sources, f"datasets.{name}")
             _known("world", dataset.world, self.planting.worlds, f"datasets.{name}")
@@ -67,7 +77,7 @@ class EditionConfig(Options):
             _known("dataset", taught, self.datasets, "planting.taught")
             if self.datasets[taught].world is not None:
                 raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
-        self._check_suites()
+        self._check_suites((info.context or {}).get(KNOWN, set()))
         names = [name for model in self.models for name in self._names_of(model)]
         if len(set(names)) != len(names):
             raise ValueError(f"models: a name may occur once; found {names}")
@@ -104,11 +114,11 @@ class EditionConfig(Options):
         if masked or "generate" not in (model.kinds or ("generate",)):
             raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
 
-    def _check_suites(self) -> None:
+    def _check_suites(self, registry: Collection[str]) -> None:
         for suite, datasets in self.suites.by_name().items():
             for name in datasets:
                 _known("dataset", name, self.datasets, f"suites.{suite}")
-        entries = {model.name: model for model in self.models}
+        entries = {model.name for model in self.models} | set(registry)
         for suite, datasets in self.suites.by_name().items():
             for name, options in datasets.items():
                 for model in options.models:
@@ -123,11 +133,48 @@ class EditionConfig(Options):
             for model in (one for pair in own.pairs for one in pair.split(":")):
                 _known("model", model, entries, f"suites.facteval.{name}.pairs")
 
+    def settled(self) -> "EditionConfig":
+        """Return what follows from the models that there are, and from what lies in their directories.
+
+        Suites name no model that the edition does not have, and a checkpoint in a directory has its number of
+        parameters, so that an edition says the same where the directory is not.
+        """
+        there = {model.name for model in self.models}
+        suites = {
+            suite: {dataset: options.among(there) for dataset, options in datasets.items()}
+            for suite, datasets in self.suites.by_name().items()
+        }
+        models = tuple(model.settled() for model in self.models)
+        return self.model_copy(update={"suites": self.suites.model_copy(update=suites), "models": models})
+
+    def remarks(self, written: "EditionConfig") -> Iterator[str]:
+        """Yield which suites are asked of all models, since those that they name are not there, and which of none.
+
+        Args:
+            written: the configuration before it was settled.
+        """
+        asked = {(one.suite, one.dataset) for one in self.asked()}
+        silent: dict[str, list[str]] = {}
+        for suite, datasets in self.suites.by_name().items():
+            for dataset, options in datasets.items():
+                named = written.suites.by_name()[suite][dataset].models
+                if (suite, dataset) not in asked:
+                    silent.setdefault(dataset, []).append(suite)
+                elif named and not options.models:
+                    names = ", ".join(named)
+                    yield f"{suite} names {names} on {dataset}, which this edition lacks; all its models are asked"
+        if not self.models:
+            yield "no model is named, so only the questions are made; name one with --config model=…"
+            return
+        for dataset, suites in silent.items():
+            reason = "; an invented world is asked only of models planted in it" * bool(self.datasets[dataset].world)
+            yield f"no model is asked {', '.join(suites)} on {dataset}{reason}"
+
     def source_folder(self, name: str) -> str:
         """Return the folder that a source of kind files is pulled from."""
         source = self.sources[name]
         path = source.path if isinstance(source, FilesOptions) else None
-        return str(Path(str(path or self.facts)).expanduser())
+        return str(path or self.facts)
 
     @property
     def corpus_tokens(self) -> int:
@@ -232,6 +279,6 @@ class Asking(NamedTuple):
     dataset: str
 
 
-def _known(what: str, name: str | None, allowed: Mapping[str, Any], where: str) -> None:
+def _known(what: str, name: str | None, allowed: Collection[str], where: str) -> None:
     if name is not None and name not in allowed:
         raise ValueError(f"{where}: there is no {what} {name!r}; there are {', '.join(sorted(allowed)) or 'none'}")

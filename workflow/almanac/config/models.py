@@ -1,8 +1,10 @@
 """A model's entry: where it comes from, how it is run, and which datasets and suites it is asked."""
 
+import os
 import re
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -10,12 +12,37 @@ from almanac.config.names import Name
 from almanac.config.planting import PlantedConfig
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.options import ServerOptions, checked_url
+from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
+from almanac.options import Named
 from almanac.resources import GPU_FROM, stored_parameters
 
+SERVER = re.compile(r"https?://")
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
-UNPINNED = "unpinned"  # a revision that is still to be looked up
-COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def in_short(text: str) -> dict[str, Any]:
+    """Return the entry of a model that is named in short: a directory, OWNER/NAME@COMMIT, or a server's address.
+
+    Raises:
+        AlmanacError: a repository of a hub has no commit.
+    """
+    repository, _, commit = text.partition("@")
+    if SERVER.match(text):
+        return {"name": _as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
+    folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
+    if folder.is_dir() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
+        return {"name": _as_name(folder.absolute().name), "path": text}
+    if not COMMIT.fullmatch(commit):
+        raise AlmanacError(
+            f"model: there is no folder {text}; a repository of the Hugging Face hub is named with its commit, 40 "
+            f"hexadecimal digits: {repository}@COMMIT"
+        )
+    return {"name": _as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
+
+
+def _as_name(text: str) -> str:
+    """Return a text as a name in tables and folders."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
 
 
 class ModelConfig(ServerOptions):
@@ -23,7 +50,9 @@ class ModelConfig(ServerOptions):
 
     name: Name = Field(description="the name in every table and folder")
     planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
-    path: str | None = Field(default=None, description="a directory that holds a transformers checkpoint")
+    path: Annotated[str | None, Named("checkpoint")] = Field(
+        default=None, description="a directory that holds a transformers checkpoint"
+    )
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
     revision: str | None = Field(
         default=None,
@@ -40,7 +69,7 @@ class ModelConfig(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
-    wrapper: str | None = Field(
+    wrapper: Annotated[str | None, Named("file", split=wrappers.split)] = Field(
         default=None,
         description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
         "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
@@ -71,6 +100,12 @@ class ModelConfig(ServerOptions):
             return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
 
+    def settled(self) -> Self:
+        """Return the entry with the number of parameters of the checkpoint in its directory, where it names none."""
+        if self.path is None or self.parameters is not None:
+            return self
+        return self.model_copy(update={"parameters": stored_parameters(Path(self.path)) or None})
+
     def takes_gpu(self, gpus: int) -> bool:
         """Return whether its jobs take a GPU: where the entry names one, or one is there and its size is worth it."""
         if self.api is not None:
@@ -82,10 +117,12 @@ class ModelConfig(ServerOptions):
     def _without_secrets(cls, api: str | None) -> str | None:
         return api and checked_url(api)
 
-    @field_validator("path")
+    @field_validator("hub")
     @classmethod
-    def _home(cls, path: str | None) -> str | None:
-        return path and str(Path(path).expanduser())
+    def _repository(cls, hub: str | None) -> str | None:
+        if hub is not None and not REPOSITORY.fullmatch(hub):
+            raise ValueError("is no repository; name one as owner/name")
+        return hub
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:

@@ -1,48 +1,72 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
-from almanac.config.edition import EditionConfig
-from almanac.errors import AlmanacError
+from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
+from almanac.config.models import in_short
+from almanac.errors import AlmanacError, no_configuration
 from almanac.options import explain
 
 
-def check(values: Mapping[str, Any], where: str, root: Path) -> EditionConfig:
+def check(
+    values: Mapping[str, Any], where: str, root: Path, tell: Callable[[str], object] = lambda _: None
+) -> EditionConfig:
     """Check an edition's configuration and look its models up in the registry.
+
+    A suite may name models of the registry that the edition does not have, since an edition's `models` are easily set
+    anew. Such names are passed over, and a suite that names no other is asked of all models.
 
     Args:
         values: the configuration as read from YAML.
         where: the file's name, for messages.
         root: the folder that a relative registry path starts from.
+        tell: told what follows from the models that the edition has and nobody wrote down.
 
     Raises:
         AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
     """
     filled = dict(values)
-    models = filled.get("models") or []
-    if isinstance(models, list) and any(isinstance(model, str) for model in models):
-        registry_path = root / str(filled.get("registry", "config/models.yaml"))
-        registry = read_yaml(registry_path)
-        filled["models"] = [
-            _look_up(model, registry, registry_path, where) if isinstance(model, str) else model for model in models
-        ]
+    registry_path = root / Path(str(filled.get("registry", REGISTRY))).expanduser()
+    models, short = filled.get("models") or [], filled.pop("model", None)
+    by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
+    registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
+    if isinstance(models, list):
+        models = [_look_up(model, registry, registry_path, where) for model in models]
+        models += [] if short is None else [_one_more(str(short), registry, where)]
     try:
-        return EditionConfig.model_validate(filled)
+        config = EditionConfig.model_validate(filled | {"models": models}, context={KNOWN: set(registry)})
     except ValidationError as error:
         raise explain(error, where, "sources") from error
+    settled = config.settled()
+    for line in settled.remarks(config):
+        tell(line)
+    return settled
 
 
-def _look_up(name: str, registry: Mapping[str, Any], path: Path, where: str) -> dict[str, Any]:
-    if name not in registry:
-        raise AlmanacError(f"{where}: models: {name!r} is not in {path}; there are {', '.join(sorted(registry))}")
-    if not isinstance(registry[name], dict):
-        raise AlmanacError(f"{path}: {name}: must hold keys and values, found {registry[name]!r}")
-    return {"name": name, **registry[name]}
+def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) -> Any:
+    """Return a model's entry: as it is, or the registry's where it is only named."""
+    if not isinstance(model, str):
+        return model
+    if model not in registry:
+        raise AlmanacError(f"{where}: models: {model!r} is not in {path}; there are {', '.join(sorted(registry))}")
+    if not isinstance(registry[model], dict):
+        raise AlmanacError(f"{path}: {model}: must hold keys and values, found {registry[model]!r}")
+    return {"name": model, **registry[model]}
+
+
+def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the entry of the model that is named in short."""
+    if isinstance(registry.get(text), dict):
+        return {"name": text, **registry[text]}
+    try:
+        return in_short(text)
+    except AlmanacError as error:
+        raise AlmanacError(f"{where}: {error}") from error
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -53,8 +77,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise AlmanacError(no_configuration(path)) from error
     except OSError as error:
         raise AlmanacError(f"{path}: cannot be read ({error.strerror}); name a configuration file") from error
+    except UnicodeDecodeError as error:
+        raise AlmanacError(f"{path}: is no text in UTF-8 ({error.reason}); save it as UTF-8") from error
     except yaml.YAMLError as error:
         raise AlmanacError(f"{path}: is no YAML: {error}") from error
     if not isinstance(values, dict):

@@ -1,11 +1,12 @@
 """The suites of an edition: the settings of each by dataset."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from almanac.config.names import Name
-from almanac.options import Options
+from almanac.options import Named, Options
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.ic_lke.eic.options import EicOptions
 from almanac.suites.ic_lke.generated.options import GeneratedOptions
@@ -16,6 +17,14 @@ from almanac.suites.ic_lke.separators.options import SeparatorOptions
 from almanac.suites.ic_lke.sweep.options import SweepOptions
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
+
+
+class KarrConfig(KarrOptions):
+    """KaRR's settings in an edition: they name a file of the user's."""
+
+    labels: Annotated[str | None, Named("file", "ask")] = Field(
+        default=None, description=KarrOptions.model_fields["labels"].description
+    )
 
 
 class SuitesConfig(Options):
@@ -41,7 +50,7 @@ class SuitesConfig(Options):
     lke_generated: dict[Name, GeneratedOptions] = Field(
         default_factory=dict, description="whether models write the object: settings by dataset"
     )
-    karr: dict[Name, KarrOptions] = Field(default_factory=dict, description="KaRR: settings by dataset")
+    karr: dict[Name, KarrConfig] = Field(default_factory=dict, description="KaRR: settings by dataset")
     facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:

@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from almanac import __version__, tables
+from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.makers import KEY, made_by
 from almanac.errors import AlmanacError
+from almanac.options import INSIDE, Place, with_places
 from almanac.rows import Response
 
 MANIFEST = "manifest.json"
+FILES = "files"  # the folder of an archive that holds the user's files
+ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
+SHORT = 12  # digits of a file's sha256 in its name
 WITHHELD = "https://withheld.invalid"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -29,7 +34,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     Args:
         layout: the edition.
         target: the archive.
-        on_file: called after each file.
+        on_file: called after each table.
 
     Returns:
         The manifest: every file's path, bytes, sha256 and rows, of responses what made them (``made_by``), where the
@@ -46,13 +51,16 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
             archive.writestr(_member(name), content)
             entry = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             entries.append(entry | more)
-            on_file()
 
+        settings, carried = portable(layout.config)
+        for name, content in sorted(carried.items()):
+            add(name, content)
         for path, row in sorted(layout.tables().items()):
             rows: list[Any] = layout.read(path, row)
             name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
             add(name, tables.jsonl(rows), rows=len(rows), **({KEY: made_by(path)} if row is Response else {}))
-        add("edition.json", (tables.canonical(_without_places(layout)) + "\n").encode())
+            on_file()
+        add("edition.json", (tables.canonical(settings) + "\n").encode())
         add("report.html", _page(layout))
         manifest = {
             "edition": layout.config.edition,
@@ -84,23 +92,39 @@ def _page(layout: Layout) -> bytes:
     return page.read_bytes()
 
 
-def _without_places(layout: Layout) -> dict[str, Any]:
-    """Return the configuration with folders by their last name and without who asked: those are no part of it."""
-    settings = layout.config.model_dump(mode="json")
+def portable(config: EditionConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return a configuration that means the same anywhere, and the files that travel with it.
+
+    What it names on the user's disk is another path in it: of a file that of its copy in the archive, of a folder its
+    last name alone. Who asked is no part of it.
+
+    Returns:
+        The configuration, and each file's content by its name in the archive.
+
+    Raises:
+        AlmanacError: a file cannot be read, naming its key.
+    """
+    carried: dict[str, bytes] = {}
+
+    def moved(place: Place) -> str:
+        path = Path(place.path)
+        if place.named.kind != "file":
+            return f"{ELSEWHERE}/{path.name}"
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise AlmanacError(
+                f"{place.key}: {path}: cannot be read ({error.strerror}), and an edition carries its content; bring "
+                "the file back"
+            ) from error
+        name = f"{FILES}/{hashlib.sha256(content).hexdigest()[:SHORT]}/{path.name}"
+        carried[name] = content
+        return name
+
+    settings = with_places(config.settled(), moved)
     if settings["contact"] is not None:
         settings["contact"] = WITHHELD
-    asked = [own for datasets in settings["suites"].values() for own in datasets.values()]
-    for holder in (
-        settings,
-        *settings["sources"].values(),
-        *settings["datasets"].values(),
-        *asked,
-        *settings["models"],
-    ):
-        for key in ("facts", "path", "drafts", "published", "api_tokenizer"):
-            if isinstance(holder.get(key), str):
-                holder[key] = Path(holder[key]).name
-    return settings
+    return settings, carried
 
 
 def _sources(layout: Layout) -> list[dict[str, Any]]:
@@ -171,7 +195,12 @@ def _read(archive: zipfile.ZipFile, path: Path, name: str) -> bytes:
 
 
 class Frozen(Layout):
-    """An unpacked edition: the same layout, its tables as JSON Lines."""
+    """An unpacked edition: the same layout, its tables as JSON Lines, and nothing outside of it is read."""
+
+    @classmethod
+    def context(cls, root: Path) -> dict[str, Any]:
+        """Return that whatever the configuration names lies in the edition's folder."""
+        return {INSIDE: root}
 
     def read(self, path: Path, row: type[tables.Row]) -> list[tables.Row]:
         """Read a table of the edition from its JSON Lines."""

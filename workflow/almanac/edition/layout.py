@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from pydantic import ValidationError
+
 from almanac import tables
 from almanac.config import Asking, EditionConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
+from almanac.options import explain
 from almanac.rows import (
     Choices,
     Entity,
@@ -84,9 +87,19 @@ class Layout:
         if not record.is_file():
             raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
         try:
-            return cls(root, EditionConfig.model_validate(json.loads(record.read_text(encoding="utf-8"))))
-        except ValueError as error:  # JSON's and pydantic's are both of this kind
-            raise AlmanacError(f"{record}: is damaged, or of another version ({error}); build it again") from error
+            settings = json.loads(record.read_text(encoding="utf-8"))
+            return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
+        except ValidationError as error:
+            raise AlmanacError(
+                f"{explain(error, str(record), 'sources')}\nIt is of another version, or damaged"
+            ) from error
+        except ValueError as error:
+            raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
+
+    @classmethod
+    def context(cls, root: Path) -> dict[str, Any]:
+        """Return what the record of the configuration is checked in the light of."""
+        return {}
 
     # What the edition is made of, and what it ends in
 

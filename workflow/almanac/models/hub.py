@@ -1,17 +1,14 @@
 """A checkpoint from the Hugging Face hub, pinned to a commit: fetched by `pull`, so that answering stays offline."""
 
 import os
-import re
 from pathlib import Path
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
 
 from almanac.errors import AlmanacError
+from almanac.models.options import COMMIT, REPOSITORY, UNPINNED
 
-NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
-UNPINNED = "unpinned"  # a revision that is still to be looked up
-COMMIT = re.compile(r"[0-9a-f]{40}")
 # Weights without pickles, the tokenizer, the settings; code of the repository's own only where it is asked for.
 WANTED = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja")
 CODE = ("*.py",)
@@ -37,7 +34,7 @@ def download(name: str, revision: str, folder: Path, code: bool = False) -> list
             f"model {name}: its revision is not pinned yet; look the commit up with "
             f"`git ls-remote https://huggingface.co/{name} HEAD` and write its 40 digits as `revision` of its entry"
         )
-    if not NAME.fullmatch(name) or not COMMIT.fullmatch(revision):
+    if not REPOSITORY.fullmatch(name) or not COMMIT.fullmatch(revision):
         raise AlmanacError(f"model {name} at {revision}: needs a repository owner/name and a commit of 40 hex digits")
     try:
         snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=[*WANTED, *(CODE if code else ())])

@@ -2,13 +2,12 @@
 
 import inspect
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 from almanac.errors import AlmanacError
+from almanac.models.options import COMMIT
 
-COMMIT = re.compile(r"[0-9a-f]{40}")
 REMEDY = (
     "read it, then allow it with `trust_remote_code: true` and `revision: COMMIT` (the commit's 40 hexadecimal digits) "
     "in the model's entry, or with --trust-remote-code --revision COMMIT"

@@ -18,7 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.models import devices, own_code
+from almanac.models import checkpoint, devices, own_code
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
 from almanac.models.framing import framing_of
@@ -79,7 +79,7 @@ def load(source: ModelSource) -> Model:
             a setting is none of those allowed, or the checkpoint needs code of its own that is not trusted.
     """
     _check(source)
-    folder = _folder(source)
+    folder = checkpoint.complete(Path(source.path).expanduser())
     own_code.check(folder, source.trust_remote_code, source.revision)
     config = _config(source, folder)
     family = _family(source, folder, config)
@@ -120,36 +120,6 @@ def _check(source: ModelSource) -> None:
         devices.check(source.device)
     except AlmanacError as error:
         raise AlmanacError(f"model {source.path}: {error}") from error
-
-
-def _folder(source: ModelSource) -> Path:
-    """Return the checkpoint's folder, complete."""
-    path = Path(source.path).expanduser()
-    if path.is_dir():
-        return _complete(path)
-    raise AlmanacError(
-        f"model {source.path}: there is no such folder; give a folder with config.json, safetensors and a tokenizer, "
-        "or bring one from a hub with `almanac pull model`"
-    )
-
-
-def _complete(folder: Path) -> Path:
-    """Check that a folder holds what a checkpoint needs."""
-    needs = {
-        "config.json": ("config.json",),
-        "weights (*.safetensors)": ("*.safetensors",),
-        "a tokenizer (tokenizer.json)": ("tokenizer.json", "vocab.*", "*.model"),
-    }
-    missing = [what for what, patterns in needs.items() if not any(any(folder.glob(one)) for one in patterns)]
-    if missing:
-        pickled = (
-            " (pickled weights are not read: convert them with save_pretrained)" if any(folder.glob("*.bin")) else ""
-        )
-        raise AlmanacError(
-            f"model {folder}: the folder lacks {', '.join(missing)}{pickled}; save the model and its tokenizer "
-            "there with save_pretrained"
-        )
-    return folder
 
 
 def _config(source: ModelSource, folder: Path) -> Any:

@@ -23,6 +23,7 @@ SHIPPED = Path(__file__).resolve().parents[3] / "resources" / "prompts" / "wrapp
 SLOTS = ("CONTEXT", "INSTRUCTION", "OPTIONS", "INPUT")
 SLOT = re.compile(rf"\[({'|'.join(SLOTS)})\]")
 INPUT = "[INPUT]"
+ENDINGS = (".yaml", ".yml")
 DEFAULTS = ("chat", "plain")  # The first where the tokenizer has a chat template.
 TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja")
 
@@ -124,19 +125,27 @@ def read(path: Path) -> dict[str, Wrapper]:
     return found
 
 
+def split(name: str) -> tuple[str | None, str]:
+    """Return the file of ``FILE.yaml:NAME`` and what follows it; of the name of a wrapper that ships no file."""
+    path, colon, own = name.rpartition(":")
+    if path.endswith(ENDINGS):
+        return path, colon + own
+    return (name, "") if name.endswith(ENDINGS) else (None, name)
+
+
 def find(name: str) -> Wrapper:
     """Return a wrapper by the name that ships, or by ``FILE.yaml:NAME`` from a user's file.
 
     Raises:
         AlmanacError: there is none, with the names that are.
     """
-    path, _, own = name.rpartition(":")
-    if path.endswith((".yaml", ".yml")) or name.endswith((".yaml", ".yml")):
-        file = Path(path or name).expanduser()
+    path, own = split(name)
+    if path is not None:
+        file = Path(path).expanduser()
         known = read(file)
-        if path and own in known:
-            return known[own]
-        if not path and len(known) == 1:
+        if own[1:] in known:
+            return known[own[1:]]
+        if not own and len(known) == 1:
             return next(iter(known.values()))
         raise AlmanacError(f"wrapper: {file} holds {', '.join(known)}; name one of them, as {file}:{next(iter(known))}")
     known = read(SHIPPED)

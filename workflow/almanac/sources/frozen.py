@@ -45,7 +45,7 @@ def own_files(options: DumpOptions) -> dict[str, Any]:
     Raises:
         AlmanacError: one is missing.
     """
-    folder = Path(str(options.path)).expanduser()
+    folder = Path(str(options.path))
     wanted = [one.name for one in options.downloads()]
     missing = [name for name in wanted if not (folder / name).exists()]
     if missing:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from almanac.options import Options
+from almanac.options import Named, Options
 
 GIGABYTE = 1_000_000_000
 DBPEDIA_DUMP = (
@@ -32,7 +32,7 @@ class FilesOptions(SourceOptions):
     """A folder of fact tables, or an archive of one."""
 
     kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
-    path: str | None = Field(
+    path: Annotated[str | None, Named("facts")] = Field(
         default=None, description="the folder, or a zip or tar archive of it; if none, `--config facts=FOLDER`"
     )
 
@@ -98,7 +98,7 @@ class DumpOptions(NetworkOptions):
 
     DOWNLOADS: ClassVar[tuple[Download, ...]] = ()
 
-    path: str | None = Field(
+    path: Annotated[str | None, Named("downloads")] = Field(
         default=None, description="a folder that holds the publisher's files under their own names; none: download them"
     )
 

@@ -70,7 +70,8 @@ def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], s
     spread = {row.model: row.value for row in found["deviation"]}
     order = sorted(leaders, key=lambda row: -(row.value or 0.0))
     rows: list[Sequence[Cell]] = [
-        (place, str(row.model), series[str(row.model)], row, spread[row.model], row.n) for place, row in enumerate(order, 1)
+        (place, str(row.model), series[str(row.model)], row, spread[row.model], row.n)
+        for place, row in enumerate(order, 1)
     ]
     caption = "Accuracy, a mean over relations, and its standard deviation over them."
     return Table("board", caption, ("place", "model", "family", "accuracy", "deviation", "facts answered"), rows)

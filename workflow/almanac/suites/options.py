@@ -1,11 +1,12 @@
 """What the settings of all suites have in common."""
 
 from abc import abstractmethod
+from collections.abc import Collection
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import NO_FLAG, Options
+from almanac.options import NO_FLAG, Named, Options, places
 
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")]
 
@@ -34,6 +35,10 @@ class SuiteOptions(Options):
         """Whether a second round asks of each model what depends on its answers in the first (`Method.ask_again`)."""
         return False
 
+    def among(self, there: Collection[str]) -> Self:
+        """Return the settings without models that an edition does not have."""
+        return self.model_copy(update={"models": tuple(name for name in self.models if name in there)})
+
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about, in all rounds together.
@@ -48,7 +53,7 @@ class SuiteOptions(Options):
 
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
-        return ()
+        return tuple(place.path for place in places(self) if place.named == Named("file", verb))
 
 
 class Bars(Options):

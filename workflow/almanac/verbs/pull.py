@@ -139,7 +139,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
 
     if isinstance(options, DumpOptions) and options.path is not None:
         origin: Mapping[str, Any] = frozen.own_files(options)
-        raw = Path(options.path).expanduser()
+        raw = Path(options.path)
     else:
         with progress(None, "answers and files") as done:
             snapshot = frozen.first_or_chosen(options, contact, snapshots, today(), say, done)

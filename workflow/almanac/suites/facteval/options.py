@@ -1,10 +1,11 @@
 """What can be set about FactEval."""
 
-from typing import Annotated, Literal
+from collections.abc import Collection
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from almanac.options import Options
+from almanac.options import Named, Options
 from almanac.suites.options import Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
@@ -34,7 +35,9 @@ class FactEvalOptions(SuiteOptions):
     templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
     sample: Sample = None
     written: Annotated[
-        str | None, Field(description="file of questions that a model wrote and a person proofread; asked besides")
+        str | None,
+        Named("file", "ask"),
+        Field(description="file of questions that a model wrote and a person proofread; asked besides"),
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
@@ -46,10 +49,14 @@ class FactEvalOptions(SuiteOptions):
         ),
     ] = ("paper", "official")
     abstentions: Annotated[
-        str | None, Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)")
+        str | None,
+        Named("file", "measure"),
+        Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)"),
     ] = None
     official_abstentions: Annotated[
-        str | None, Field(description="such a file for the official mode: the published list (none: nearly the same)")
+        str | None,
+        Named("file", "measure"),
+        Field(description="such a file for the official mode: the published list (none: nearly the same)"),
     ] = None
     official_choices: Annotated[
         Literal["dash", "comma"],
@@ -69,6 +76,11 @@ class FactEvalOptions(SuiteOptions):
         Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
     ] = ()
 
+    def among(self, there: Collection[str]) -> Self:
+        """Return the settings without models, and without pairs of models, that an edition does not have."""
+        pairs = tuple(pair for pair in self.pairs if set(pair.split(":")) <= set(there))
+        return super().among(there).model_copy(update={"pairs": pairs})
+
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
         asked = relations * min(self.sample or facts, facts)
@@ -80,11 +92,6 @@ class FactEvalOptions(SuiteOptions):
         passages = PASSAGE_TOKENS * sum(context != "none" for context in self.contexts)
         length = (QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens) * len(self.contexts) + passages
         return asked * forms * self.templates * length * (2 if self.written else 1)
-
-    def files(self, verb: str) -> tuple[str, ...]:
-        """Return the user's files that a verb reads: written questions, lists of abstentions."""
-        read = {"ask": (self.written,), "measure": (self.abstentions, self.official_abstentions)}
-        return tuple(path for path in read.get(verb, ()) if path is not None)
 
 
 class WritingOptions(Options):

@@ -1,10 +1,10 @@
 """What can be set about IC-LKE and its studies; the defaults are the paper's."""
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from almanac.options import Named
 from almanac.suites.options import Sample, SuiteOptions
 
 LayoutName = Annotated[
@@ -214,6 +214,7 @@ class PromptsOptions(SuiteOptions):
     ] = ("clean", "mangled")
     published: Annotated[
         str | None,
+        Named("file", "ask"),
         Field(description="a file of published prompts, JSON Lines of relation_id, kind (hgp or mmp) and text"),
     ] = None
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
@@ -223,19 +224,10 @@ class PromptsOptions(SuiteOptions):
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
 
-    @field_validator("published")
-    @classmethod
-    def _home(cls, published: str | None) -> str | None:
-        return published and str(Path(published).expanduser())
-
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
         return relations * min(self.sample or facts, facts) * sets * self.prompts * (10 + choices * 4)
-
-    def files(self, verb: str) -> tuple[str, ...]:
-        """Return the published prompts, which asking waits for."""
-        return (self.published,) if verb == "ask" and self.published is not None else ()
 
 
 class GeneratedOptions(SuiteOptions):

@@ -1,10 +1,10 @@
 """What can be set about KaRR; the sizes of the draws are the released code's."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from almanac.options import Named
 from almanac.suites.options import Sample, SuiteOptions
 
 EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
@@ -52,6 +52,7 @@ class KarrOptions(SuiteOptions):
     ] = False
     labels: Annotated[
         str | None,
+        Named("file", "ask"),
         Field(description="a file of human labels (item, rater, value): what each fact's being known is held against"),
     ] = None
     labels_known: Annotated[float, Field(description="the mean label of a fact from which on it is held known")] = 0.5
@@ -64,11 +65,6 @@ class KarrOptions(SuiteOptions):
             raise ValueError("is a switch, true or false: the one object that a model expects most is asked")
         return spurious
 
-    @field_validator("labels")
-    @classmethod
-    def _home(cls, labels: str | None) -> str | None:
-        return labels and str(Path(labels).expanduser())
-
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: eight a string; see `SuiteOptions`."""
         templates, aliases = (
@@ -77,7 +73,3 @@ class KarrOptions(SuiteOptions):
         strings = templates * aliases * (1 + self.subjects + self.relations)
         objects = 1 + self.null + self.spurious
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)
-
-    def files(self, verb: str) -> tuple[str, ...]:
-        """Return the user's files that a verb reads: asking takes the labels along, so that an edition holds them."""
-        return (self.labels,) if verb == "ask" and self.labels is not None else ()

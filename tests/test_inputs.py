@@ -1,0 +1,174 @@
+"""What a configuration names on the user's disk is looked at before anything runs, and known by more than its date."""
+
+import os
+import shutil
+
+import pytest
+import torch
+from tests.models.tiny_networks import llama
+from tests.models.tiny_tokenizers import byte_level
+
+from almanac.config import check
+from almanac.config.inputs import check_inputs, known
+from almanac.errors import AlmanacError
+from almanac.models import checkpoint
+
+
+def save(folder, seed=0):
+    torch.manual_seed(seed)
+    words = byte_level()
+    llama(len(words)).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return save(tmp_path_factory.mktemp("models") / "mine")
+
+
+@pytest.fixture
+def home(saved, tmp_path):
+    """A folder with everything that the configuration names."""
+    shutil.copytree(saved, tmp_path / "mine")
+    for folder in ("facts", "lama"):
+        (tmp_path / folder).mkdir()
+    for name in ("facts/facts.csv", "facts/entities.csv", "lama/data.zip", "phrases.yaml", "drafts.jsonl"):
+        (tmp_path / name).write_text("x")
+    return tmp_path
+
+
+def configuration(home, **changes):
+    values = {
+        "edition": "tiny",
+        "sources": {
+            "own": {"path": f"{home}/facts"},
+            "births": {"kind": "google_re", "path": f"{home}/lama"},
+        },
+        "datasets": {"own": {"source": "own", "train": 50, "drafts": f"{home}/drafts.jsonl"}},
+        "suites": {"facteval": {"own": {"abstentions": f"{home}/phrases.yaml", "embedder": f"{home}/mine"}}},
+        "models": [
+            {"name": "mine", "path": f"{home}/mine"},
+            {"name": "far", "api": "http://localhost:1/v1", "api_tokenizer": f"{home}/mine"},
+        ],
+    }
+    return check(values | changes, "tiny.yaml", home)
+
+
+def refusal(home, **changes):
+    with pytest.raises(AlmanacError) as error:
+        check_inputs(configuration(home, **changes), home / "results")
+    return str(error.value)
+
+
+def test_what_is_there_is_good(home):
+    check_inputs(configuration(home), home / "results")
+
+
+@pytest.mark.parametrize(
+    ("gone", "message"),
+    [
+        ("facts", "sources.own.path: {home}/facts: there is no such folder"),
+        ("facts/entities.csv", "sources.own.path: {home}/facts: has no table 'entities'"),
+        ("lama", "sources.births.path: there is no folder {home}/lama"),
+        ("lama/data.zip", "sources.births.path: {home}/lama: lacks data.zip"),
+        ("drafts.jsonl", "datasets.own.drafts: there is no file {home}/drafts.jsonl"),
+        ("phrases.yaml", "suites.facteval.own.abstentions: there is no file {home}/phrases.yaml"),
+        ("mine", "models.mine.path: there is no folder {home}/mine"),
+        ("mine/tokenizer.json", "models.mine.path: model {home}/mine: the folder lacks a tokenizer"),
+        ("mine/config.json", "models.mine.path: model {home}/mine: the folder lacks config.json"),
+        ("mine/model.safetensors", "models.mine.path: model {home}/mine: the folder lacks weights (*.safetensors)"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_key(home, gone, message):
+    path = home / gone
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert f"configuration of 'tiny': {message.format(home=home)}" in refusal(home)
+
+
+def test_the_folders_of_a_tokenizer_and_an_embedder_are_looked_at_too(home):
+    shutil.rmtree(home / "mine")
+    (home / "mine").mkdir()
+    said = refusal(home)
+    assert f"models.far.api_tokenizer: {home}/mine: holds no tokenizer" in said
+    assert f"suites.facteval.own.embedder: {home}/mine: holds no model" in said
+    assert len(said.splitlines()) == 3, "all mistakes together"
+
+
+def test_the_nearest_name_is_proposed_for_a_misspelt_one(home):
+    models = [{"name": "mine", "path": f"{home}/mien"}]
+    assert f"there is no folder {home}/mien; did you mean {home}/mine?" in refusal(home, models=models)
+    suites = {"facteval": {"own": {"abstentions": f"{home}/phrase.yaml"}}}
+    assert f"there is no file {home}/phrase.yaml; did you mean {home}/phrases.yaml?" in refusal(home, suites=suites)
+
+
+def test_pickled_weights_are_no_weights(home):
+    (home / "mine" / "model.safetensors").rename(home / "mine" / "pytorch_model.bin")
+    assert "pickled weights are not read: convert them with save_pretrained" in refusal(home)
+
+
+@pytest.mark.parametrize("kept", [4, 200, -1])
+def test_weights_that_were_cut_are_not_taken(home, kept):
+    path = home / "mine" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:kept])
+    assert f"models.mine.path: model {home}/mine: model.safetensors" in refusal(home)
+
+
+def test_a_missing_part_of_the_weights_is_named(home):
+    index = '{"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}'
+    (home / "mine" / checkpoint.INDEX).write_text(index)
+    assert "the folder lacks model-2.safetensors" in refusal(home)
+
+
+def test_a_file_in_the_editions_own_folder_is_not_taken_for_a_proofread_one(home):
+    own = home / "results" / "drafts.jsonl"
+    own.parent.mkdir()
+    own.write_text("")
+    datasets = {"own": {"source": "own", "train": 50, "drafts": str(own)}}
+    assert f"datasets.own.drafts: {own} lies in {home}/results" in refusal(home, datasets=datasets)
+
+
+@pytest.mark.parametrize("name", ["a {word}", "a {model}", "two\nlines"])
+def test_what_snakemake_would_read_as_its_own_is_refused_in_a_path(home, name):
+    (home / "facts").rename(home / name)
+    sources = {"own": {"path": f"{home}/{name}"}}
+    assert "sources.own.path" in refusal(home, sources=sources)
+    assert "holds a brace or a line break" in refusal(home, sources=sources)
+
+
+def test_a_revision_that_is_still_to_be_looked_up_is_enough_for_a_plan_and_not_for_a_run(home):
+    models = [{"name": "hub", "hub": "owner/name", "revision": "unpinned"}]
+    assert "models.hub.revision: is not pinned yet; look the commit up with `git ls-remote" in refusal(
+        home, models=models
+    )
+
+
+def test_a_checkpoint_replaced_by_an_older_one_of_the_same_size_is_another(home, tmp_path):
+    other = save(tmp_path / "other", seed=1)
+    weights, before = home / "mine" / "model.safetensors", known(checkpoint.files(home / "mine"))
+    assert known(checkpoint.files(home / "mine")) == before
+    os.utime(other / "model.safetensors", ns=(0, 10**18))
+    shutil.copy2(other / "model.safetensors", weights)
+    after = known(checkpoint.files(home / "mine"))
+    assert len(before) == len(after) > 3
+    assert [(old.split()[:2], new.split()[:2]) for old, new in zip(before, after, strict=True) if old != new] == [
+        (["model.safetensors", str(weights.stat().st_size)],) * 2
+    ]
+
+
+def test_weights_of_another_shape_are_others_whatever_their_size_and_date(home):
+    weights = home / "mine" / "model.safetensors"
+    before, time = known([weights]), weights.stat().st_mtime_ns
+    weights.write_bytes(weights.read_bytes().replace(b"layers.0", b"layers.9", 1))
+    os.utime(weights, ns=(time, time))
+    # Known at the next start of the program: within one, files of one size and time are read once.
+    from almanac.config.inputs import _head
+
+    _head.cache_clear()
+    assert known([weights]) != before
+
+
+def test_a_file_is_known_by_its_name_and_not_by_where_it_lies(home):
+    before = known([home / "phrases.yaml"])
+    shutil.copytree(home, home.with_name("moved"), copy_function=shutil.copy2)
+    assert known([home.with_name("moved") / "phrases.yaml"]) == before

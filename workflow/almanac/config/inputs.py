@@ -1,0 +1,134 @@
+"""What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from almanac.config.edition import EditionConfig
+from almanac.config.models import ModelConfig
+from almanac.errors import AlmanacError, no_such
+from almanac.models import checkpoint
+from almanac.models.digest import TOKENIZER
+from almanac.models.options import UNPINNED
+from almanac.options import Options, Place, places
+from almanac.sources.files import table_files
+from almanac.sources.options import DumpOptions, FilesOptions
+
+SAFETENSORS = ".safetensors"
+
+
+def check_inputs(config: EditionConfig, results: Path) -> None:
+    """Look at everything that a configuration names, whether or not a job will read it.
+
+    Snakemake takes a page that is there for finished when what it was made of cannot be found, so this comes first.
+
+    Args:
+        config: the configuration.
+        results: the edition's folder, where the next run may write over a file that a person has made.
+
+    Raises:
+        AlmanacError: something is missing or not whole, naming its key; all of them together.
+    """
+    wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
+    for model in config.models:
+        if model.revision == UNPINNED:
+            wrong.append(
+                f"models.{model.name}.revision: is not pinned yet; look the commit up with "
+                f"`git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
+            )
+    if wrong:
+        raise AlmanacError("\n".join(f"configuration of {config.edition!r}: {line}" for line in wrong))
+
+
+def _mistake(place: Place, results: Path) -> str | None:
+    """Return what is wrong with what is named, or none."""
+    try:
+        _check(place, results)
+    except AlmanacError as error:
+        return f"{place.key}: {error}"
+    except OSError as error:
+        return f"{place.key}: {error.filename or place.path}: cannot be read ({error.strerror}); mend its rights"
+    return None
+
+
+def _check(place: Place, results: Path) -> None:
+    path, kind = Path(place.path), place.named.kind
+    if set(place.path) & set("{}\n\r"):
+        raise AlmanacError(f"{place.path!r} holds a brace or a line break, which Snakemake reads as its own; rename it")
+    if kind == "registry":
+        return  # its entries have been looked up
+    if kind == "facts":
+        table_files(path)
+        return
+    if kind == "file":
+        _check_file(path, results)
+        return
+    if not path.is_dir():
+        raise AlmanacError(no_such(path, "folder"))
+    if kind == "checkpoint":
+        checkpoint.complete(path)
+    if kind in ("tokenizer", "embedder") and not read_of(place):
+        raise AlmanacError(f"{path}: holds no {'model' if kind == 'embedder' else kind}; name a checkpoint's folder")
+    missing = [file.name for file in read_of(place) if not file.exists()]
+    if missing:
+        raise AlmanacError(f"{path}: lacks {', '.join(missing)}; correct the path, or bring what is missing")
+
+
+def _check_file(path: Path, results: Path) -> None:
+    if path.resolve().is_relative_to(results.resolve()):
+        raise AlmanacError(
+            f"{path} lies in {results}, where the next run may write over what was proofread; copy it to a place of "
+            "your own and name that"
+        )
+    if not path.is_file():
+        raise AlmanacError(no_such(path, "file"))
+    path.open("rb").close()
+
+
+def read_of(place: Place) -> list[Path]:
+    """Return the files that are read of what is named."""
+    path, owner = Path(place.path), place.owner
+    if place.named.kind == "facts":
+        return table_files(path)
+    if place.named.kind == "downloads" and isinstance(owner, DumpOptions):
+        wanted = [path / one.name for one in owner.downloads()]
+        inside = [sorted(filter(Path.is_file, one.rglob("*"))) if one.is_dir() else [one] for one in wanted]
+        return [file for several in inside for file in several]
+    if place.named.kind == "tokenizer":
+        return [file for file in checkpoint.files(path) if any(file.match(pattern) for pattern in TOKENIZER)]
+    if place.named.kind in ("checkpoint", "embedder"):
+        return checkpoint.files(path, isinstance(owner, ModelConfig) and owner.trust_remote_code)
+    return [path]
+
+
+def files(settings: Options, *kinds: str) -> list[Path]:
+    """Return the files that are read for some settings, of the kinds that are named."""
+    return [file for place in places(settings) if place.named.kind in kinds for file in read_of(place)]
+
+
+def source_files(config: EditionConfig, name: str) -> list[Path]:
+    """Return the user's files that a source is read from."""
+    source = config.sources[name]
+    if isinstance(source, FilesOptions):
+        return table_files(Path(config.source_folder(name)))
+    return files(source, "downloads")
+
+
+def known(paths: list[Path]) -> list[str]:
+    """Return what files are known by: name, bytes, exact time and, of weights, the header's digest.
+
+    As a parameter of a rule it reruns the rule for a file that was replaced by an older one, too.
+    """
+    out = []
+    for path in paths:
+        status = path.stat()
+        weights = path.suffix == SAFETENSORS
+        head = _head(path, status.st_size, status.st_mtime_ns) if weights else ""
+        out.append(f"{path.name} {status.st_size} {status.st_mtime_ns} {head}".rstrip())
+    return out
+
+
+@cache
+def _head(path: Path, size: int, time: int) -> str:
+    """Return the digest of a header; size and time are there so that a file that has changed is read again."""
+    return hashlib.sha256(checkpoint.header(path)).hexdigest()
