@@ -4,6 +4,7 @@
 """
 
 import argparse
+import difflib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if method.given is not None and arguments.answers is not None:
         return _answers(method, method.given, arguments)
     layout = Layout.open(arguments.edition)
-    asking = Asking(arguments.model, arguments.suite, arguments.dataset)
+    asking = _asked(layout, Asking(arguments.model, arguments.suite, arguments.dataset))
     found = measured(layout, asking)
     tables.write(layout.outcomes(asking), Outcome, found.outcomes)
     tables.write(layout.measures(asking), Measure, found.measures)
@@ -102,6 +103,30 @@ def run(arguments: argparse.Namespace) -> int:
         tables.write(layout.beside_outcomes(asking, table), row, found.beside[table])
     print(f"{len(found.outcomes)} outcomes, {len(found.measures)} measures", file=sys.stderr)
     return 0
+
+
+def _asked(layout: Layout, asking: Asking) -> Asking:
+    """Return what is to be measured if the edition asks it.
+
+    Raises:
+        AlmanacError: it does not, naming the first wrong name, the nearest right one and all that are right.
+    """
+    left = list(layout.config.asked())
+    wrong = {
+        "suite": "",
+        "model": f" of a model {asking.model!r}",
+        "dataset": f" of {asking.model} on a dataset {asking.dataset!r}",
+    }
+    for key, said in wrong.items():
+        found, allowed = getattr(asking, key), sorted({getattr(one, key) for one in left})
+        if found not in allowed:
+            near = "".join(f"did you mean {name!r}? " for name in difflib.get_close_matches(found, allowed, 1))
+            raise AlmanacError(
+                f"measure {asking.suite}: {layout.root} does not ask it{said}; {near}there are "
+                f"{', '.join(allowed) or 'none'}"
+            )
+        left = [one for one in left if getattr(one, key) == found]
+    return asking
 
 
 def _given(method: Method[Any], arguments: argparse.Namespace) -> int:
