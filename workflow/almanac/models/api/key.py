@@ -74,7 +74,8 @@ def _forms(key: str) -> set[str]:
     """Return a key as it stands in text, JSON, HTML, a URL, in hexadecimal digits and in base64."""
     plain = key.encode()
     escaped = json.dumps(key)[1:-1]
-    forms = {escaped, escaped.replace("/", "\\/"), html.escape(key), quote(key, safe=""), plain.hex()}
+    forms = {key.lower(), key.upper(), escaped, escaped.replace("/", "\\/"), html.escape(key), plain.hex()}
+    forms |= {quote(key, safe=""), quote(key, safe="").lower()}
     for before in range(3):  # Base64 looks different after one and after two characters more, as in "Bearer KEY".
         start, stop = (before * 8 + 5) // 6, (before + len(plain)) * 8 // 6  # What no character around it changes.
         encoded = base64.b64encode(bytes(before) + plain)[start:stop].decode()
