@@ -5,11 +5,9 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from almanac.rows import Fact, Request
 from almanac.suites.asking import Asked, asked_facts, missing_responses
-from almanac.suites.methods import METHODS
 from almanac.tables import identity
 
 REQUEST = Request("", "choices", None, "Paris", choices=(" France", " Italy"))
@@ -125,13 +123,3 @@ def test_the_facts_asked_are_those_of_the_least_hashes_so_that_a_relation_alone_
 def test_a_request_without_an_answer_is_missing():
     assert missing_responses(["b", "a", "c"], ["c"]) == ["a", "b"]
     assert missing_responses(["a"], ["a", "unasked"]) == []
-
-
-@pytest.mark.parametrize("suite", METHODS)
-def test_what_a_setting_lists_twice_is_refused_not_asked_twice(suite):
-    options = METHODS[suite].options
-    listed = {name: value for name, value in options() if isinstance(value, tuple)} | {"models": ("base",)}
-    for name, values in listed.items():
-        if values:
-            with pytest.raises(ValidationError, match=f"{name} must be distinct"):
-                options(**{name: (*values, values[0])})

@@ -46,6 +46,11 @@ def test_one_request_reads_a_whole_sequence_as_it_is_and_in_each_kind_and_arrang
     assert settings == {("as_is", "whole")} | kinds
 
 
+def test_what_is_named_twice_is_asked_once():
+    twice = {name: 2 * getattr(OPTIONS, name) for name in ("kinds", "arrangements")}
+    assert ask(world(), OPTIONS.model_copy(update=twice)) == ask(world(), OPTIONS)
+
+
 def test_all_sequences_hold_the_same_pairs_but_for_those_replaced():
     asked = ask(world(), OPTIONS)
     plain = shown(asked, "as_is", "whole")

@@ -221,6 +221,11 @@ def test_only_lamas_blank_asks_for_ranks_unless_a_run_may_make_any_of_them_lamas
         assert len({request.choices for request in blanks}) == 1
 
 
+def test_a_mode_that_is_named_twice_is_asked_once():
+    once, twice = asked(modes=("official",)), asked(modes=("official", "official"))
+    assert (once.asked.items, once.asked.links, once.draws) == (twice.asked.items, twice.asked.links, twice.draws)
+
+
 def test_given_draws_are_asked_and_nothing_else():
     rows = [row for row in asked(baselines=False).draws if row.item_id.endswith("Obama|Honolulu")]
     again = ask_drawn(check(rows, "draws.jsonl"))

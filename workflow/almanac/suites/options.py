@@ -1,9 +1,9 @@
 """What the settings of all suites have in common."""
 
 from abc import abstractmethod
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from almanac.options import NO_FLAG, Options
 
@@ -16,13 +16,6 @@ class SuiteOptions(Options):
     models: Annotated[
         tuple[str, ...], NO_FLAG, Field(description="the models of the edition that it is asked of; none: all")
     ] = ()
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        for name, value in self:
-            if isinstance(value, tuple) and len(set(value)) != len(value):
-                raise ValueError(f"{name} must be distinct, found {list(value)}")
-        return self
 
     @property
     def shown(self) -> tuple[str, int]:

@@ -142,7 +142,7 @@ def ask_object(
         objects: what is put in the true object's place, by setting; the baselines are not asked of the null.
         wrong: each fact's wrong choices.
     """
-    for mode in pools.options.modes:
+    for mode in dict.fromkeys(pools.options.modes):
         for setting, key in objects.items():
             item = item_of(mode, setting, fact.fact_id, fact.relation_id, (pools.names.label(key),))
             drawn = pools.draw(fact, key, VARIANTS[mode])

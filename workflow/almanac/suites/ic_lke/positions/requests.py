@@ -89,8 +89,8 @@ class Positions:
         """Ask the sequences of one draw: as it is, and each kind of replacement in each arrangement."""
         shown = [(self._names.label(fact.subject_id), self._names.label(fact.object_key)) for fact in facts]
         self._add(asked, facts, shown, frozenset(), AS_IS, f"{WHOLE}{DRAW}{draw}")
-        for kind in self._options.kinds:
-            for arrangement in self._options.arrangements:
+        for kind in dict.fromkeys(self._options.kinds):
+            for arrangement in dict.fromkeys(self._options.arrangements):
                 places = replaced_places(self._options, arrangement, self._relation_id, draw)
                 pairs = [
                     self._replacement(fact, kind, draw) if place in places else pair

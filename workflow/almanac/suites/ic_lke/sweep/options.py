@@ -1,8 +1,8 @@
 """What can be set about the sweep over the number of examples; the defaults are the paper's."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from almanac.suites.ic_lke.options import LayoutName, Relations
 from almanac.suites.options import Sample, SuiteOptions
@@ -22,6 +22,12 @@ class SweepOptions(SuiteOptions):
     relations: Relations = ()
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.examples)) != len(self.examples):
+            raise ValueError(f"examples must be distinct, found {list(self.examples)}")
+        return self
 
     @property
     def shown(self) -> tuple[str, int]:
