@@ -198,3 +198,29 @@ def test_a_bad_edition_ends_with_1_and_the_key(tmp_path, capsys):
     assert main(words) == 1
     assert "mine.yaml: shard: is unknown" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("suite", "model", "dataset", "said"),
+    [
+        ("ic_lke", "mien", "real", "does not ask it of a model 'mien'; did you mean 'mine'? there are mine, other"),
+        ("ic_lke", "model", "real", "does not ask it of a model 'model'; there are mine, other"),
+        ("ic_lke", "mine", "rael", "does not ask it of mine on a dataset 'rael'; did you mean 'real'? there are real"),
+        ("karr", "other", "real", "does not ask it of a model 'other'; there are mine"),
+        ("facteval", "mine", "real", "does not ask it; there are ic_lke, karr"),
+    ],
+)
+def test_measuring_what_an_edition_does_not_ask_names_the_nearest_right_name(
+    tmp_path, facts, capsys, suite, model, dataset, said
+):
+    config = {
+        "edition": "e",
+        "sources": {"real": {"path": str(facts)}},
+        "datasets": {"real": {"source": "real"}},
+        "suites": {"ic_lke": {"real": {"shots": 4}}, "karr": {"real": {"models": ["mine"]}}},
+        "models": [{"name": name, "path": "/models/mine"} for name in ("mine", "other")],
+    }
+    assert main(["build", "edition", "--settings", json.dumps(config), "--output", str(tmp_path / "edition.json")]) == 0
+    capsys.readouterr()
+    assert main(["measure", suite, "--edition", str(tmp_path), "--model", model, "--dataset", dataset]) == 1
+    assert capsys.readouterr().err == f"almanac measure: measure {suite}: {tmp_path} {said}\n"

@@ -85,12 +85,13 @@ def vllm_server(binary: Path, folder: Path, log: Path, length: int) -> contextli
 
 @dataclass
 class Reply:
-    """An answer on the wire; a cut one says more bytes than it sends."""
+    """An answer on the wire; a cut one says more bytes than it sends; the reason stands in the status line."""
 
     status: int
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
     cut: bool = False
+    reason: str | None = None
 
     @classmethod
     def of(cls, value: Any, status: int = 200, **headers: str) -> "Reply":
@@ -154,7 +155,7 @@ class Wire:
                     with wire.lock:
                         wire.open -= 1
                 with contextlib.suppress(OSError):  # The client may have given up waiting.
-                    self.send_response(reply.status)
+                    self.send_response(reply.status, reply.reason)
                     headers = {"Content-Type": "application/json", "Content-Length": str(len(reply.body))}
                     for name, text in (headers | reply.headers).items():
                         self.send_header(name, text)

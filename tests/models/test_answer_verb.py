@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,14 +23,22 @@ from almanac.verbs import answer as verb
 
 CONTEXTS = [Context(identity(text), text) for text in ("Paris is the capital of France.", "The clock of Bordira is")]
 WINDOW = 5
-# A process of its own with windows of a few requests.
-SMALL_WINDOWS = f"""
-import sys
+KEPT = 3
+# A process of its own with windows of a few requests, which is killed when it has answered one more than it has kept.
+KILLED = f"""
+import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from almanac.cli import main
 from almanac.models import windows
+from almanac.models.parts import Parts
 windows.REQUESTS = {WINDOW}
-raise SystemExit(main(sys.argv[2:]))
+add = Parts.add
+def add_or_die(parts, responses):
+    if len(parts.paths) == {KEPT}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(parts, responses)
+Parts.add = add_or_die
+main(sys.argv[2:])
 """
 
 
@@ -115,18 +122,14 @@ def test_lower_precision_is_another_model_and_said(job, checkpoint, model, tmp_p
 
 def test_a_killed_run_goes_on_to_the_bytes_of_an_unbroken_one(job, checkpoint, tmp_path, capsys):
     command = job(checkpoint("llama"), "out.parquet")
-    script = [sys.executable, "-c", SMALL_WINDOWS, str(Path(almanac.__file__).parents[1]), *command]
+    script = [sys.executable, "-c", KILLED, str(Path(almanac.__file__).parents[1]), *command]
+    run = subprocess.run(script, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
+    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
     parts = tmp_path / ".out.parquet.parts"
-    run = subprocess.Popen(script, stderr=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    while len(list(parts.glob("*/0*.parquet"))) < 3:
-        assert run.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.001)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    assert len(list(parts.glob("*/0*.parquet"))) == KEPT
     assert not (tmp_path / "out.parquet").exists()
-    kept = len(list(parts.glob("*/0*.parquet")))
     assert main(command) == 0
-    assert f"{kept * WINDOW} of 33 requests were answered before; going on" in capsys.readouterr().err
+    assert f"{KEPT * WINDOW} of 33 requests were answered before; going on" in capsys.readouterr().err
     assert not parts.exists()
     assert main(job(checkpoint("llama"), "unbroken.parquet")) == 0
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "unbroken.parquet").read_bytes()
@@ -341,12 +344,12 @@ def test_what_was_copied_is_not_taken_for_answered(job, model, tmp_path):
 
 
 @pytest.mark.parametrize("status", ["failed", "refused"])
-def test_a_response_file_with_failures_is_made_anew(job, model, tmp_path, status):
+def test_of_a_response_file_with_failures_they_alone_are_asked_again(job, model, tmp_path, status):
     answerer = LocalAnswerer(model("llama"), "reference")
     output = answered(tmp_path, answerer)
-    whole = output.read_bytes()
     rows = tables.read(output, Response)
     failed = Response(rows[0].request_id, status, "the server said 500", model_digest=rows[0].model_digest)
     tables.write(output, Response, [failed, *rows[1:]], tables.read_metadata(output))
-    assert answered(tmp_path, recording := Recording(answerer)).read_bytes() == whole
-    assert len([one for window in recording.asked for one in window]) == len(rows)
+    again = tables.read(answered(tmp_path, recording := Recording(answerer)), Response)
+    assert again[0].logprobs == pytest.approx(rows[0].logprobs, abs=5e-5) and again[1:] == rows[1:]
+    assert [one for window in recording.asked for one in window] == [rows[0].request_id]

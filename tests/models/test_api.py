@@ -1,4 +1,4 @@
-"""Models behind a server: the numbers of the plain forward pass come back, nothing is lost, and no key gets out."""
+"""Models behind a server: the numbers of the plain forward pass come back, and nothing is lost."""
 
 import math
 import time
@@ -71,15 +71,17 @@ def target(model):
 @pytest.fixture(scope="module")
 def ready(target):
     """An answerer that has passed the self-test; `asked` sends its calls elsewhere afterwards."""
-    return ApiAnswerer(options(target, api_timeout=1.5))
+    return ApiAnswerer(options(target))
 
 
-def asked(answerer, url, *requests):
-    home, answerer._server.url = answerer._server.url, url
+def asked(answerer, url, *requests, **more):
+    server = answerer._server
+    home = server.url, server.options
+    server.url, server.options = url, server.options.model_copy(update=more)
     try:
         return answerer.answer(requests, {})
     finally:
-        answerer._server.url = home
+        server.url, server.options = home
 
 
 @pytest.mark.parametrize("by_ids", [False, True], ids=["text", "ids"])
@@ -180,6 +182,9 @@ def first_scored(answer):
         (bare, "no log-probabilities of the prompt"),
         (first_scored, "nothing stands before it"),
         (changed(tokens=["x"]), "1 tokens and"),
+        (changed(tokens=[5]), "log-probabilities are damaged: tokens.0: Input should be a valid string"),
+        (changed(token_logprobs=[{}]), "damaged: token_logprobs.0: Input should be a valid number"),
+        (changed(token_logprobs=[None, 10**400]), "damaged: token_logprobs.1: Input should be a valid number"),
     ],
 )
 def test_a_server_whose_prompt_values_cannot_be_trusted_is_refused(target, change, said):
@@ -223,7 +228,7 @@ def page(forward):
 
 
 def late(forward):
-    time.sleep(2)
+    time.sleep(60)  # much longer than the client waits; nobody waits for this thread
     return forward()
 
 
@@ -247,8 +252,9 @@ def closed(forward):
 )
 def test_what_fails_on_the_way_is_asked_again_after_a_wait(target, ready, fault, wait):
     wire = proxy(target, faults=[fault])
+    patience = {"api_timeout": 4} if fault is late else {}  # longer than a busy machine takes for the second call
     with wire.running() as url:
-        [response] = asked(ready, url, choices(1, "The river", " flows"))
+        [response] = asked(ready, url, choices(1, "The river", " flows"), **patience)
     assert response.status == "ok", response.reason
     assert len(wire.calls) == 2
     assert wire.times[1] - wire.times[0] >= wait
@@ -302,49 +308,7 @@ def test_floors_and_numbers_that_are_none_are_not_passed_off_as_scores(target, r
     assert "-9999" in response.reason
 
 
-# The key.
-
-KEY = "sk-0123456789abcdefghijkl-secret"
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 429, 500])
-def test_a_server_that_repeats_the_key_does_not_make_us_repeat_it(target, monkeypatch, capfd, status):
-    monkeypatch.setenv("SOME_KEY", KEY)
-    seen = []
-
-    def echoing(call):
-        seen.append(call.headers.get("authorization"))
-        if "leak" in str(call.body):
-            said = f"bad header Authorization: {call.headers['authorization']} (that is {KEY[3:20]}…)"
-            return Reply.of({"error": {"message": said, "code": KEY, "headers": call.headers}}, status)
-        return call.pass_on(target)
-
-    with Wire(echoing).running() as url:
-        answerer = ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_retries=0))
-        [response] = answerer.answer([choices(1, "leak", " tape")], {})
-        with pytest.raises(AlmanacError) as error:
-            ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_retries=0, api_model="leak"))
-    assert set(seen) == {f"Bearer {KEY}"}
-    assert response.status == "failed"
-    shown = [
-        response,
-        error.value,
-        error.value.__cause__,
-        answerer,
-        vars(answerer),
-        answerer.record(),
-        capfd.readouterr(),
-    ]
-    text = " ".join(f"{part} {part!r}" for part in shown)
-    assert not any(KEY[start : start + 8] in text for start in range(len(KEY) - 7))
-
-
-def test_a_missing_key_is_named(target, monkeypatch):
-    monkeypatch.delenv("SOME_KEY", raising=False)
-    refusing = Wire(lambda call: Reply.of({"error": {"message": "no key"}}, 401))
-    said = "HTTP 401: the key in SOME_KEY is not set"
-    with refusing.running() as url, pytest.raises(AlmanacError, match=said):
-        ApiAnswerer(options(url, api_key_variable="SOME_KEY", api_model="tiny"))
+# Secrets.
 
 
 @pytest.mark.parametrize("url", ["http://me:hunter2@host/v1", "https://host/v1?key=hunter2", "https://host/#hunter2"])
@@ -392,12 +356,11 @@ def test_windows_may_follow_each_other(ready):
     assert ready.answer([], {}) == []
 
 
-def test_the_verb_asks_a_server_and_writes_no_key(target, model, tmp_path, monkeypatch):
-    monkeypatch.setenv("SOME_KEY", KEY)
+def test_the_verb_asks_a_server(target, model, tmp_path):
     tables.write(tmp_path / "requests.parquet", Request, REQUESTS)
     tables.write(tmp_path / "contexts.parquet", Context, [Context("long", CONTEXT)])
     output = tmp_path / "responses.parquet"
-    words = ["answer", "--api", target, "--api-key-variable", "SOME_KEY", "--kinds", *SCORES]
+    words = ["answer", "--api", target, "--kinds", *SCORES]
     words += ["--requests", str(tmp_path / "requests.parquet"), "--contexts", str(tmp_path / "contexts.parquet")]
     assert main([*words, "--output", str(output)]) == 0
     found = {response.request_id: response for response in tables.read(output, Response)}
@@ -405,5 +368,3 @@ def test_the_verb_asks_a_server_and_writes_no_key(target, model, tmp_path, monke
         sums = [math.fsum(part) for part in plain(request, model("llama"))]
         assert found[request.request_id].logprobs == pytest.approx(sums, abs=1e-5)
     assert tables.read_metadata(output)["almanac.engine"] == "api/1"
-    assert KEY.encode() not in output.read_bytes()
-    assert KEY not in str(tables.read_metadata(output))

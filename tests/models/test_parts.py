@@ -1,5 +1,7 @@
 """Parts outlive the process that wrote them, and only those of the same job are gone on with."""
 
+from dataclasses import replace
+
 import pytest
 
 from almanac import tables
@@ -66,3 +68,20 @@ def test_a_part_is_checked_as_every_table_is(tmp_path):
         parts.add(responses(0, 1) * 2)
     assert parts.rows == 0
     assert Parts(tmp_path / "responses-0.parquet", "identity").rows == 0
+
+
+def test_what_a_file_cannot_hold_fails_alone_in_whichever_column_it_stands(tmp_path):
+    """Tokens, too: a tokenizer's own code may split a character."""
+    output = tmp_path / "responses-0.parquet"
+    parts = Parts(output, "identity")
+    half = "half \ud83d"
+    bad = {"texts": ("fine", half), "tokens": (half,), "reason": half, "logprobs": ("x",), "token_counts": (2**70,)}
+    rows = [replace(one, **{name: value}) for one, (name, value) in zip(responses(0, 5), bad.items(), strict=True)]
+    parts.add([*rows, *responses(5, 9)])
+    parts.join({})
+    found = tables.read(output, Response)
+    assert found[5:] == responses(5, 9)
+    assert [one.request_id for one in found[:5]] == [one.request_id for one in rows]
+    for name, one in zip(bad, found, strict=False):
+        assert one.status == "failed" and f"it cannot be written: column '{name}': " in one.reason
+        assert one.logprobs is one.texts is one.tokens is None

@@ -12,7 +12,7 @@ RELATIONS = ("P36", "P569", "P1086", "P225", "P166", "P166.P585")
 
 @pytest.fixture(scope="session")
 def quick():
-    return Manners(pause=0, attempts=3, wait=0.01, max_wait=0.05, timeout=1, deadline=0.5)
+    return Manners(pause=0, attempts=3, wait=0.01, max_wait=0.05)
 
 
 @pytest.fixture(scope="session")

@@ -168,6 +168,7 @@ DONE_TO_ANSWERS = (
     "rows cut, said so", "rows cut, unsaid", "all rows lost, unsaid", "drip",
 )  # fmt: skip
 FAULTS = (*SPOKEN, *DONE_TO_ANSWERS)
+LETS_WAIT = ("hang", "drip")
 ROWS_KEPT = 7
 
 
@@ -192,7 +193,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             self.connection.close()
         elif fault == "hang":
-            time.sleep(1.5)
+            self.rfile.read(1)  # until the client has had enough
             self.close_connection = True
         else:
             self.spoil(fault, data)

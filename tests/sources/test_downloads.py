@@ -14,7 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.sources.downloads import Target, download
 from almanac.sources.options import Manners
 
-QUICK = Manners(pause=0, attempts=5, wait=0.01, max_wait=0.1, timeout=1)
+QUICK = Manners(pause=0, attempts=5, wait=0.01, max_wait=0.1)
 FILE = random.Random(1).randbytes(3_000_000)
 BIG = 10**10
 
@@ -59,8 +59,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if value is not None:
                 self.send_header(name, str(value))
         self.end_headers()
+        self.server.sent += len(body)  # before the client can have it
         self.wfile.write(body)
-        self.server.sent += len(body)
 
 
 class Quiet(http.server.ThreadingHTTPServer):

@@ -13,7 +13,7 @@ from almanac.sources.options import Manners
 from almanac.sources.wikidata_api import IDS, Api, spoken_by_api
 
 LANGUAGES = ("en", "mul")
-QUICK = Manners(pause=0, attempts=3, wait=0.01, max_wait=0.1, timeout=2)
+QUICK = Manners(pause=0, attempts=3, wait=0.01, max_wait=0.1)
 
 
 def text(language, value):

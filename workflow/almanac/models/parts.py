@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from almanac import tables
+from almanac.columns import check_column, schema
 from almanac.errors import AlmanacError
 from almanac.rows import Response
+
+SHOWN = 300  # Characters of a reason.
 
 
 class Parts:
@@ -52,9 +55,12 @@ class Parts:
                 path.unlink()
 
     def add(self, responses: Sequence[Response]) -> None:
-        """Write the next part."""
+        """Write the next part; a response that a file cannot hold, half a character say, has failed, and no other."""
         path = self._next()
-        tables.write(path, Response, responses)
+        try:
+            tables.write(path, Response, responses)
+        except AlmanacError:
+            tables.write(path, Response, list(map(_writable, responses)))
         self.paths.append(path)
         self.rows += len(responses)
 
@@ -62,3 +68,17 @@ class Parts:
         """Write the whole file and remove the parts."""
         tables.join(self.output, Response, self.paths, metadata)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _writable(response: Response) -> Response:
+    """Return a response as a file can hold it: itself, or that it failed and why."""
+    try:
+        for field in schema(Response):
+            check_column(Path("answer"), field, [getattr(response, field.name)])
+    except AlmanacError as error:
+        said = f"it cannot be written: {str(error).removeprefix('answer: row 1, ')}"[:SHOWN]
+        reason = said.encode("utf-8", "backslashreplace").decode()
+        return Response(
+            response.request_id, "failed", reason, model_digest=response.model_digest, engine=response.engine
+        )
+    return response

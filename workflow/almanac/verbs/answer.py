@@ -2,7 +2,7 @@
 
 Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
 Several request files are answered by a model that is loaded once; a response file that is there already, made by this
-model of these requests, stays as it is.
+model of these requests, stays as it is, but that what failed or was refused in it is asked again.
 """
 
 import argparse
@@ -163,11 +163,13 @@ def answer_parts(
     }
     reused = tables.sha256(files.reuse) if files.reuse is not None else None
     record["job"] = _identity(record, kinds, reused)
-    if _is_made(files.output, record["job"]):
+    made = _statuses_made(files.output, record["job"])
+    if made is not None and not made.keys() & ASKED_AGAIN:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
         return lambda: os.utime(files.output)
     parts = Parts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
-    reusable = Reusable(files.reuse, answerer.digest, record["engine"]) if files.reuse is not None else None
+    earlier = files.output if made is not None else files.reuse  # What was answered before is not asked again.
+    reusable = Reusable(earlier, answerer.digest, record["engine"]) if earlier is not None else None
     copied = 0
     with progress(survey.requests, "requests") as done:
         if parts.rows:
@@ -178,7 +180,7 @@ def answer_parts(
             copied += len(known)
             parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done))
     if reusable is not None:
-        print(f"{copied} responses were copied from {files.reuse}", file=sys.stderr)
+        print(f"{copied} responses were copied from {reusable.path}", file=sys.stderr)
     return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
 
 
@@ -188,13 +190,13 @@ def _identity(record: dict[str, str], kinds: Sequence[str], reused: str | None) 
     return tables.identity([stable, sorted(kinds), reused])
 
 
-def _is_made(output: Path, job: str) -> bool:
-    """Return whether a response file is there, whole, of this very job, and nothing in it would be asked again."""
+def _statuses_made(output: Path, job: str) -> dict[str, int] | None:
+    """Return the statuses of a response file of this very job, or none where there is no such file, whole."""
     try:
         made = output.is_file() and tables.read_metadata(output).get("almanac.job") == job
-        return made and not _statuses(output).keys() & ASKED_AGAIN
+        return _statuses(output) if made else None
     except AlmanacError:
-        return False  # damaged; it is made anew
+        return None  # damaged; it is made anew
 
 
 def _answer_window(

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.api.client import Answer, CallError, Calls, Choice, Server
+from almanac.models.api.client import SHOWN, Answer, CallError, Calls, Choice, Server
 from almanac.models.api.jobs import Job, jobs_of, values_of
 from almanac.models.api.selftest import PROBES, Tested, check_scoring
 from almanac.models.causal import CausalModel
@@ -32,6 +32,8 @@ ENGINE = "api/1"
 KINDS = ("choices", "spans", "generate", "fill")  # a server tells no hidden states
 STOPS = 4  # So many stop strings are sent, the most that some servers take; texts are cut here before all of them.
 SEEDS = 2**31  # What every server takes.
+# Characters of an answer's texts that are kept, and of a token: a window of the longest has less than Arrow's 2 GiB.
+LONG, LONGEST_TOKEN = 2**16, 64
 # What decides what is asked belongs to the identity; how fast it is asked does not.
 IDENTITY = ("api_revision", "api_generate_with", "api_samples", "api_limit_key", "api_extra")
 Scores = list[list[float]]
@@ -57,7 +59,8 @@ class ApiAnswerer:
         self._tokenizer = _tokenizer(folder) if folder is not None else None
         self._tokenizer_digest = tokenizer_digest(folder) if folder is not None else None
         self._framing = _framing(options, self._tokenizer)
-        self._name, self._tested = asyncio.run(self._open())
+        with self._server.explaining():
+            self._name, self._tested = asyncio.run(self._open())
         identity = {key: getattr(options, key) for key in IDENTITY}
         identity |= {"url": self._server.url, "model": self._name, "tokenizer": self._tokenizer_digest}
         identity |= {"framing": self._framing.digest}
@@ -67,7 +70,7 @@ class ApiAnswerer:
         """Find the model, and test the server for what it will be asked."""
         tested, url = None, self._server.url
         async with self._server.calls() as calls:
-            name = self._options.api_model or await _only_model(calls)
+            name = _checked_name(calls, self._options.api_model or await _only_model(calls))
             if set(self._kinds) - {"generate"}:
                 tested = await check_scoring(calls, name, self._tokenizer)
                 print(f"{url}: {tested.words}", file=sys.stderr)
@@ -84,7 +87,7 @@ class ApiAnswerer:
     def record(self) -> dict[str, str]:
         """Return what response files say of the model: the server's word where nothing better is known."""
         revision = self._options.api_revision or "undeclared"
-        word = f"{self._name}, revision {revision}, by the word of {self._server.url}"
+        word = f"{self._server.key.in_text(self._name)}, revision {revision}, by the word of {self._server.url}"
         found = {"model": self.digest, "weights": word, "tokenizer": self._tokenizer_digest or word}
         found |= {"dtype": word, "device": word, "engine": ENGINE, "openai": metadata.version("openai")}
         found |= {"wrapper": self._framing.identity}
@@ -101,7 +104,8 @@ class ApiAnswerer:
         Raises:
             AlmanacError: the server fails call after call.
         """
-        return asyncio.run(self._window(requests, contexts, on_progress or (lambda count: None)))
+        with self._server.explaining():
+            return asyncio.run(self._window(requests, contexts, on_progress or (lambda count: None)))
 
     async def _window(
         self, requests: Sequence[Request], contexts: Mapping[str, str], report: Callable[[int], None]
@@ -138,7 +142,7 @@ class ApiAnswerer:
                 else:
                     given = await self._scores(calls, request, contexts, asked)
         except CallError as error:
-            status, reason = error.status, str(error)
+            status, reason = error.status, self._server.clean(error)
         except AlmanacError:
             raise
         except Exception as error:  # A server's answer can be wrong in any way; that is this request's failure alone.
@@ -185,6 +189,9 @@ class ApiAnswerer:
             if came != wanted:
                 raise CallError(f"{wanted} samples were asked for in a call and {came} came; set api_samples: 1")
             texts += [said(_said(choice), request.stop or ())[0] for choice in answer.choices]
+        if (length := sum(map(len, texts))) > (most := max(LONG, LONGEST_TOKEN * (request.max_new_tokens or 0) * came)):
+            raise CallError(f"the answer has {length} characters, and at most {most} are kept; see api_limit_key")
+        texts = [self._server.in_text(text) for text in texts]
         return tuple(texts) if request.temperature else tuple(texts) * (request.samples or 1)
 
     def _bodies(self, request: Request) -> Iterator[dict[str, Any]]:
@@ -229,9 +236,24 @@ async def _only_model(calls: Calls) -> str:
         ) from None
     if len(names) != 1:
         raise AlmanacError(
-            f"{calls.server.url}: it serves {', '.join(names[:20]) or 'nothing'}; name one with api_model"
+            f"{calls.server.url}: it serves {calls.server.clean(', '.join(names[:20])) or 'nothing'}; name one with "
+            "api_model"
         )
     return names[0]
+
+
+def _checked_name(calls: Calls, name: str) -> str:
+    """Return a model's name if files can hold it.
+
+    Raises:
+        AlmanacError: it is no text, or longer than any name.
+    """
+    if len(name) > SHOWN or name != name.encode("utf-8", "replace").decode():
+        raise AlmanacError(
+            f"{calls.server.url}: the model's name {calls.server.clean(name)!r} has more than {SHOWN} characters or "
+            "half a one; name the model with api_model"
+        )
+    return name
 
 
 def _framing(options: ApiOptions, tokenizer: CausalModel | None) -> Framing:
@@ -284,5 +306,5 @@ def _said(choice: Choice) -> str:
     if choice.message is None:
         return choice.text
     if choice.message.refusal:
-        raise CallError(f"the model refused: {choice.message.refusal[:200]}", "refused")
+        raise CallError(f"the model refused: {choice.message.refusal}", "refused")
     return choice.message.content or ""

@@ -1,21 +1,25 @@
 """Calls to a server: so many at a time, repeated where that helps, and no message that holds the key."""
 
 import asyncio
+import logging
 import os
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import openai
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from almanac.errors import AlmanacError
+from almanac.models.api.key import MASK, Key
 from almanac.models.options import ServerOptions, checked_url
 from almanac.rows import Status
 
+logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG=debug writes what a server's headers say.
+
 SHOWN = 300  # Characters of a server's message that are passed on.
-PIECE = 8  # So many characters of a key on end are taken for a part of it.
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # Seconds, as in the openai package.
 TOO_LONG = re.compile(r"context[ _](length|size|window)|maximum (input|sequence|model) length|max_model_len", re.I)
 FILTERED = re.compile(r"content[ _](filter|policy|management)", re.I)
@@ -73,6 +77,16 @@ class Names(BaseModel):
 Read = TypeVar("Read", bound=BaseModel)
 
 
+def damage(error: Exception) -> str:
+    """Say what is wrong with an answer, without what stands there."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+        for one in error.errors(include_url=False, include_context=False, include_input=False)
+    )
+
+
 class Server:
     """A server and its key; nothing that it raises or shows holds the key.
 
@@ -80,21 +94,28 @@ class Server:
         options: where it is and how it is asked.
 
     Raises:
-        AlmanacError: the URL is refused.
+        AlmanacError: the URL is refused, or the key cannot be sent.
     """
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.url = checked_url(options.api or "")
         self.lost = 0  # Calls that came to nothing by the server's fault, one after another.
-        self._key = os.environ.get(options.api_key_variable, "").strip()
+        key = os.environ.get(options.api_key_variable, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise AlmanacError(
+                f"{options.api_key_variable}: the key holds a character that cannot be sent in a header; set it again, "
+                "as its server's owner gave it"
+            )
+        self.key = Key(key)
+        self.repeats_key = False
 
     @asynccontextmanager
     async def calls(self) -> AsyncIterator["Calls"]:
         """Yield what makes calls, for as long as an event loop runs."""
         options = self.options
         async with openai.AsyncOpenAI(
-            api_key=self._key or "none",
+            api_key=self.key.reveal() or "none",
             base_url=self.url,
             max_retries=options.api_retries,
             timeout=options.api_timeout,
@@ -102,13 +123,35 @@ class Server:
             yield Calls(self, client)
 
     def clean(self, text: object) -> str:
-        """Return a text on one line, cut to a length, without the key or a part of it."""
-        words = " ".join(str(text).split())
-        if self._key:
-            words = words.replace(self._key, "[key]")
-        for start in range(len(self._key) - PIECE + 1):
-            words = words.replace(self._key[start : start + PIECE], "[key]")
-        return words[:SHOWN]
+        """Return a message on one line, cut to a length, without the key or a part of it, as a file can hold it."""
+        words = " ".join(str(text)[: 100 * SHOWN].split())
+        return self.key.masked(words)[:SHOWN].encode("utf-8", "backslashreplace").decode()
+
+    def in_text(self, text: str) -> str:
+        """Return a model's text without the key; the first time that it stands in one, stderr says so."""
+        masked = self.key.in_text(text)
+        if masked != text and not self.repeats_key:
+            self.repeats_key = True
+            print(
+                f"{self.url}: answers repeat the key of {self.options.api_key_variable}, which stands there as {MASK}; "
+                "take another key where this one is for many to see",
+                file=sys.stderr,
+            )
+        return masked
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Let no error out that holds the key or shows a traceback: a server's answer can be wrong in any way.
+
+        Raises:
+            AlmanacError: whatever went wrong.
+        """
+        try:
+            yield
+        except AlmanacError as error:
+            raise AlmanacError(self.key.masked(str(error))) from None
+        except Exception as error:
+            raise AlmanacError(f"{self.url}: {self.clean(f'{type(error).__name__}: {error}')}") from None
 
     def outage(self, reason: str) -> CallError:
         """Return the error of a call that failed by the server's fault.
@@ -121,7 +164,7 @@ class Server:
             raise AlmanacError(
                 f"{self.url}: {self.lost} calls on end came to nothing; the last: {reason}; see whether the server is "
                 "up and bears api_concurrency, then run again"
-            )
+            ) from None
         return CallError(reason)
 
     def explained(self, error: openai.APIError) -> CallError:
@@ -133,7 +176,7 @@ class Server:
         if not isinstance(error, openai.APIStatusError):  # Broken connections and timeouts.
             return self.outage(self.clean(f"{error} {error.__cause__ or ''}"))
         if error.status_code in (401, 403):  # Such bodies like to quote keys.
-            held = "is refused" if self._key else "is not set"
+            held = "is refused" if self.key else "is not set"
             return self.outage(f"HTTP {error.status_code}: the key in {self.options.api_key_variable} {held}")
         body: Any = error.body if isinstance(error.body, dict) else {}
         said = f"{error.code or ''} {body.get('message') or body.get('detail') or error.body or ''}"
@@ -187,8 +230,8 @@ class Calls:
                 answer = kind.model_validate(got)
             except openai.APIError as error:
                 raise self.server.explained(error) from None
-            except ValueError as error:  # JSON's and pydantic's are both of this kind.
-                problem = self.server.clean(error)
+            except (ValueError, RecursionError) as error:  # JSON's and pydantic's are of these kinds.
+                problem = self.server.clean(damage(error))
             else:
                 self.server.lost = 0
                 return answer

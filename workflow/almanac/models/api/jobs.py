@@ -1,17 +1,19 @@
 """From requests to the prompts that a server scores, and from its answers to log-probabilities."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from almanac.models.api.alignment import align, token_range
-from almanac.models.api.client import Answer, CallError, Logprobs
+from almanac.models.api.client import Answer, CallError, Logprobs, damage
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.blanks import BLANK, read_blank
 from almanac.models.scoring.boundaries import full_text, tokenise
 from almanac.rows import Request
 
 FLOOR = -9999.0  # Nats; vLLM writes this for everything less likely.
+ROUNDING = 1e-3  # Nats above 0 that a rounded log-probability may have.
 REMEDY = "name the model's tokenizer with api_tokenizer"
 
 
@@ -88,12 +90,15 @@ def echoed(answer: Answer) -> Logprobs:
     """Return the tokens of a prompt and their log-probabilities as an answer echoes them.
 
     Raises:
-        CallError: there are none, or fewer of one than of the other.
+        CallError: there are none, or fewer of one than of the other, or they are no texts and numbers.
     """
     found = answer.choices[0].logprobs if answer.choices else None
     if not isinstance(found, dict) or not found.get("tokens") or not found.get("token_logprobs"):
         raise CallError("the answer has no log-probabilities of the prompt")
-    logprobs = Logprobs.model_validate(found)
+    try:
+        logprobs = Logprobs.model_validate(found)
+    except ValidationError as error:
+        raise CallError(f"the answer's log-probabilities are damaged: {damage(error)}") from None
     if len(logprobs.tokens) != len(logprobs.token_logprobs):
         raise CallError(f"the answer has {len(logprobs.tokens)} tokens and {len(logprobs.token_logprobs)} values")
     return logprobs
@@ -108,7 +113,7 @@ def values_of(job: Job, answer: Answer, special: int) -> list[list[float]]:
         special: how many special tokens the server puts before a text.
 
     Raises:
-        CallError: they cannot be told, or one is no finite number.
+        CallError: they cannot be told, or one is no log-probability.
     """
     logprobs = echoed(answer)
     if isinstance(job.prompt, str):
@@ -131,6 +136,8 @@ def values_of(job: Job, answer: Answer, special: int) -> list[list[float]]:
 
 
 def _finite(value: float | None) -> float:
-    if value is None or not math.isfinite(value) or value <= FLOOR:
-        raise CallError(f"a log-probability is {value}, which is no number of nats (servers cut off at {FLOOR:g})")
+    if value is None or not FLOOR < value <= ROUNDING:  # Nor are NaN and the infinities.
+        raise CallError(
+            f"a log-probability is {value}, which is no number of nats up to 0 (servers cut off at {FLOOR:g})"
+        )
     return value

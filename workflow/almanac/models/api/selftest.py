@@ -57,7 +57,7 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
         await _check_places(calls, name)
         probes = await asyncio.gather(*(_probe(calls, name, text, special) for text in PROBES))
     except CallError as error:
-        raise AlmanacError(f"{where}: {error}; {remedy}") from None
+        raise AlmanacError(f"{where}: {calls.server.clean(error)}; {remedy}") from None
     said = [pair for pair in probes if pair is not None]
     agree = [abs(a - b) for a, b in said if abs(a - b) <= TOLERANCE]
     if len(agree) < max(LEAST, len(said) - len(agree)):
