@@ -15,10 +15,10 @@ from packaging.requirements import Requirement
 HERE = Path(__file__).resolve().parent
 LOCK = HERE / "lock.txt"
 PYTHON = "3.11"
-TABLES = ("pyarrow", "pydantic", "pyyaml", "tqdm")
-MODELS = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "openai")
-MEASURES = ("numpy", "scipy")
-SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "polars", "msgspec", "numpy", "zstandard")
+TABLES = ("pyarrow", "polars", "numpy", "pydantic", "pyyaml", "tqdm")
+MODELS = ("torch", "transformers", "tokenizers", "safetensors", "openai")
+MEASURES = ("scipy",)
+SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "msgspec", "zstandard")
 STEPS = {
     "tables": TABLES,
     "sources": SOURCES,

@@ -333,6 +333,35 @@ def test_joined_parts_are_the_bytes_of_the_whole(tmp_path, sizes):
     assert tables.read_metadata(tmp_path / "joined.parquet") == about
 
 
+@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [4096], [100] * 60, [9000, 1]])
+def test_rows_that_are_added_are_written_as_if_they_came_together(tmp_path, sizes):
+    every, first = exposures(0, sum(sizes)), 0
+    tables.write(tmp_path / "whole.parquet", Exposure, every, {"almanac.model": "abc"})
+    with tables.writing(tmp_path / "added.parquet", Exposure, {"almanac.model": "abc"}) as add:
+        for size in sizes:
+            add(tables.to_arrow("a part", Exposure, every[first : first + size]))
+            first += size
+    assert (tmp_path / "added.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_what_does_not_fit_is_named_by_its_row_in_the_whole_and_nothing_is_written(tmp_path):
+    with pytest.raises(AlmanacError, match="row 4, column 'label': a value is required"):  # noqa: SIM117
+        with tables.writing(tmp_path / "e.parquet", Entity) as add:
+            add(batch())
+            add(batch(label=pa.array(["one", None])))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
+def test_rows_come_back_from_arrow(kind):
+    @EXAMPLES
+    @given(rows_of(kind))
+    def come_back(rows):
+        assert tables.from_arrow(kind, tables.to_arrow("a table", kind, rows)) == rows
+
+    come_back()
+
+
 def test_a_part_that_is_missing_or_damaged_leaves_no_joined_file(tmp_path):
     tables.write(tmp_path / "0.parquet", Exposure, exposures(0, 5))
     with pytest.raises(AlmanacError, match=r"1\.parquet: there is no such file"):

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from almanac import tables
 from almanac.cli import main
 from almanac.planting.options import WorldOptions
@@ -111,3 +114,20 @@ def test_texts_of_elsewhere_stand_for_the_folders_own(tmp_path):
     tables.write(tmp_path / "evidence.parquet", Evidence, texts)
     out = build(written(tmp_path / "facts"), tmp_path / "out", *SMALL, "--evidence", str(tmp_path / "evidence.parquet"))
     assert tables.read(out / "evidence.parquet", Evidence) == texts[:1]
+
+
+def test_a_text_of_elsewhere_that_stands_twice_is_refused(tmp_path, capsys):
+    text = {"fact_id": ["large|s3|o3"] * 2, "text": ["Said twice."] * 2}
+    pq.write_table(pa.table(text), tmp_path / "evidence.parquet")
+    words = ["--evidence", str(tmp_path / "evidence.parquet"), "--output", str(tmp_path / "out"), *SMALL]
+    assert main(["build", "dataset", "--facts", str(written(tmp_path / "facts")), *words]) == 1
+    assert "evidence.parquet: the fact large|s3|o3 has this text twice; keep one row" in capsys.readouterr().err
+
+
+def test_without_a_relation_that_qualifies_the_counts_are_printed_and_nothing_is_written(tmp_path, capsys):
+    words = ["--facts", str(written(tmp_path / "facts")), "--output", str(tmp_path / "out"), "--min-facts", "11"]
+    assert main(["build", "dataset", *words, "--min-objects", "2"]) == 1
+    said = capsys.readouterr()
+    assert "0 of 2 relations qualify. 12 facts in: 12 in relations that do not" in said.out
+    assert "refused large: 10 facts and 4 objects; needed are 11 and 2" in said.err
+    assert not (tmp_path / "out").exists()

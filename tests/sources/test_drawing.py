@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almanac.sources import drawing
-from almanac.sources.drawing import Running, lowest, places
+from almanac.sources.drawing import Running, hashes, lowest, places
+from almanac.tables import hash_order
 
 IDS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=80).map(lambda ids: np.array(ids, np.uint64))
 
@@ -40,12 +41,26 @@ def test_a_draw_depends_on_identity_alone(ids, count, seed, random):
     assert running.drawn.tolist() == drawn
 
 
+@given(st.sets(st.text(max_size=4), max_size=40), st.integers(0, 9))
+def test_hashes_order_keys_as_hash_order_does(keys, seed):
+    ordered = sorted(keys)
+    found = hashes([key.encode() for key in ordered], seed, "choices", "P1|a|b")
+    assert [ordered[at] for at in np.argsort(found)] == hash_order(keys, seed, "choices", "P1|a|b")
+
+
 def test_parts_are_the_whole(monkeypatch):
     ids = np.arange(1000, dtype=np.uint32)
     whole = {count: lowest(ids, count, 7).tolist() for count in (0, 1, 30, 990, 2000)}
     for part in (1, 10, 64, 999):
         monkeypatch.setattr(drawing, "PART", part)
         assert {count: lowest(ids, count, 7).tolist() for count in whole} == whole
+
+
+def test_hashes_of_parts_are_those_of_the_whole(monkeypatch):
+    keys = [str(number).encode() for number in range(100)]
+    whole = hashes(keys, "a").tolist()
+    monkeypatch.setattr(drawing, "PART", 7)
+    assert hashes(keys, "a").tolist() == whole
 
 
 def test_a_draw_is_even():

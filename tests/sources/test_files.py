@@ -13,6 +13,7 @@ import pytest
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Evidence, Popularity, Relation, Template
+from almanac.sources import records
 from almanac.sources.files import read_folder, table_files
 from almanac.sources.records import TABLES
 
@@ -102,8 +103,8 @@ FORMS = {
 
 def folder(path: Path, form: str = "jsonl", **tables: Records) -> Path:
     path.mkdir(exist_ok=True)
-    for name, records in tables.items():
-        (path / f"{name}.{form}").write_bytes(FORMS[form](records))
+    for name, rows in tables.items():
+        (path / f"{name}.{form}").write_bytes(FORMS[form](rows))
     return path
 
 
@@ -152,6 +153,42 @@ def test_every_form_gives_the_same_rows(tmp_path):
         Evidence("P17|Q1|Q2", "Old Town lies in NA."),
         Evidence("P571|Q2|1990", 'It was "founded", in 1990.\nSo they say.'),
     ]
+
+
+def test_a_file_of_many_parts_gives_the_same_rows(tmp_path, monkeypatch):
+    whole = {form: read_folder(folder(tmp_path / form, form, **WHOLE), "mine") for form in FORMS}
+    monkeypatch.setattr(records, "PART", 2)
+    assert {form: read_folder(tmp_path / form, "mine") for form in FORMS} == whole
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mistake_in_a_later_part_is_named_by_its_row(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(records, "PART", 2)
+    wrong = [{**ENTITIES[3], "entity_id": f"R{at}", "label": "" if at in (1, 4) else "a"} for at in range(6)]
+    lines = refusal(folder(tmp_path / "f", form, entities=ENTITIES + wrong, facts=FACTS)).splitlines()
+    reason = "label is empty; every entity needs both"
+    assert lines[:-1] == [f"{tmp_path / 'f' / 'entities'}.{form}: row {row}: {reason}" for row in (6, 9)]
+
+
+def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp_path):
+    rows = ['{"entity_id":"Q1","label":["A"]}', '{"entity_id":"Q2"}', '{"entity_id":"Q3","label":"C"}']
+    rows += ['{"entity_id":"Q3","label":"D"}', '{"label":"E"}', '{"entity_id":"Q6","label":{}}']
+    path = written(tmp_path / "f", entities_jsonl="\n".join(rows), facts="relation_id,subject_id,object_id\nP,Q3,Q3\n")
+    found = [line.partition(": ")[2] for line in refusal(path).splitlines()[:-1]]
+    assert found == [
+        "row 1: label is ['A']; a text is expected",
+        "row 2: label is empty; every entity needs both",
+        "row 4: entity 'Q3' stands twice; keep one row",
+        "row 5: entity_id is empty; every entity needs both",
+        "row 6: label is {}; a text is expected",
+    ]
+
+
+def test_a_byte_that_is_no_text_is_named_by_its_place_in_the_file(tmp_path):
+    before = "".join(f"Q{at},thing {at}\n" for at in range(3000)).encode()
+    start = len(b"entity_id,label\n" + before) + 3
+    path = written(tmp_path / "f", entities=b"entity_id,label\n" + before + b"R1,\xff\n" + before)
+    assert f"can't decode byte 0xff in position {start}" in refusal(path)
 
 
 def test_a_folder_needs_neither_popularity_nor_evidence(tmp_path):
@@ -325,6 +362,14 @@ MISTAKES = {
     "a number as list": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":5}\n'},
         "entities.jsonl: row 1: aliases is 5; a list of texts is expected",
+    ),
+    "half a character": (
+        {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":["B","C\\ud800"]}\n'},
+        "entities.jsonl: row 1: aliases is 'C\\ud800', which holds half a character (a surrogate); mend it",
+    ),
+    "popularity of many digits": (
+        {"popularity": f"entity_id,score\nQ1,{10**18 - 1}\nQ2,{10**18}\n"},
+        "popularity.csv: row 2: score '1000000000000000000' has more than 18 digits",
     ),
     "an object as list": (
         {"entities_jsonl": '\n{"entity_id":"Q1","label":"A","aliases":{"en":"B"}}\n'},

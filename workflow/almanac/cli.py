@@ -23,6 +23,7 @@ VERBS = {
     "report": "draw tables, figures and the page",
     "freeze": "pack an edition that can be cited",
     "verify": "check an edition: its bytes, then its numbers",
+    "differences": "compare the tables of two result folders or editions",
 }
 
 
@@ -35,12 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line.
+        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line. A verb
+        whose 1 means something else has an ``ERROR_STATUS`` for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
     verb = load(words[0])
+    failed = int(getattr(verb, "ERROR_STATUS", 1))
     parser = argparse.ArgumentParser(
         prog=f"almanac {words[0]}",
         description=verb.__doc__,
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = int(verb.run(parsed) or 0)
     except AlmanacError as error:
         print(f"almanac {words[0]}: {error}", file=sys.stderr)
-        return 1
+        return failed
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -64,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"almanac {words[0]}: {where}{error.strerror or error}; is the path right, and is there room?",
             file=sys.stderr,
         )
-        return 1
+        return failed
     print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
     return status
 
@@ -72,8 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _top_level(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="almanac",
-        description=__doc__.partition(":")[0] + " of Almanac: ten verbs, each with --help and an example.",
-        epilog="verbs:\n" + "\n".join(f"  {name:<9}{summary}" for name, summary in VERBS.items()),
+        description=__doc__.partition(":")[0] + " of Almanac: eleven verbs, each with --help and an example.",
+        epilog="verbs:\n" + "\n".join(f"  {name:<13}{summary}" for name, summary in VERBS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"almanac {__version__}")

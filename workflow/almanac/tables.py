@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -81,14 +81,17 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mappi
     Raises:
         AlmanacError: a missing value, a wrong type or a repeated key, naming row and column.
     """
-    path = Path(path)
-    listed = list(rows)
-    arrays = [check_column(path, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
-    check_key(path, row, listed)
-    table = pa.Table.from_arrays(arrays, schema=schema(row).with_metadata(metadata))
-    with atomic(path) as temporary:
+    table = to_arrow(path, row, list(rows)).replace_schema_metadata(metadata or {})
+    with atomic(Path(path)) as temporary:
         pq.write_table(table, temporary, compression="zstd", row_group_size=GROUP)
-    return len(listed)
+    return int(table.num_rows)
+
+
+def to_arrow(path: Path | str, row: type[Row], rows: Sequence[Row]) -> pa.Table:
+    """Return rows as Arrow after checking them as `write` does; ``path`` is named in what is raised."""
+    arrays = [check_column(Path(path), field, [getattr(one, field.name) for one in rows]) for field in schema(row)]
+    check_key(Path(path), row, rows)
+    return pa.Table.from_arrays(arrays, schema=schema(row))
 
 
 def arrow_of(row: type, rows: Iterable[Any]) -> pa.Table:
@@ -188,28 +191,54 @@ def join(path: Path | str, row: type, parts: Iterable[Path], metadata: Mapping[s
     Raises:
         AlmanacError: a part is missing or damaged.
     """
-    whole = schema(row).with_metadata(metadata)
-    with atomic(Path(path)) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as writer:
-        for group in _groups((batch for part in parts for batch in stream(part, row)), schema(row)):
-            writer.write_table(group, row_group_size=GROUP)
+    with writing(path, row, metadata) as add:
+        for part in parts:
+            for batch in stream(part, row):
+                add(batch)
 
 
-def _groups(batches: Iterable[pa.RecordBatch], columns: pa.Schema) -> Iterator[pa.Table]:
-    """Yield tables of `GROUP` rows, the last of what is left; without rows an empty one."""
+@contextmanager
+def writing(
+    path: Path | str, row: type, metadata: Mapping[str, str] | None = None
+) -> Iterator[Callable[[pa.RecordBatch | pa.Table], None]]:
+    """Yield what adds Arrow rows to a Parquet file, which is there when the block ends; the bytes are those of `write`.
+
+    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the rows.
+
+    Args:
+        path: the file; its folder is made.
+        row: the row class; what is added has its columns, in any order, of types that convert without loss.
+        metadata: what the file says of itself.
+
+    Raises:
+        AlmanacError: what is added lacks a column or has another, a missing value, a wrong type, naming row and column.
+    """
+    path, wanted = Path(path), schema(row)
     held: list[pa.RecordBatch] = []
-    count = groups = 0
-    for batch in batches:
-        rest = batch
+    count = before = 0
+
+    def flush() -> None:
+        nonlocal held, count
+        writer.write_table(pa.Table.from_batches(held, wanted).combine_chunks(), row_group_size=GROUP)
+        held, count = [], 0
+
+    def add(rows: pa.RecordBatch | pa.Table) -> None:
+        nonlocal count, before
+        rest = conform(path, wanted, rows, before)
+        before += rest.num_rows
         while rest.num_rows:
             piece = rest.slice(0, GROUP - count)
             rest = rest.slice(piece.num_rows)
             held.append(piece)
             count += piece.num_rows
             if count == GROUP:
-                yield pa.Table.from_batches(held, columns).combine_chunks()
-                held, count, groups = [], 0, groups + 1
-    if held or not groups:
-        yield pa.Table.from_batches(held, columns).combine_chunks()
+                flush()
+
+    whole = wanted.with_metadata(metadata)
+    with atomic(path) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as writer:
+        yield add
+        if held or not before:
+            flush()
 
 
 @contextmanager
@@ -281,6 +310,12 @@ def read_rows(path: Path | str, row: type[Row], start: int = 0) -> Iterator[Row]
 def read(path: Path | str, row: type[Row]) -> list[Row]:
     """Read a Parquet table as rows of its class, lists as tuples."""
     return [one for batch in read_arrow(path, row).to_batches(BATCH) for one in _rows(row, batch)]
+
+
+def from_arrow(row: type[Row], table: pa.Table) -> list[Row]:
+    """Return Arrow rows, of types that convert without loss, as rows of their class."""
+    columns = schema(row)
+    return [one for batch in table.select(columns.names).cast(columns).to_batches(BATCH) for one in _rows(row, batch)]
 
 
 def count(path: Path | str, row: type) -> int:
@@ -392,16 +427,15 @@ def seed_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(canonical([str(part) for part in parts]).encode()).digest()[:8], "big")
 
 
+def hash_start(*parts: object) -> bytes:
+    """Return what is hashed before each key by `hash_order`."""
+    return canonical([str(part) for part in parts]).encode()
+
+
 def hash_order(keys: Iterable[str], *parts: object) -> list[str]:
     """Return keys in a pseudo-random order that depends only on each key and on what is drawn for.
 
     A key keeps its place among the others when keys are added or removed.
     """
-    start = hashlib.sha256(canonical([str(part) for part in parts]).encode())
-
-    def place(key: str) -> bytes:
-        own = start.copy()
-        own.update(key.encode())
-        return own.digest()
-
-    return sorted(keys, key=place)
+    start = hash_start(*parts)
+    return sorted(keys, key=lambda key: hashlib.sha256(start + key.encode()).digest())

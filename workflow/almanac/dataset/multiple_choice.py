@@ -1,18 +1,24 @@
 """T-REx-MC from any fact tables: the filter, the wrong choices and the split of Wu et al. (section 4, appendix A).
 
 Every draw orders its candidates by a hash of what is drawn for, so a fact keeps its place and its choices whatever else
-is in the table.
+is in the table. Facts are columns, and one relation is looked at after the other.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from almanac.dataset.names import ObjectNames, true_objects
+import numpy as np
+import polars as pl
+
 from almanac.dataset.options import DatasetOptions
-from almanac.dataset.text import normalise
+from almanac.dataset.wrong_choices import Integers, Objects, WrongChoices
 from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount
-from almanac.tables import hash_order
+from almanac.sources.drawing import hashes
+from almanac.tables import from_arrow, to_arrow
+
+SIDES = pl.Series([None, "train", "test"])
+REFUSED = pl.Schema({"relation_id": pl.String(), "fact_id": pl.String(), "reason": pl.String()})
+CHOICES = pl.Schema({"fact_id": pl.String(), "distractors": pl.List(pl.String()), "labels": pl.List(pl.String())})
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,21 @@ class Dataset:
     counts: list[RelationCount]
 
 
+@dataclass(frozen=True)
+class Part:
+    """What becomes of one relation: frames of `Fact`, `Choices` and `Refused`, sorted by fact.
+
+    In a relation that qualifies each fact is train, test, refused with a reason, or surplus to the counts asked for.
+    One that does not is refused as a whole and has no facts.
+    """
+
+    relation: Relation
+    count: RelationCount
+    facts: pl.DataFrame
+    choices: pl.DataFrame
+    refused: pl.DataFrame
+
+
 def build(
     relations: Sequence[Relation],
     facts: Sequence[Fact],
@@ -33,163 +54,170 @@ def build(
     options: DatasetOptions,
     on_relation: Callable[[], object] = lambda: None,
 ) -> Dataset:
-    """Build the dataset: filter relations, refuse facts without enough wrong choices, split, draw the choices.
-
-    Args:
-        relations: all relations of the facts.
-        facts: triples; those with a ``split`` keep it, and then nothing is drawn in their relation.
-        entities: with labels and aliases, for every entity that a fact names.
-        options: the counts and the seed.
-        on_relation: called after each relation.
+    """Build the dataset of facts that are held as rows; see `Building`.
 
     Returns:
-        The dataset, every list sorted by its key. In a qualifying relation each fact is train, test, refused with a
-        reason, or surplus to the counts asked for; a relation that does not qualify is refused as a whole.
+        The dataset, every list sorted by its key.
     """
-    names = ObjectNames.of(entities)
-    by_relation: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
-        by_relation[fact.relation_id].append(fact)
-    kept: list[Relation] = []
-    out = Dataset(kept, [], [], [], [])
-    for relation in sorted(relations, key=lambda row: row.relation_id):
-        own = sorted(by_relation[relation.relation_id], key=lambda row: row.fact_id)
-        objects = len({normalise(names.label(fact.object_key)) for fact in own})
-        if len(own) < options.min_facts or objects < options.min_objects:
-            reason = f"{len(own)} facts and {objects} objects; needed are {options.min_facts} and {options.min_objects}"
-            out.refused.append(Refused(relation.relation_id, None, reason))
-            out.counts.append(
-                RelationCount(relation.relation_id, relation.label, False, len(own), objects, 0, 0, 0, 0, 0)
-            )
-        else:
-            kept.append(relation)
-            _add_relation(out, relation, own, objects, names, options)
+    ordered = pl.DataFrame(to_arrow("facts", Fact, facts)).sort("relation_id", "fact_id")
+    named = pl.DataFrame(to_arrow("entities", Entity, entities))
+    out = Dataset([], [], [], [], [])
+    for part in Building(relations, ordered, named, options).parts():
+        out.relations.extend([part.relation] if part.count.qualifies else [])
+        out.facts.extend(from_arrow(Fact, part.facts.to_arrow()))
+        out.choices.extend(from_arrow(Choices, part.choices.to_arrow()))
+        out.refused.extend(from_arrow(Refused, part.refused.to_arrow()))
+        out.counts.append(part.count)
         on_relation()
     return out
 
 
-def _add_relation(
-    out: Dataset, relation: Relation, own: list[Fact], objects: int, names: ObjectNames, options: DatasetOptions
-) -> None:
-    wrong = WrongChoices(own, names, options)
-    refused = {
-        fact.fact_id: Refused(
-            fact.relation_id, fact.fact_id, f"{found} wrong choices; needed are {options.choices - 1}"
-        )
-        for fact in own
-        if (found := len(wrong.candidates(fact))) < options.choices - 1
-    }
-    drawn = split([fact for fact in own if fact.fact_id not in refused], options)
-    split_of = {fact.fact_id: "train" for fact in drawn.train} | {fact.fact_id: "test" for fact in drawn.test}
-    out.facts.extend(replace(fact, split=split_of.get(fact.fact_id)) for fact in own)
-    out.choices.extend(wrong.draw(fact) for fact in sorted(drawn.test, key=lambda row: row.fact_id))
-    out.refused.extend(refused.values())
-    out.counts.append(
-        RelationCount(
-            relation_id=relation.relation_id,
-            label=relation.label,
-            qualifies=True,
-            facts=len(own),
-            objects=objects,
-            refused=len(refused),
-            train=len(drawn.train),
-            test=len(drawn.test),
-            surplus=len(own) - len(refused) - len(split_of),
-            shared_subjects=drawn.shared_subjects,
-        )
-    )
+class Building:
+    """The dataset of some facts: relations filtered, facts without enough wrong choices refused, split, choices drawn.
 
+    Attributes:
+        qualifying: the relations that have facts and objects enough, sorted.
+    """
 
-class WrongChoices:
-    """The wrong choices of a relation's facts: its objects, without what is true for the subject."""
+    def __init__(
+        self, relations: Sequence[Relation], facts: pl.DataFrame, entities: pl.DataFrame, options: DatasetOptions
+    ) -> None:
+        """Number the objects and count those of each relation.
 
-    def __init__(self, facts: Sequence[Fact], names: ObjectNames, options: DatasetOptions) -> None:
-        self._names = names
-        self._options = options
-        self._true = true_objects(facts)
-        keys = sorted({fact.object_key for fact in facts})
-        self._folded: Mapping[str, frozenset[str]] = {key: names.folded(key) for key in keys}
-        by_label: dict[str, str] = {}
-        self._keys_by_name: dict[str, set[str]] = defaultdict(set)
-        for (
-            key
-        ) in keys:  # objects that share a label are one choice; the first id stands for them, with all their names
-            stands = by_label.setdefault(normalise(names.label(key)), key)
-            for name in self._folded[key]:
-                self._keys_by_name[name].add(stands)
-        self._pool = by_label
-        self._found: dict[tuple[str, ...], list[str]] = {}
+        Args:
+            relations: all relations of the facts.
+            facts: rows of `Fact`, a relation's together and sorted by ``fact_id``, as they are where all are sorted by
+                it; those with a ``split`` keep it, and then nothing is drawn in their relation.
+            entities: rows of `Entity`, for every entity that a fact names.
+            options: the counts and the seed.
 
-    def candidates(self, fact: Fact) -> list[str]:
-        """Return the object keys that may be offered as wrong, sorted; distinct as normalised labels.
-
-        With ``exclude_true`` no candidate shares a name with any true object of the subject; otherwise only the fact's
-        own object is left out (the paper states no more).
+        Raises:
+            ValueError: a relation's facts do not stand together.
         """
-        true = self._true[fact.relation_id, fact.subject_id] if self._options.exclude_true else (fact.object_key,)
-        if true not in self._found:
-            self._found[true] = sorted(set(self._pool.values()) - self._meaning(true))
-        return self._found[true]
+        self._relations = sorted(relations, key=lambda row: row.relation_id)
+        self._facts, self._options = facts, options
+        self._objects, self._numbers = Objects.of(facts, entities)
+        runs = facts["relation_id"].rle().struct.unnest()
+        ends = np.cumsum(runs["len"].to_numpy(), dtype=np.int64).tolist()
+        self._slices = dict(zip(runs["value"], map(slice, [0, *ends], ends), strict=True))
+        if len(self._slices) < len(runs):
+            raise ValueError("a relation's facts do not stand together; sort them by relation and fact_id")
+        self._counts = {
+            name: len(np.unique(self._objects.label_codes[self._numbers[own]])) for name, own in self._slices.items()
+        }
+        self.qualifying = [row for row in self._relations if self._qualifies(row.relation_id)]
 
-    def _meaning(self, true: tuple[str, ...]) -> set[str]:
-        """Return the pool's keys that mean one of the true objects."""
-        if not self._options.exclude_true:
-            return {self._pool[normalise(self._names.label(key))] for key in true}
-        return {found for key in true for name in self._folded[key] for found in self._keys_by_name[name]}
+    def _qualifies(self, relation_id: str) -> bool:
+        own = self._slices.get(relation_id, slice(0, 0))
+        enough = own.stop - own.start >= self._options.min_facts
+        return enough and self._counts.get(relation_id, 0) >= self._options.min_objects
 
-    def draw(self, fact: Fact) -> Choices:
-        """Draw the wrong choices of a test fact: uniform over the candidates, seeded by the fact's identity."""
-        ranked = hash_order(self.candidates(fact), self._options.seed, "choices", fact.fact_id)
-        drawn = tuple(ranked[: self._options.choices - 1])
-        return Choices(fact.fact_id, drawn, tuple(map(self._names.label, drawn)))
+    def parts(self) -> Iterator[Part]:
+        """Yield what becomes of each relation, sorted."""
+        for relation in self._relations:
+            own = self._slices.get(relation.relation_id, slice(0, 0))
+            counts = own.stop - own.start, self._counts.get(relation.relation_id, 0)
+            if self._qualifies(relation.relation_id):
+                yield self._part(relation, self._facts[own], self._numbers[own], counts[1])
+            else:
+                yield self._left_out(relation, *counts)
+
+    def _left_out(self, relation: Relation, facts: int, objects: int) -> Part:
+        least = f"{self._options.min_facts} and {self._options.min_objects}"
+        reason = f"{facts} facts and {objects} objects; needed are {least}"
+        count = RelationCount(relation.relation_id, relation.label, False, facts, objects, 0, 0, 0, 0, 0)
+        refused = pl.DataFrame([(relation.relation_id, None, reason)], REFUSED, orient="row")
+        return Part(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
+
+    def _part(self, relation: Relation, facts: pl.DataFrame, numbers: Integers, objects: int) -> Part:
+        subjects = facts["subject_id"].rank("dense").to_numpy().astype(np.int64) - 1
+        wrong = WrongChoices(self._objects, numbers, subjects, self._options)
+        lacking = wrong.lacking()
+        usable = np.setdiff1d(np.arange(len(numbers)), np.array(list(lacking), np.int64))
+        drawn = split(facts[usable], subjects[usable], self._options)
+        train, test = usable[drawn.train], np.sort(usable[drawn.test])
+        side = np.zeros(len(numbers), np.uint32)
+        side[train], side[test] = 1, 2
+        reasons = [f"{found} wrong choices; needed are {self._options.choices - 1}" for found in lacking.values()]
+        identities = facts["fact_id"]
+        asked = identities.gather(test)
+        refused = {"fact_id": identities.gather(list(lacking)), "reason": pl.Series(reasons, dtype=pl.String)}
+        return Part(
+            relation,
+            RelationCount(
+                relation_id=relation.relation_id,
+                label=relation.label,
+                qualifies=True,
+                facts=len(numbers),
+                objects=objects,
+                refused=len(lacking),
+                train=len(train),
+                test=len(test),
+                surplus=len(usable) - len(train) - len(test),
+                shared_subjects=len(np.intersect1d(subjects[train], subjects[test])),
+            ),
+            facts.with_columns(split=SIDES.gather(side)),
+            self._choices(asked, [wrong.draw(*one) for one in zip(test.tolist(), asked, strict=True)]),
+            pl.DataFrame(refused).select(pl.lit(relation.relation_id).alias("relation_id"), pl.all()),
+        )
+
+    def _choices(self, identities: pl.Series, drawn: Sequence[Integers]) -> pl.DataFrame:
+        """Return the rows of `Choices`: for each fact the keys and the labels of the objects that are drawn for it."""
+        flat = np.concatenate([*drawn, np.empty(0, np.int64)])
+        shape = (len(identities), self._options.choices - 1)
+        keys, labels = (
+            column.gather(flat).reshape(shape).arr.to_list() if len(flat) else pl.Series([], dtype=pl.List(pl.String))
+            for column in (self._objects.keys, self._objects.labels)
+        )
+        return pl.DataFrame({"fact_id": identities, "distractors": keys, "labels": labels})
 
 
 @dataclass(frozen=True)
 class Split:
-    """Train and test facts of a relation, and how many subjects stand in both."""
+    """The places of a relation's train and test facts."""
 
-    train: list[Fact]
-    test: list[Fact]
-    shared_subjects: int
+    train: Integers
+    test: Integers
 
 
-def split(facts: Sequence[Fact], options: DatasetOptions) -> Split:
+def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> Split:
     """Split a relation's facts into train and test, at most one subject in both, and that only where test runs short.
 
     A split that the source prescribes is kept, cut to the counts. Otherwise subjects are taken in seeded order: into
     train while they fit, then into test. Where no whole subject fits the last gap in train, one subject is divided, and
     its other facts come last for test. (No search is made for an order in which no subject need be divided.)
+
+    Args:
+        facts: rows of `Fact`.
+        subjects: whole numbers, equal for facts of the same subject, (facts,).
+        options: the counts and the seed.
     """
-    if any(fact.split for fact in facts):
-        train = [fact for fact in _shuffled(facts, options) if fact.split == "train"][: options.train]
-        test = [fact for fact in _shuffled(facts, options) if fact.split == "test"][: options.test]
-    else:
-        train, test = _draw_split(facts, options)
-    shared = {fact.subject_id for fact in train} & {fact.subject_id for fact in test}
-    return Split(train, test, len(shared))
+    identities = [identity.encode() for identity in facts["fact_id"]]
+    order = np.argsort(hashes(identities, options.seed, "split"), kind="stable")
+    if facts["split"].null_count() < facts.height:
+        prescribed = facts["split"].fill_null("").to_numpy()[order]
+        return Split(order[prescribed == "train"][: options.train], order[prescribed == "test"][: options.test])
+    drawn = _draw_split(subjects[order], options)
+    return Split(order[drawn.train], order[drawn.test])
 
 
-def _draw_split(facts: Sequence[Fact], options: DatasetOptions) -> tuple[list[Fact], list[Fact]]:
-    groups: dict[str, list[Fact]] = defaultdict(list)
-    for fact in _shuffled(facts, options):
-        groups[fact.subject_id].append(fact)
-    wanted = min(options.train, len(facts))
-    train: list[Fact] = []
-    waiting: list[list[Fact]] = []
-    for group in groups.values():
-        if len(train) + len(group) <= wanted:
-            train.extend(group)
-        else:
-            waiting.append(group)
-    if len(train) < wanted:  # no whole subject fits the gap: the first that waits fills it
-        gap = wanted - len(train)
-        first = waiting.pop(0)
-        train.extend(first[:gap])
-        waiting.append(first[gap:])  # last in line, so that its rest is used only where the test facts run short
-    test = [fact for group in waiting for fact in group][: options.test]
-    return train, test
-
-
-def _shuffled(facts: Iterable[Fact], options: DatasetOptions) -> list[Fact]:
-    by_id = {fact.fact_id: fact for fact in facts}
-    return [by_id[identity] for identity in hash_order(by_id, options.seed, "split")]
+def _draw_split(subjects: Integers, options: DatasetOptions) -> Split:
+    """Draw a split of facts in seeded order, of which the subjects are given."""
+    _, firsts, inverse = np.unique(subjects, return_index=True, return_inverse=True)
+    group = np.argsort(np.argsort(firsts))[inverse]  # subjects numbered in the order in which they come first
+    sizes = np.bincount(group)
+    inside, gap = np.zeros(len(sizes), dtype=bool), min(options.train, len(subjects))
+    for number, size in enumerate(sizes.tolist()):
+        if gap == 0:
+            break
+        if size <= gap:
+            inside[number], gap = True, gap - size
+    facts = np.argsort(group, kind="stable")
+    taken = inside[group[facts]]
+    train, waiting = facts[taken], facts[~taken]
+    if gap:  # no whole subject fits the gap: the first that waits fills it
+        size = sizes[group[waiting[0]]]
+        train = np.concatenate([train, waiting[:gap]])
+        # The others of its facts are last in line, so that they are used only where the test facts run short.
+        waiting = np.concatenate([waiting[size:], waiting[gap:size]])
+    return Split(train, waiting[: options.test])

@@ -37,8 +37,28 @@ def bucket_tables(folder: Path) -> None:
 
 
 def _bucket_entities(path: Path, summary: Path) -> None:
+    rows, own_sizes = with_buckets(pl.scan_parquet(path))
+    if own_sizes:
+        batches = rows.collect_batches(engine="streaming")
+        tables.write_batches(path, Popularity, (batch.to_arrow() for batch in batches))
+        tables.write(summary, BucketSize, [*tables.read(summary, BucketSize), *own_sizes])
+
+
+def with_buckets(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, list[BucketSize]]:
+    """Divide entities among those of their source and type.
+
+    A source and type of which any row has a bucket is left as it is: whoever gave it may have seen more entities.
+
+    Args:
+        rows: of `Popularity`.
+
+    Returns:
+        The rows with their buckets, and the sizes of those that are given here.
+
+    Raises:
+        AlmanacError: a score is below 0.
+    """
     groups = ["source", "type"]
-    rows = pl.scan_parquet(path)
     counts = rows.group_by(*groups, "score").agg(pl.len(), done=pl.col("bucket").is_not_null().any())
     histograms: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     done: set[tuple[str, str]] = set()
@@ -46,16 +66,12 @@ def _bucket_entities(path: Path, summary: Path) -> None:
         histograms[source, kind][score] += count
         done |= {(source, kind)} if bucketed else set()
     found = {group: cuts(histogram) for group, histogram in sorted(histograms.items()) if group not in done}
-    if not found:
-        return
     bucket = pl.col("bucket")
     for (source, kind), cut in found.items():
         own = (pl.col("source") == source) & (pl.col("type") == kind)
         bucket = pl.when(own).then(bucket_of(cut, pl.col("score")).cast(pl.String)).otherwise(bucket)
-    batches = rows.with_columns(bucket=bucket).collect_batches(engine="streaming")
-    tables.write_batches(path, Popularity, (batch.to_arrow() for batch in batches))
     own_sizes = [size for group, cut in found.items() for size in sizes(*group, histograms[group], cut)]
-    tables.write(summary, BucketSize, [*tables.read(summary, BucketSize), *own_sizes])
+    return rows.with_columns(bucket=bucket), own_sizes
 
 
 def count_mentions(folder: Path, source: str) -> int:

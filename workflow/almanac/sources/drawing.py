@@ -1,9 +1,13 @@
 """Draws by identity: which of very many entities are taken depends on each one's id and the seed, never on order."""
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from almanac.tables import hash_start
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -24,6 +28,16 @@ def places(numbers: npt.NDArray[Any], seed: int) -> Numbers:
     state = (state ^ (state >> np.uint64(30))) * FIRST
     state = (state ^ (state >> np.uint64(27))) * SECOND
     return state ^ (state >> np.uint64(31))
+
+
+def hashes(keys: Sequence[bytes], *parts: object) -> Numbers:
+    """Return the first 64 bits of the hashes by which `tables.hash_order` orders keys for the same parts, (keys,)."""
+    start = hash_start(*parts)
+    out = np.empty(len(keys), np.uint64)
+    for at in range(0, len(keys), PART):
+        digests = b"".join([hashlib.sha256(start + key).digest() for key in keys[at : at + PART]])
+        out[at : at + PART] = np.frombuffer(digests, ">u8")[::4]
+    return out
 
 
 def lowest(numbers: npt.NDArray[Any], count: int, seed: int) -> npt.NDArray[Any]:

@@ -1,15 +1,18 @@
-"""A folder's tables as records: CSV, JSON Lines or Parquet; columns checked, cells as text or lists of texts."""
+"""The files of a folder's tables: CSV, JSON Lines or Parquet, found, opened and read a part at a time.
+
+No more of a file than `PART` rows is held as Python's objects.
+"""
 
 import csv
 import gzip
-import io
 import json
-import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +21,14 @@ from almanac.errors import AlmanacError
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 LIST_SEPARATOR = "|"
+PART = 50_000
+ARROW_LIST = pa.list_(pa.string())
+TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+LISTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_fixed_size_list)
+
+Cells: TypeAlias = Sequence[Any] | pa.Array
+
+Item = TypeVar("Item")
 
 
 class Columns(NamedTuple):
@@ -59,105 +70,138 @@ def find(folder: Path, table: str) -> Path | None:
     return found[0] if found else None
 
 
-def records(folder: Path, table: str, mistakes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row of a table as ``(file: row N, record)``, every known column present, empty texts as none.
+class Part(NamedTuple):
+    """Some rows of a file: their numbers, their cells by column, and the numbers of rows that do not fit the header."""
 
-    Args:
-        folder: holds the table, or does not: then there are no rows.
-        table: one of `TABLES`.
-        mistakes: gets what is wrong with columns, rows and cells; such rows are not yielded.
+    numbers: Sequence[int]
+    cells: Mapping[str, Cells]
+    ragged: Sequence[int] = ()
 
-    Raises:
-        AlmanacError: the file cannot be read at all.
-    """
-    path = find(folder, table)
-    if path is None:
-        return
-    names, rows = read(path)
-    known = TABLES[table]
+
+def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
+    """Return what is wrong with a table's column names, or none."""
     missing = [name for name in known.required if name not in names]
     if missing:
-        mistakes.append(f"{path}: lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}")
-        return
+        return f"lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}"
     unknown = [name for name in names if name not in known.required + known.optional]
     if unknown:
         allowed = ", ".join(known.required + known.optional)
-        mistakes.append(f"{path}: has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}")
-        return
+        return f"has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}"
     twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        mistakes.append(f"{path}: has the column {', '.join(map(repr, twice))} twice; keep one of them")
-        return
-    for number, row in rows:
-        where = f"{path}: row {number}"
-        if row is None:
-            mistakes.append(f"{where}: has more or fewer cells than the header")
-            continue
+    return f"has the column {', '.join(map(repr, twice))} twice; keep one of them" if twice else None
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an error that names it."""
+    try:
         try:
-            record = {name: _cell(name, row.get(name)) for name in known.required + known.optional}
-        except ValueError as error:
-            mistakes.append(f"{where}: {error}")
-            continue
-        yield where, record
+            yield
+        except UnicodeDecodeError:
+            _unpacked(path).decode("utf-8-sig")  # raises it again, with the place in the file: parts begin at 0
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
+        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
 
 
-def _cell(name: str, value: Any) -> Any:
-    """Return a cell's text, none if it is empty; of a list column, its texts.
+def _unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def _text(path: Path, newline: str) -> TextIO:
+    """Open a file of text, perhaps gzipped."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    return path.open(encoding="utf-8-sig", newline=newline)
+
+
+def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]:
+    """Yield a file's rows, part by part; ``names`` gets its column names, all of them by the end."""
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(path) as file:
+            names += file.schema_arrow.names
+            read = 0
+            for batch in file.iter_batches(PART):
+                cells = {name: _arrow(batch.column(at)) for at, name in enumerate(names) if name in wanted}
+                yield Part(range(read + 1, read + batch.num_rows + 1), cells)
+                read += batch.num_rows
+    elif ".csv" in path.suffixes:
+        with _text(path, "") as text:
+            lines = csv.reader(text, strict=True)
+            names += next(lines, [])
+            for numbered in _batched(enumerate(lines, 1)):
+                whole = [(number, line) for number, line in numbered if len(line) == len(names)]
+                cells = dict(zip(names, zip(*(line for _, line in whole), strict=True), strict=False))
+                ragged = [number for number, line in numbered if line and len(line) != len(names)]
+                yield Part([number for number, _ in whole], cells, ragged)
+    else:
+        seen: dict[str, None] = {}
+        for rows in _batched(_objects(path)):
+            for _, row in rows:
+                seen.update(dict.fromkeys(row))
+            yield Part([number for number, _ in rows], {name: [row.get(name) for _, row in rows] for name in wanted})
+        names += seen
+
+
+def _arrow(column: pa.Array) -> pa.Array | list[Any]:
+    """Return a column of Parquet as texts or lists of texts; anything else as Python's objects.
 
     Raises:
-        ValueError: the cell holds a structure that is no text, or no list of texts.
+        pa.ArrowException: a text is no UTF-8.
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
-        return [] if name in LISTS else None
-    if name in LISTS:
-        parts = value.split(LIST_SEPARATOR) if isinstance(value, str) else value
-        if not isinstance(parts, list) or any(isinstance(part, list | dict) for part in parts):
-            raise ValueError(f"{name} is {value!r}; a list of texts is expected")
-        return [text for part in parts if part is not None and (text := str(part).strip())]
-    if isinstance(value, list | dict):
-        raise ValueError(f"{name} is {value!r}; a text is expected")
-    return str(value).strip() or None
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    plain.validate(full=True)
+    listed = any(is_kind(plain.type) for is_kind in LISTED)
+    if any(is_kind(plain.type.value_type if listed else plain.type) for is_kind in TEXTUAL):
+        return plain.cast(ARROW_LIST if listed else pa.string())
+    return plain.to_pylist()
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file of JSON Lines with their numbers; blank lines are counted and left out."""
+    with _text(path, "\n") as text:
+        for number, ended in enumerate(text, 1):
+            line = ended.removesuffix("\n")
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise AlmanacError(
+                    f"{path}: row {number} is no JSON ({error}); one object a line is expected"
+                ) from error
+            if not isinstance(row, dict):
+                raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
+            yield number, row
+
+
+def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield lists of `PART` items, the last of what is left."""
+    every = iter(items)
+    while part := list(islice(every, PART)):
+        yield part
 
 
 def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
     """Return a file's column names and its rows with their numbers; a row whose cells do not fit the header is none.
 
-    Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row.
+    Row 1 is the first after the header; blank rows are skipped but counted, so that a number leads to its row. For
+    files that may be held as Python's objects; `user_table` has them as columns.
 
     Raises:
         AlmanacError: the file cannot be read at all.
     """
-    try:
-        return _read(path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
-
-
-def _read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] | None]]]:
-    if path.suffix == ".parquet":
-        table = pq.read_table(path)
-        return table.schema.names, enumerate(table.to_pylist(), 1)
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    text = raw.decode("utf-8-sig")
-    if ".csv" in path.suffixes:
-        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = next(lines, [])
-        cells = [(number, line) for number, line in enumerate(lines, 1) if line]
-        return header, [
-            (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
-            for number, line in cells
-        ]
-    rows: list[tuple[int, dict[str, Any] | None]] = []
-    names: dict[str, None] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise AlmanacError(f"{path}: row {number} is no JSON ({error}); one object a line is expected") from error
-        if not isinstance(row, dict):
-            raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
-        rows.append((number, row))
-        names.update(dict.fromkeys(row))
-    return list(names), rows
+    with readable(path):
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+            return table.schema.names, enumerate(table.to_pylist(), 1)
+        if ".csv" in path.suffixes:
+            with _text(path, "") as text:
+                lines = csv.reader(text, strict=True)
+                header = next(lines, [])
+                return header, [
+                    (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
+                    for number, line in enumerate(lines, 1)
+                    if line
+                ]
+        rows = list(_objects(path))
+        return list(dict.fromkeys(name for _, row in rows for name in row)), rows

@@ -5,13 +5,12 @@ bucketed in memory that grows with the number of different scores. The rule stan
 the largest sources draw their facts by bucket.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from almanac.errors import AlmanacError
-from almanac.rows import BucketSize, Popularity
+from almanac.rows import BucketSize
 
 Bucket = Literal["head", "torso", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "torso", "tail")
@@ -85,26 +84,6 @@ def _shape(ascending: Sequence[int], tail_to: int, torso_to: int) -> Shape:
     if torso_to == largest:
         return "no_head"
     return "no_torso" if tail_to == torso_to else "thirds"
-
-
-def with_buckets(rows: Sequence[Popularity]) -> list[Popularity]:
-    """Return rows with their buckets, each among those of its source and type.
-
-    A source and type of which any row has a bucket is left as it is: whoever gave it may have seen more entities.
-
-    Raises:
-        AlmanacError: a score is below 0.
-    """
-    histograms: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    for row in rows:
-        histograms[row.source, row.type][row.score] += 1
-    for group in {(row.source, row.type) for row in rows if row.bucket is not None}:
-        del histograms[group]
-    found = {group: cuts(histogram) for group, histogram in histograms.items()}
-    return [
-        replace(row, bucket=cut.bucket(row.score)) if (cut := found.get((row.source, row.type))) else row
-        for row in rows
-    ]
 
 
 def sizes(source: str, kind: str, histogram: Mapping[int, int], found: Cuts) -> list[BucketSize]:

@@ -7,21 +7,21 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from almanac import tables
 from almanac.config import check, load
-from almanac.dataset.multiple_choice import Dataset, build
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts, with_drafts
 from almanac.edition.writing import judge_questions
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Refused, Relation, RelationCount, Template
-from almanac.sources.files import read_folder
-from almanac.sources.thirds import with_buckets
+from almanac.rows import Refused, RelationCount
+from almanac.sources.files import read_columns
 from almanac.suites.drafting.options import DraftingOptions
 
 EXAMPLES = """\
@@ -124,52 +124,39 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
+    from almanac.dataset.building import build_tables  # loading polars takes longer than building the other things
+
     options = from_flags(arguments, DatasetOptions)
-    source = read_folder(arguments.facts, arguments.name or arguments.facts.name)
+    source = read_columns(arguments.facts, arguments.name or arguments.facts.name)
+    if arguments.drafts is not None:
+        templates = with_drafts(source.templates, arguments.drafts)
+        print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
+        source = replace(source, templates=templates)
     with progress(len(source.relations), "relations") as done:
-        dataset = build(source.relations, source.facts, source.entities, options, done)
-    if not dataset.relations:
-        print_counts(dataset)
+        counts, refused = build_tables(source, arguments.evidence, options, arguments.output, done)
+    print_counts(counts, refused)
+    if not any(count.qualifies for count in counts):
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects; the "
             "counts are printed above; lower `min_facts` and `min_objects`, or bring more facts"
         )
-    out = arguments.output
-    kept = {relation.relation_id for relation in dataset.relations}
-    stated = {fact.fact_id for fact in dataset.facts}
-    templates, evidence = source.templates, source.evidence
-    if arguments.evidence is not None:
-        evidence = tables.read(arguments.evidence, Evidence)
-    if arguments.drafts is not None:
-        templates = with_drafts(source.templates, arguments.drafts)
-        print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
-    tables.write(out / "entities.parquet", Entity, source.entities)
-    tables.write(out / "relations.parquet", Relation, dataset.relations)
-    tables.write(out / "facts.parquet", Fact, dataset.facts)
-    tables.write(out / "choices.parquet", Choices, dataset.choices)
-    tables.write(out / "templates.parquet", Template, [row for row in templates if row.relation_id in kept])
-    tables.write(out / "popularity.parquet", Popularity, with_buckets(source.popularity))
-    tables.write(out / "evidence.parquet", Evidence, [row for row in evidence if row.fact_id in stated])
-    tables.write(out / "refused.parquet", Refused, dataset.refused)
-    tables.write(out / "counts.parquet", RelationCount, dataset.counts)
-    print_counts(dataset)
 
 
-def print_counts(dataset: Dataset) -> None:
+def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:
     """Print a line a relation and the sums, so that rows in equal rows kept plus rows refused to the eye."""
     columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects")
     print(f"{'relation':<14}{'qualifies':>10}" + "".join(f"{name.replace('_', ' '):>17}" for name in columns))
-    for count in dataset.counts:
+    for count in counts:
         cells = "".join(f"{getattr(count, name):>17}" for name in columns)
         print(f"{count.relation_id:<14}{'yes' if count.qualifies else 'no':>10}{cells}")
-    facts = sum(count.facts for count in dataset.counts)
-    kept = [count for count in dataset.counts if count.qualifies]
-    refused = sum(count.refused for count in kept)
+    facts = sum(count.facts for count in counts)
+    kept = [count for count in counts if count.qualifies]
+    lacking = sum(count.refused for count in kept)
     outside = facts - sum(count.facts for count in kept)
     print(
-        f"{len(kept)} of {len(dataset.counts)} relations qualify. {facts} facts in: {outside} in relations that do "
-        f"not, {refused} refused for want of wrong choices, {sum(count.train for count in kept)} train, "
+        f"{len(kept)} of {len(counts)} relations qualify. {facts} facts in: {outside} in relations that do "
+        f"not, {lacking} refused for want of wrong choices, {sum(count.train for count in kept)} train, "
         f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} beyond the counts asked for."
     )
-    for row in dataset.refused:
+    for row in refused:
         print(f"refused {row.fact_id or row.relation_id}: {row.reason}", file=sys.stderr)

@@ -1,0 +1,216 @@
+"""What an edition's tables cost at size: `python -m benchmarks.tables` runs each step in a process of its own.
+
+python -m benchmarks.tables                     # every step of every case
+python -m benchmarks.tables --only build        # one step; those before it run too, since it reads what they write
+python -m benchmarks.tables --cases one-to-one --form csv
+
+Printed are the largest resident memory of the step's process and its CPU seconds, starting included, with what the case
+allows; the exit status is 1 where a step needs more. Everything in the tables is invented, and the same every time.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from benchmarks.memory import Spent, measure
+
+SEED = 13
+SYLLABLES = np.array([first + vowel for first in "bdfgklmnprst" for vowel in "aeiou"])
+FORMS = ("jsonl", "csv", "parquet")
+
+Integers = npt.NDArray[np.int64]
+Tables = Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a step may use: MiB and CPU seconds."""
+
+    memory: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a case: its words after `almanac`, for the case's folder."""
+
+    name: str
+    words: Callable[[Path], Sequence[str | Path]]
+    limit: Limit
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is made in a folder, by the form of its tables, and the steps: each reads what those before it wrote."""
+
+    name: str
+    make: Callable[[Path, str], object]
+    steps: Sequence[Step]
+
+
+def _words(numbers: Integers, syllables: int = 4) -> pl.Series:
+    """Return a made-up word for each number; different numbers below 60 to the power of the syllables differ."""
+    parts = [pl.Series(SYLLABLES[(numbers // len(SYLLABLES) ** place) % len(SYLLABLES)]) for place in range(syllables)]
+    return pl.select(pl.concat_str(parts)).to_series().str.to_titlecase()
+
+
+def entities(count: int, draw: np.random.Generator) -> pl.DataFrame:
+    """Return entities of which one in a hundred shares its label, and four in ten have one alias or two."""
+    numbers = np.arange(count)
+    named = np.where(draw.random(count) < 0.01, draw.integers(0, count, count), numbers)
+    aliases = [_words(numbers + (place + 1) * count) + " " + _words(named, 2) for place in range(2)]
+    shown = [pl.Series(draw.random(count) < share) for share in (0.4, 0.1)]
+    listed = [pl.when(one).then(text).otherwise(pl.lit("")) for one, text in zip(shown, aliases, strict=True)]
+    return pl.select(
+        entity_id=_ids(numbers),
+        label=_words(named) + " " + _words(named // 7, 2),
+        aliases=pl.concat_list(listed).list.eval(pl.element().filter(pl.element() != "")),
+        type=pl.Series(np.array(["person", "place", "work"])[draw.integers(0, 3, count)]),
+    )
+
+
+def _ids(numbers: Integers) -> pl.Series:
+    return "Q" + pl.Series(numbers + 1000).cast(pl.String)
+
+
+def many_facts(facts: int, things: int, relations: int) -> Tables:
+    """Return facts in relations of very different sizes, a twentieth to a half as many objects as facts in each.
+
+    Nine in ten subjects of a relation have one object. Every entity has a popularity, every relation three templates.
+    """
+    draw = np.random.default_rng(SEED)
+    share = 1 / (np.arange(relations) + 10.0)
+    sizes = np.maximum((facts * share / share.sum()).astype(int), 1)
+    sizes[0] += facts - sizes.sum()
+    parts = []
+    for number, size in enumerate(sizes):
+        objects = max(2, int(size / draw.integers(2, 20)))
+        first, found = int(draw.integers(0, things)), np.empty(0, np.int64)
+        while len(found) < size:  # a pair that is drawn twice is one fact
+            subject = draw.integers(0, things, size)
+            subject = np.where(draw.random(size) < 0.1, np.roll(subject, 1), subject)
+            pairs = subject * things + (first + objects * draw.random(size) ** 2).astype(np.int64) % things
+            found = np.unique(np.concatenate([found, pairs]))
+        found = draw.permutation(found)[:size]
+        parts.append(_facts(f"P{number + 10}", found // things, found % things))
+    names = [f"P{number + 10}" for number in range(relations)]
+    scores = (5 * draw.random(things) ** -1.1).astype(np.int64)
+    return {
+        "facts": pl.concat(parts),
+        "entities": entities(things, draw),
+        "relations": pl.DataFrame({"relation_id": names, "label": [f"relation {name}" for name in names]}),
+        "templates": pl.DataFrame(
+            [(name, f"{start} {name} of [X] is [Y].", "statement") for name in names for start in ("The", "A", "Any")],
+            schema=["relation_id", "text", "style"],
+            orient="row",
+        ),
+        "popularity": pl.select(entity_id=_ids(np.arange(things)), score=pl.Series(scores)),
+    }
+
+
+def one_to_one(objects: int) -> Tables:
+    """Return a single relation in which every subject has an object of its own."""
+    draw = np.random.default_rng(SEED)
+    return {
+        "facts": _facts("P1", np.arange(objects), objects + draw.permutation(objects)),
+        "entities": entities(2 * objects, draw),
+    }
+
+
+def _facts(relation: str, subjects: Integers, objects: Integers) -> pl.DataFrame:
+    return pl.select(relation_id=pl.lit(relation), subject_id=_ids(subjects), object_id=_ids(objects))
+
+
+def write(folder: Path, tables: Tables, form: str) -> None:
+    """Write a folder of facts as a user would."""
+    folder.mkdir(parents=True)
+    for name, table in tables.items():
+        path = folder / f"{name}.{form}"
+        if form == "parquet":
+            table.write_parquet(path)
+        elif form == "csv":
+            lists = pl.selectors.list()
+            table.with_columns(lists.list.join("|")).write_csv(path)
+        else:
+            table.write_ndjson(path)
+
+
+def pull(folder: Path) -> Sequence[str | Path]:
+    """Return the words that copy the case's facts."""
+    return ["pull", "files", "--from", folder / "facts", "--output", folder / "sources"]
+
+
+def build(folder: Path) -> Sequence[str | Path]:
+    """Return the words that build a dataset of the paper's counts."""
+    return ["build", "dataset", "--facts", folder / "sources", "--output", folder / "dataset"]
+
+
+def _building(limit: Limit) -> tuple[Step, ...]:
+    return Step("pull", pull, limit), Step("build", build, limit)
+
+
+CASES = (
+    Case(
+        "two-million",
+        lambda folder, form: write(folder / "facts", many_facts(2_000_000, 500_000, 200), form),
+        _building(Limit(2048, 120)),
+    ),
+    Case(
+        "one-to-one",
+        lambda folder, form: write(folder / "facts", one_to_one(50_000), form),
+        _building(Limit(500, 30)),
+    ),
+)
+
+
+def run(case: Case, only: Sequence[str], form: str) -> Iterator[tuple[Step, Spent]]:
+    """Run a case's steps up to the last that is wanted; yield those that are, and what they used.
+
+    Raises:
+        RuntimeError: a step fails.
+    """
+    wanted = [number for number, step in enumerate(case.steps) if step.name in only]
+    if not wanted:
+        return
+    with tempfile.TemporaryDirectory() as name:
+        case.make(Path(name), form)
+        for step in case.steps[: wanted[-1] + 1]:
+            spent = measure([sys.executable, "-m", "almanac", *map(str, step.words(Path(name)))])
+            if step.name in only:
+                yield step, spent
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the steps that are asked for and print a table; return 1 where one needs more than it may."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cases, steps = (
+        [*dict.fromkeys(one)]
+        for one in zip(*((case.name, step.name) for case in CASES for step in case.steps), strict=True)
+    )
+    parser.add_argument("--only", nargs="+", choices=steps, default=steps, metavar="STEP", help=", ".join(steps))
+    parser.add_argument("--cases", nargs="+", choices=cases, default=cases, metavar="CASE", help=", ".join(cases))
+    parser.add_argument("--form", choices=FORMS, default="jsonl", help="of the facts' tables [jsonl]")
+    arguments = parser.parse_args(words)
+    beyond = False
+    print(f"{'case':<14}{'step':<8}{'MiB':>7}{'of':>7}{'CPU s':>8}{'of':>6}{'wall s':>8}")
+    for case in CASES:
+        for step, spent in run(case, arguments.only, arguments.form) if case.name in arguments.cases else ():
+            more = spent.memory > step.limit.memory or spent.cpu > step.limit.cpu
+            print(
+                f"{case.name:<14}{step.name:<8}{spent.memory:>7.0f}{step.limit.memory:>7.0f}{spent.cpu:>8.1f}"
+                f"{step.limit.cpu:>6.0f}{spent.wall:>8.1f}{'  too much' if more else ''}",
+                flush=True,
+            )
+            beyond |= more
+    return int(beyond)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,84 @@
+"""A dataset's tables from those of a source, the long ones relation by relation."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import polars as pl
+
+from almanac import tables
+from almanac.dataset.multiple_choice import Building
+from almanac.dataset.options import DatasetOptions
+from almanac.dataset.popularity import with_buckets
+from almanac.errors import AlmanacError
+from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Refused, Relation, RelationCount, Template
+from almanac.sources.checking import FactColumns
+
+
+def build_tables(
+    source: FactColumns,
+    texts: Path | None,
+    options: DatasetOptions,
+    folder: Path,
+    on_relation: Callable[[], object] = lambda: None,
+) -> tuple[list[RelationCount], Iterable[Refused]]:
+    """Build a dataset and write its tables; none where no relation qualifies.
+
+    Args:
+        source: the source's tables.
+        texts: a table of `Evidence` that stands for the source's own.
+        options: the counts and the seed.
+        folder: where the tables go.
+        on_relation: called after each relation.
+
+    Returns:
+        What became of each relation, and what is refused.
+
+    Raises:
+        AlmanacError: the texts cannot be read, or one stands twice; a table cannot be written.
+    """
+    building = Building(source.relations, source.facts, source.entities, options)
+    if not building.qualifying:
+        parts = list(building.parts())
+        return [part.count for part in parts], [Refused(*row) for part in parts for row in part.refused.rows()]
+    kept = [relation.relation_id for relation in building.qualifying]
+    stated = source.facts.lazy().filter(pl.col("relation_id").is_in(kept)).select("fact_id")
+    _write(folder, "evidence", Evidence, _evidence(source.evidence, texts, stated))
+    _write(folder, "entities", Entity, source.entities)
+    _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
+    tables.write(folder / "relations.parquet", Relation, building.qualifying)
+    own = (row for row in source.templates if row.relation_id in kept)
+    tables.write(folder / "templates.parquet", Template, own)
+    counts = _write_parts(folder, building, on_relation)
+    return counts, tables.read_rows(folder / "refused.parquet", Refused)
+
+
+def _write(folder: Path, table: str, row: type, frame: pl.DataFrame) -> None:
+    with tables.writing(folder / f"{table}.parquet", row) as add:
+        add(frame.to_arrow())
+
+
+def _evidence(own: pl.DataFrame, path: Path | None, stated: pl.LazyFrame) -> pl.DataFrame:
+    """Return the texts of the facts that a dataset states, from the source's own or those of a file."""
+    every = own if path is None else pl.DataFrame(tables.read_arrow(path, Evidence))
+    found = every.lazy().join(stated, on="fact_id", how="semi", maintain_order="left").collect()
+    if (twice := found.filter(found.is_duplicated())).height:
+        raise AlmanacError(f"{path}: the fact {twice['fact_id'][0]} has this text twice; keep one row")
+    return found
+
+
+def _write_parts(folder: Path, building: Building, on_relation: Callable[[], object]) -> list[RelationCount]:
+    """Write the tables that are built relation by relation; return what became of each."""
+    counts = []
+    with (
+        tables.writing(folder / "facts.parquet", Fact) as add_facts,
+        tables.writing(folder / "choices.parquet", Choices) as add_choices,
+        tables.writing(folder / "refused.parquet", Refused) as add_refused,
+    ):
+        for part in building.parts():
+            add_facts(part.facts.to_arrow())
+            add_choices(part.choices.to_arrow())
+            add_refused(part.refused.to_arrow())
+            counts.append(part.count)
+            on_relation()
+    tables.write(folder / "counts.parquet", RelationCount, counts)
+    return counts

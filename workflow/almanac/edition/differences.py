@@ -1,0 +1,224 @@
+"""Two result folders or editions held against each other, table by table, whatever the order of their rows.
+
+Rows meet by the key of their row class, where the table's place in the layout or its name tells it, and else by all
+columns that hold no floats. Whole rows are compared by hashes of 64 bits first, and only those that differ are read, so
+that tables of millions of rows take little memory.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import polars as pl
+
+from almanac.columns import schema
+from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES
+from almanac.edition.sides import Side, pairs
+from almanac.errors import AlmanacError
+
+NAMED = (DATASET_TABLES, REQUEST_TABLES)  # the row classes of tables whose place tells nothing
+BLOCK = 50_000  # rows that are read together
+AT, IN_A, IN_B = "\0at", "\0a", "\0b"  # rows' places, and values; no table has columns of these names
+
+Kind = Literal[
+    "table only in A",
+    "table only in B",
+    "column only in A",
+    "column only in B",
+    "column of another type",
+    "row only in A",
+    "row only in B",
+    "value",
+]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Differences of one kind in a table.
+
+    Attributes:
+        table: how `sides.pairs` calls it.
+        kind: what differs: the table, a column of it, or rows.
+        column: the column, of columns and values.
+        count: how many rows differ so; 1 of tables and columns.
+        rows: of rows the columns of their key (all columns where it has none), of values also `IN_A` and `IN_B`; of a
+            column of another type the two types.
+    """
+
+    table: str
+    kind: Kind
+    column: str | None = None
+    count: int = 1
+    rows: pl.DataFrame | None = None
+
+
+def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
+    """Yield what differs, table by table; one that does not has no difference.
+
+    Args:
+        a: one side.
+        b: the other.
+        tolerance: floats are equal where they differ by no more, or by no more than that share of the larger.
+
+    Raises:
+        AlmanacError: a table cannot be read, naming it.
+    """
+    placed = b.placed() | a.placed()
+    for table, own, other in pairs(a, b):
+        if own is None or other is None:
+            yield Difference(table, "table only in A" if other is None else "table only in B")
+            continue
+        place = PurePosixPath(own).with_suffix("")
+        rows = [placed[str(place)]] if str(place) in placed else []
+        rows += [named[place.name] for named in NAMED if place.name in named]
+        with a.file(own) as first, b.file(other) as second:
+            try:
+                yield from _compared(table, _scan(first, rows), _scan(second, rows), rows, tolerance)
+            except pl.exceptions.PolarsError as error:
+                said = str(error).partition("\n")[0]
+                raise AlmanacError(f"{table}: cannot be read on one side ({said}); is it whole?") from error
+
+
+def _scan(path: Path, rows: Sequence[type]) -> pl.LazyFrame:
+    """Scan a table that may be of one of some row classes.
+
+    JSON Lines leave out what is missing: columns of a class's key that may be empty are there, without values.
+    """
+    if path.suffix == ".parquet":
+        return pl.scan_parquet(path)
+    if not path.stat().st_size:
+        return pl.LazyFrame()
+    found = pl.scan_ndjson(path, infer_schema_length=None).collect_schema()  # once, and not whenever it is read
+    empty = (field.name for row in rows for field in schema(row) if field.nullable and field.name in _key(row))
+    lacking = dict.fromkeys(name for name in empty if name not in found)
+    return pl.scan_ndjson(path, schema=found).with_columns(pl.lit(None).alias(name) for name in lacking)
+
+
+def _key(row: type) -> tuple[str, ...]:
+    return getattr(row, "KEY", ())
+
+
+def _compared(
+    table: str, a: pl.LazyFrame, b: pl.LazyFrame, rows: Sequence[type], tolerance: float
+) -> Iterator[Difference]:
+    """Yield what differs between two tables, whose key is that of the first row class of which both have it."""
+    own, other = a.collect_schema(), b.collect_schema()
+    if not own and not other:
+        return
+    if not own:  # an empty file of JSON Lines, which knows no columns
+        a, own = pl.LazyFrame(schema=other), other
+    elif not other:
+        b, other = pl.LazyFrame(schema=own), own
+    for column in (name for name in own if name not in other and _has_values(a, name)):
+        yield Difference(table, "column only in A", column)
+    for column in (name for name in other if name not in own and _has_values(b, name)):
+        yield Difference(table, "column only in B", column)
+    shared = {name: _common(kind, other[name]) for name, kind in own.items() if name in other}
+    for column in (name for name, kind in shared.items() if kind is None):
+        types = pl.DataFrame({IN_A: [str(own[column])], IN_B: [str(other[column])]})
+        yield Difference(table, "column of another type", column, 1, types)
+    alike = [pl.col(name).cast(kind) if kind is not None else _json(name) for name, kind in shared.items()]
+    exact = [name for name, kind in shared.items() if not _is_float(kind)]
+    key = next((_key(row) for row in rows if _key(row) and set(_key(row)) <= set(shared)), exact)
+    yield from _rows(table, a.select(alike), b.select(alike), key, tolerance)
+
+
+def _has_values(frame: pl.LazyFrame, column: str) -> bool:
+    return bool(frame.select(pl.col(column).is_not_null().any()).collect(engine="streaming").item())
+
+
+def _common(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
+    """Return the type in which two columns are compared; none if that is their JSON."""
+    if a == b == pl.Null:
+        return pl.String()
+    if pl.Null in (a, b):
+        return b if a == pl.Null else a
+    if a == b:
+        return a
+    if a.is_numeric() and b.is_numeric():
+        return pl.Float64() if a.is_float() or b.is_float() else pl.Int64()
+    if isinstance(a, pl.List) and isinstance(b, pl.List):
+        inner = _common(a.inner, b.inner)  # type: ignore[arg-type]  # an instance, where a schema holds it
+        return None if inner is None else pl.List(inner)
+    return None
+
+
+def _is_float(kind: pl.DataType | None) -> bool:
+    return _is_float(kind.inner) if isinstance(kind, pl.List) else kind is not None and kind.is_float()  # type: ignore[arg-type]
+
+
+def _json(name: str) -> pl.Expr:
+    return pl.struct(name).struct.json_encode().alias(name)
+
+
+def _rows(table: str, a: pl.LazyFrame, b: pl.LazyFrame, key: Sequence[str], tolerance: float) -> Iterator[Difference]:
+    """Yield the rows of two tables of the same columns that are on one side only, or differ."""
+    first, second = _hashed(a, key), _hashed(b, key)
+    same, shown = ["key", "row", "turn"], list(key) or list(a.collect_schema())
+    first, second = first.join(second, on=same, how="anti"), second.join(first, on=same, how="anti")
+    # Of rows of one key those are held against each other that come in the same turn when ordered by their floats.
+    first, second = (_in_turn(rest.sort("key", "size", AT), "key") for rest in (first, second))
+    for block in _blocks(first.join(second, on=["key", "turn"], how="anti")):
+        yield Difference(table, "row only in A", None, block.height, _read(a.select(shown), block[AT]))
+    for block in _blocks(second.join(first, on=["key", "turn"], how="anti")):
+        yield Difference(table, "row only in B", None, block.height, _read(b.select(shown), block[AT]))
+    for block in _blocks(first.join(second, on=["key", "turn"], suffix=IN_B)):
+        left, right = _read(a, block[AT]), _read(b, block[AT + IN_B])
+        for column in (name for name in left.columns if name not in key):
+            far = _differs(left[column], right[column], tolerance)
+            if far.any():
+                values = (
+                    left.select(shown).with_columns(left[column].alias(IN_A), right[column].alias(IN_B)).filter(far)
+                )
+                yield Difference(table, "value", column, values.height, values)
+
+
+def _blocks(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield rows in the order of their places, `BLOCK` at a time, so that each block reads one stretch of a table."""
+    ordered = rows.sort(AT)
+    return (ordered[start : start + BLOCK] for start in range(0, rows.height, BLOCK))
+
+
+def _hashed(frame: pl.LazyFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Return of each row its place, hashes of its key and of the whole, and the sum of its floats as ``size``.
+
+    Rows that are the same have different ``turn``, from 0.
+    """
+    schema = frame.collect_schema()
+    floats = [
+        pl.col(name).list.sum() if isinstance(kind, pl.List) else pl.col(name)
+        for name, kind in schema.items()
+        if _is_float(kind)
+    ]
+    size = pl.sum_horizontal(*(one.cast(pl.Float64) for one in floats)) if floats else pl.lit(0.0)
+    hashes = {"key": pl.struct(key or pl.lit(0)).hash(), "row": pl.struct(pl.all().exclude(AT)).hash()}
+    found = frame.with_row_index(AT).select(AT, **hashes, size=size).collect(engine="streaming")
+    return _in_turn(found, "key", "row")
+
+
+def _in_turn(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    return rows.with_columns(turn=pl.int_range(pl.len()).over(by))
+
+
+def _read(frame: pl.LazyFrame, places: pl.Series) -> pl.DataFrame:
+    """Return some rows of a table in the order of the places."""
+    first, last = int(places.min()), int(places.max())  # type: ignore[arg-type]  # there is a place
+    near = frame.with_row_index(AT).slice(first, last - first + 1)
+    found = near.filter(pl.col(AT).is_in(places.implode())).collect(engine="streaming")
+    return places.to_frame(AT).join(found, on=AT, how="left", maintain_order="left").drop(AT)
+
+
+def _differs(a: pl.Series, b: pl.Series, tolerance: float) -> pl.Series:
+    """Return where two columns differ; missing values and NaN are equal to their like."""
+    far = ~a.eq_missing(b)
+    if isinstance(a.dtype, pl.List) and _is_float(a.dtype):
+        as_long = far & a.list.len().eq_missing(b.list.len())
+        cells = pl.DataFrame({"a": a, "b": b}).with_row_index(AT).filter(as_long).explode("a", "b")
+        apart = cells.filter(_differs(cells["a"], cells["b"], tolerance))[AT].unique()
+        return (far & ~as_long).scatter(apart, True)
+    if a.dtype.is_float():
+        gap = (a - b).abs()
+        most = pl.select(pl.max_horizontal(a.abs(), b.abs(), pl.lit(1.0, a.dtype))).to_series() * tolerance
+        return far & ~((gap <= most) & gap.is_finite()).fill_null(False)
+    return far

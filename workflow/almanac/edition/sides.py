@@ -1,0 +1,100 @@
+"""What holds tables: a result folder, an unpacked edition or an edition's archive; which tables two of them share."""
+
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
+
+ENDINGS = (".parquet", ".jsonl")
+RECORD = "edition.json"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A folder, or a zip archive of one, and the paths of the tables in it."""
+
+    root: Path
+    archive: zipfile.ZipFile | None
+    names: frozenset[str]
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """Yield a file while it is needed: of an archive, a copy.
+
+        Raises:
+            AlmanacError: it cannot be read.
+        """
+        if self.archive is None:
+            yield self.root / name
+            return
+        with tempfile.TemporaryDirectory(prefix="almanac-") as folder:
+            copy = Path(folder) / PurePosixPath(name).name
+            try:
+                with self.archive.open(name) as packed, copy.open("wb") as out:
+                    shutil.copyfileobj(packed, out)
+            except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+                raise AlmanacError(f"{self.root}: {name}: cannot be read ({error}); bring the archive again") from error
+            yield copy
+
+    def placed(self) -> dict[str, type]:
+        """Return the row class of each table whose place the edition's own record tells, by the table's path."""
+        try:
+            with self.file(RECORD) as record:
+                layout = Layout.open(record.parent)
+                tables = layout.tables()
+        except (AlmanacError, KeyError):  # no edition, or one of another version
+            return {}
+        return {path.relative_to(layout.root).with_suffix("").as_posix(): row for path, row in tables.items()}
+
+
+@contextmanager
+def opened(root: Path) -> Iterator[Side]:
+    """Open a result folder, an unpacked edition or an edition's archive.
+
+    Raises:
+        AlmanacError: it is none of these, or holds no table.
+    """
+    if root.is_dir():
+        files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+        side = Side(root, None, frozenset(path.as_posix() for path in files if _is_table(path.name)))
+        yield _filled(side)
+    elif zipfile.is_zipfile(root):
+        with zipfile.ZipFile(root) as archive:
+            yield _filled(Side(root, archive, frozenset(name for name in archive.namelist() if _is_table(name))))
+    else:
+        raise AlmanacError(f"{root}: is no folder and no zip archive; name results/EDITION or an edition's archive")
+
+
+def _is_table(name: str) -> bool:
+    return name.endswith(ENDINGS) and not PurePosixPath(name).name.startswith(".")
+
+
+def _filled(side: Side) -> Side:
+    if not side.names:
+        raise AlmanacError(f"{side.root}: holds no table ({' or '.join(ENDINGS)}); name results/EDITION or an edition")
+    return side
+
+
+def pairs(a: Side, b: Side) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each table: how it is called, and its path on each side, none where it is not there.
+
+    A table may be Parquet on one side and JSON Lines on the other, and is called by its path without the ending. Where
+    a side has both, each is a table of its own.
+    """
+    paths: dict[str, tuple[list[str], list[str]]] = {}
+    for which, side in enumerate((a, b)):
+        for name in sorted(side.names):
+            paths.setdefault(str(PurePosixPath(name).with_suffix("")), ([], []))[which].append(name)
+    for table, (own, other) in sorted(paths.items()):
+        if len(own) <= 1 and len(other) <= 1:
+            yield table, next(iter(own), None), next(iter(other), None)
+        else:
+            for name in sorted({*own, *other}):
+                yield name, name if name in own else None, name if name in other else None

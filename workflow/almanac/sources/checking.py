@@ -1,0 +1,255 @@
+"""What a user's own facts must be: each table's rows are checked, and become columns or rows of their class.
+
+What is wrong is noted in the table, by row. A row with a mistake is left out, so that a key that stands twice is looked
+for among the others.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources.records import LIST_SEPARATOR
+from almanac.sources.thirds import BUCKETS
+from almanac.sources.user_table import SHOWN, Check, Table, read_table
+
+DATATYPES = ("date", "quantity", "string")
+STYLES = ("statement", "question", "prefix", "alias")
+DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
+TYPE = "entity"  # of popularity that names none
+
+
+@dataclass(frozen=True)
+class FactColumns:
+    """The tables of one source as columns: those that may be long are frames of their row class, sorted by its key."""
+
+    entities: pl.DataFrame
+    relations: list[Relation]
+    facts: pl.DataFrame
+    templates: list[Template]
+    popularity: pl.DataFrame
+    evidence: pl.DataFrame
+
+
+def checked(folder: Path, source: str) -> FactColumns:
+    """Read and check the tables of a folder.
+
+    Args:
+        folder: holds `facts` and `entities`, and perhaps other tables.
+        source: the source's name, written on every fact and every popularity that does not name its own.
+
+    Raises:
+        AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
+    """
+    read: list[Table] = []
+
+    def opened(name: str) -> Table:
+        read.append(read_table(folder, name))
+        return read[-1]
+
+    things = entities(opened("entities"))
+    named = things["entity_id"]
+    stated = facts(opened("facts"), source, named)
+    known = relations(opened("relations"), stated["relation_id"].unique().sort().to_list())
+    out = FactColumns(
+        entities=things,
+        relations=known,
+        facts=stated,
+        templates=templates(opened("templates"), {relation.relation_id for relation in known}),
+        popularity=popularity(opened("popularity"), source, named),
+        evidence=evidence(opened("evidence"), stated["fact_id"]),
+    )
+    if count := sum(one.count for one in read):
+        mistakes = [line for one in read for line in one.lines()][:SHOWN]
+        more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
+        raise AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
+    return out
+
+
+def entities(found: Table) -> pl.DataFrame:
+    """Return the rows of `Entity`, sorted."""
+    identity, label = pl.col("entity_id"), pl.col("label")
+    found.check(
+        (identity.is_null(), lambda _: "entity_id is empty; every entity needs both"),
+        (label.is_null(), lambda _: "label is empty; every entity needs both"),
+    )
+    found.check(
+        (~identity.is_first_distinct(), lambda row: f"entity {row['entity_id']!r} stands twice; keep one row"),
+    )
+    names = pl.concat_list("label", "aliases").list.unique(maintain_order=True)
+    return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
+
+
+def facts(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
+    """Return the rows of `Fact`, sorted.
+
+    Args:
+        found: the table.
+        source: of facts that name none.
+        named: the ids of the entities.
+    """
+    found.check(*_fact_checks(named))
+    parts = ("relation_id", "subject_id", pl.coalesce("object_id", "value"))
+    found.rows = found.rows.with_columns(fact_id=pl.concat_str(*parts, separator=LIST_SEPARATOR))
+    twice = ~pl.col("fact_id").is_first_distinct()
+    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row"))
+    literal = pl.col("object_id").is_null()
+    rows = found.take().select(
+        "fact_id",
+        "relation_id",
+        "subject_id",
+        "object_id",
+        "value",
+        pl.when(literal).then(pl.col("datatype").fill_null("string")),
+        "precision",
+        "qualifiers",
+        "split",
+        pl.col("source").fill_null(source),
+    )
+    return rows.sort("fact_id")
+
+
+def _fact_checks(named: pl.Series) -> list[Check]:
+    """Return what may be wrong with a fact, in the order in which it is looked for."""
+    ids = named.implode()
+    return [
+        *(check for name in ("relation_id", "subject_id") for check in (_empty(name), _separated(name))),
+        (
+            pl.col("object_id").is_null() == pl.col("value").is_null(),
+            lambda _: "needs either an object_id (an entity) or a value (a literal), and not both",
+        ),
+        *(_unnamed(name, ids) for name in ("subject_id", "object_id")),
+        (
+            pl.col("value").is_in(ids),
+            lambda row: (
+                f"value {row['value']!r} is the id of an entity; give it as object_id, or give the entity another id"
+            ),
+        ),
+        (
+            ~pl.col("datatype").is_in(DATATYPES),
+            lambda row: f"datatype {row['datatype']!r} is unknown; allowed are {', '.join(DATATYPES)}",
+        ),
+        (
+            ~pl.col("split").is_in(("train", "test")),
+            lambda row: f"split {row['split']!r} is unknown; allowed are train, test or nothing",
+        ),
+    ]
+
+
+def _empty(name: str) -> Check:
+    return pl.col(name).is_null(), lambda _: f"{name} is empty"
+
+
+def _separated(name: str) -> Check:
+    says = f"holds {LIST_SEPARATOR!r}, which separates the parts of a fact's id"
+    return pl.col(name).str.contains(LIST_SEPARATOR, literal=True), lambda row: f"{name} {row[name]!r} {says}"
+
+
+def _unnamed(name: str, ids: pl.Series) -> Check:
+    says = "is no entity; add it to the entities table or remove the fact"
+    return ~pl.col(name).is_in(ids), lambda row: f"{name} {row[name]!r} {says}"
+
+
+def relations(found: Table, used: list[str]) -> list[Relation]:
+    """Return the relations, sorted; those of ``used`` that no row describes bear their id as label."""
+    rows: dict[str, Relation] = {}
+    for number, record in found.records():
+        identity = record["relation_id"]
+        if not identity or not record["label"]:
+            found.refuse(number, "relation_id and label are both required")
+        elif identity in rows:
+            found.refuse(number, f"relation {identity!r} stands twice; keep one row")
+        elif record["popularity"] and not record["popularity"].isdecimal():
+            found.refuse(number, f"popularity {record['popularity']!r} is no whole number; write digits or nothing")
+        elif bucket := _bucket_mistake(record):
+            found.refuse(number, bucket)
+        else:
+            popularity = record.pop("popularity")
+            rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
+    for identity in used:
+        if identity not in rows:
+            rows[identity] = Relation(identity, identity, None, None, None, None)
+    return sorted(rows.values(), key=lambda row: row.relation_id)
+
+
+def templates(found: Table, known: set[str]) -> list[Template]:
+    """Return the templates, sorted; ``known`` are the ids of the relations."""
+    rows: dict[str, Template] = {}
+    for number, record in found.records():
+        text, relation = record["text"] or "", record["relation_id"]
+        identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
+        needs_object = record["style"] in ("statement", "alias")
+        if relation not in known:
+            found.refuse(number, f"relation {relation!r} is in no facts or relations table")
+        elif record["style"] not in STYLES:
+            found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
+        elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
+            found.refuse(number, f"{text!r} must hold [X] once and, unless a question or prefix, [Y] once")
+        elif identity in rows:
+            found.refuse(number, f"template {identity!r} stands twice; keep one row")
+        else:
+            origin = record["origin"] or "written"
+            entails = tuple(record["entails"])
+            rows[identity] = Template(identity, relation, text, record["style"], origin, record["parent_id"], entails)
+    return sorted(rows.values(), key=lambda row: row.template_id)
+
+
+def popularity(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
+    """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`."""
+    found.rows = found.rows.with_columns(pl.col("source").fill_null(source), pl.col("type").fill_null(TYPE))
+    score = pl.col("score")
+    found.check(
+        (
+            ~pl.col("entity_id").is_in(named.implode()).fill_null(False),
+            lambda row: f"entity_id {row['entity_id']!r} is no entity; add it to the entities or remove this row",
+        ),
+        (
+            ~score.str.contains(r"^\p{Nd}+$").fill_null(False),
+            lambda row: f"score {row['score']!r} is no whole number; write how often something is counted",
+        ),
+        (
+            score.str.len_chars() > DIGITS,
+            lambda row: f"score {row['score']!r} has more than {DIGITS} digits; write how often something is counted",
+        ),
+        (~pl.col("bucket").is_in(BUCKETS), lambda row: str(_bucket_mistake(row))),
+    )
+    key = ("entity_id", "source", "type")
+    found.check(
+        (
+            ~pl.struct(key).is_first_distinct(),
+            lambda row: f"the popularity of {' | '.join(row[name] for name in key)} stands twice; keep one row",
+        )
+    )
+    rows = found.take()
+    scores = pl.Series("score", map(int, rows["score"]), pl.Int64)  # polars reads ASCII's digits alone
+    return rows.with_columns(scores).select(*key, "score", "bucket").sort(key)
+
+
+def _bucket_mistake(record: dict[str, Any]) -> str | None:
+    if record["bucket"] in (None, *BUCKETS):
+        return None
+    return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
+
+
+def evidence(found: Table, stated: pl.Series) -> pl.DataFrame:
+    """Return the rows of `Evidence`, sorted; ``stated`` are the ids of the facts."""
+    found.check(
+        (
+            ~pl.col("fact_id").is_in(stated.implode()).fill_null(False),
+            lambda row: f"fact_id {row['fact_id']!r} is no fact; write relation|subject|object of one",
+        ),
+        (
+            pl.col("text").is_null(),
+            lambda _: "text is empty; write the text in which the fact is said, or remove the row",
+        ),
+    )
+    found.check(
+        (
+            ~pl.struct("fact_id", "text").is_first_distinct(),
+            lambda row: f"the fact {row['fact_id']} has this text twice; keep one row",
+        )
+    )
+    return found.take().select("fact_id", "text").sort("fact_id", "text")

@@ -1,0 +1,206 @@
+"""A user's table as columns, and what is wrong with it by row.
+
+Cells are texts without white space around them, null where empty, or lists of such texts. Whole columns of texts stay
+Arrow's and polars'; a column that holds anything else is read cell by cell.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from almanac.sources.records import (
+    ARROW_LIST,
+    LIST_SEPARATOR,
+    LISTS,
+    TABLES,
+    Cells,
+    Part,
+    find,
+    parts,
+    readable,
+    wrong_columns,
+)
+
+ROW = "row"  # the column of a row's number: 1 is the first after the header
+SHOWN = 20  # mistakes of a kind that are described; the others are counted
+LIST = pl.List(pl.String())
+WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` takes off
+
+Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where it holds, and what to say of such a row
+
+
+@dataclass
+class Table:
+    """A table of a folder, and what is wrong with it.
+
+    Attributes:
+        path: its file, or the name of one that is not there.
+        rows: the column `ROW`, then every known column: texts without white space around them, null where empty, or
+            lists of such texts. Rows with a mistake are left out.
+        mistakes: row numbers (0: the whole file) and what is wrong there; of each kind those of the first rows.
+        count: how many mistakes there are.
+    """
+
+    path: Path
+    rows: pl.DataFrame
+    mistakes: list[tuple[int, str]] = field(default_factory=list)
+    count: int = 0
+
+    def refuse(self, row: int, reason: str) -> None:
+        """Note what is wrong with a row."""
+        self.mistakes.append((row, reason))
+        self.count += 1
+
+    def check(self, *checks: Check) -> None:
+        """Leave out the rows of which a condition holds, and note the reason that belongs to the first that does."""
+        first = pl.coalesce(pl.when(wrong).then(pl.lit(at, pl.UInt8)) for at, (wrong, _) in enumerate(checks))
+        found = self.rows.select(first.alias("check")).to_series()
+        if found.null_count() == len(found):
+            return
+        bad = self.rows.with_columns(found).filter(found.is_not_null())
+        self.count += bad.height
+        for row in bad.head(SHOWN).iter_rows(named=True):
+            self.mistakes.append((row[ROW], checks[row["check"]][1](row)))
+        self.rows = self.rows.filter(found.is_null())
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each row as its number and its cells by column, for tables that are small."""
+        for record in self.rows.iter_rows(named=True):
+            yield record.pop(ROW), record
+
+    def take(self) -> pl.DataFrame:
+        """Return the rows, which are held here no longer."""
+        rows, self.rows = self.rows, self.rows.clear()
+        return rows
+
+    def lines(self) -> list[str]:
+        """Return what is wrong, with file and row, in the order of the rows."""
+        ordered = sorted(self.mistakes, key=lambda mistake: mistake[0])
+        return [f"{self.path}: row {row}: {reason}" if row else f"{self.path}: {reason}" for row, reason in ordered]
+
+
+def read_table(folder: Path, name: str) -> Table:
+    """Read a table of a folder; one that is not there has no rows.
+
+    Args:
+        folder: holds the table, or does not.
+        name: one of `TABLES`.
+
+    Raises:
+        AlmanacError: the file cannot be read at all.
+    """
+    known = TABLES[name]
+    kinds = {name: LIST if name in LISTS else pl.String() for name in known.required + known.optional}
+    empty = pl.DataFrame(schema={ROW: pl.Int64(), **kinds})
+    path = find(folder, name)
+    if path is None:
+        return Table(folder / name, empty)
+    out, names = Table(path, empty), list[str]()
+    with readable(path):
+        frames = [_frame(out, part) for part in parts(path, names, empty.columns)]
+    if wrong := wrong_columns(names, known):
+        return Table(path, empty, [(0, wrong)], 1)
+    out.rows = pl.concat([empty, *frames])
+    return out
+
+
+def _frame(out: Table, part: Part) -> pl.DataFrame:
+    """Return a part's rows, and note in the table which are wrong."""
+    for number in part.ragged:
+        out.refuse(number, "has more or fewer cells than the header")
+    wrong: dict[int, str] = {}
+    columns = [_column(name, part.cells.get(name), len(part.numbers), wrong) for name in out.rows.columns[1:]]
+    frame = pl.DataFrame([pl.Series(ROW, part.numbers, pl.Int64), *columns])
+    for at, reason in wrong.items():
+        out.refuse(part.numbers[at], reason)
+    return frame.with_row_index("at").filter(~pl.col("at").is_in(list(wrong))).drop("at") if wrong else frame
+
+
+def _column(name: str, cells: Cells | None, count: int, wrong: dict[int, str]) -> pl.Series:
+    """Return a column of a table.
+
+    Args:
+        name: the column's name; those of `LISTS` hold lists.
+        cells: Python's objects, or what `arrow` returns; none where the file lacks the column.
+        count: how many rows there are.
+        wrong: gets the places of cells that are no text, or no list of texts, and why, but for those it has already.
+    """
+    if cells is None:
+        empty = pl.Series(name, [[]], LIST) if name in LISTS else pl.Series(name, [None], pl.String)
+        return empty.new_from_index(0, count)
+    return _lists(name, cells, wrong) if name in LISTS else _texts(name, cells, wrong)
+
+
+def _texts(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
+    """Return a column of texts."""
+    try:
+        texts = cells if isinstance(cells, pa.Array) else pa.array(cells, pa.string())
+    except (pa.ArrowException, ValueError):  # numbers, true and false, a structure, or half a character
+        return pl.Series(name, _each(name, cells, wrong), pl.String)
+    if pa.types.is_list(texts.type):
+        return pl.Series(name, _each(name, texts.to_pylist(), wrong), pl.String)
+    stripped = pl.Series(name, texts).str.strip_chars(WHITE)
+    return stripped.set(stripped == "", None)
+
+
+def _lists(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
+    """Return a column of lists of texts."""
+    try:
+        if isinstance(cells, pa.Array):
+            lists = pl.Series(name, cells)
+        else:
+            kinds = set(map(type, cells)) - {type(None)}  # Arrow would take a text for the list of its letters
+            if not (kinds <= {str} or kinds <= {list}):
+                raise TypeError
+            lists = pl.Series(name, pa.array(cells, ARROW_LIST if list in kinds else pa.string()))
+    except (pa.ArrowException, ValueError, TypeError):
+        return pl.Series(name, _each(name, cells, wrong), LIST)
+    if lists.dtype == pl.String:
+        lists = lists.str.split(LIST_SEPARATOR)
+    texts = pl.element().str.strip_chars(WHITE)
+    return lists.fill_null([]).list.eval(texts).list.eval(pl.element().filter(pl.element() != ""))
+
+
+def _each(name: str, cells: Iterable[Any], wrong: dict[int, str]) -> list[Any]:
+    """Return cells one by one; ``wrong`` gets those that are none of their column."""
+    out = []
+    for at, value in enumerate(cells):
+        try:
+            out.append(_cell(name, value))
+        except ValueError as error:
+            out.append(None)
+            wrong.setdefault(at, str(error))
+    return out
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Return a cell's text, none if it is empty; of a list column, its texts.
+
+    Raises:
+        ValueError: the cell holds a structure that is no text, or no list of texts, or half a character.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
+        return [] if name in LISTS else None
+    if name in LISTS:
+        parts = value.split(LIST_SEPARATOR) if isinstance(value, str) else value
+        if not isinstance(parts, list) or any(isinstance(part, list | dict) for part in parts):
+            raise ValueError(f"{name} is {value!r}; a list of texts is expected")
+        return [text for part in parts if part is not None and (text := _whole(name, part))]
+    if isinstance(value, list | dict):
+        raise ValueError(f"{name} is {value!r}; a text is expected")
+    return _whole(name, value) or None
+
+
+def _whole(name: str, value: Any) -> str:
+    """Return a value as text, without white space around it."""
+    text = str(value).strip()
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} is {text!r}, which holds half a character (a surrogate); mend it") from error
+    return text

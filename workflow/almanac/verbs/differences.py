@@ -1,0 +1,139 @@
+"""Compare the tables of two result folders or editions: what is on one side only, which rows and values differ.
+
+An edition may be an archive or unpacked. Tables are Parquet or JSON Lines; pages, figures, logs and other files are not
+compared. The order of rows does not matter: rows meet by their key, or, in a table that is not known, by all columns
+that hold no floats.
+
+The exit status is 0 where nothing differs, 1 where something does, 2 where that cannot be found out.
+"""
+
+import argparse
+import csv
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+import polars as pl
+
+from almanac.edition.differences import IN_A, IN_B, Difference, Kind, differences
+from almanac.edition.sides import opened, pairs
+from almanac.tables import atomic
+
+EXAMPLES = """\
+  python -m almanac differences results/demo results/demo_again
+  python -m almanac differences results/editions/demo.zip results/demo --tolerance 1e-6
+  python -m almanac differences old.zip new.zip --output differences.csv     # the whole list; --all prints it"""
+ERROR_STATUS = 2
+FEW = 3  # differences of a kind that are shown
+WIDE = 160  # characters of a row's key that are shown
+COLUMNS = ("table", "kind", "column", "row", "a", "b")
+
+Line = tuple[str, str, str, str, str, str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's flags."""
+    for side in ("a", "b"):
+        parser.add_argument(side, type=Path, metavar=side.upper(), help="results/EDITION, or an edition's archive")
+    parser.add_argument(
+        "--tolerance",
+        type=_tolerance,
+        default=1e-9,
+        metavar="NUMBER",
+        help="floats are equal that differ by no more, or by no more than this share of the larger [1e-9]",
+    )
+    parser.add_argument("--all", action="store_true", help=f"print every difference, not the first {FEW} of each kind")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write every difference there, as CSV")
+
+
+def _tolerance(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text} is no tolerance; give a number from 0")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what differs, table by table, and the sums."""
+    with opened(arguments.a) as a, opened(arguments.b) as b, _listing(arguments.output) as write:
+        shared = sum(own is not None and other is not None for _, own, other in pairs(a, b))
+        print(f"A: {a.root}, {len(a.names)} tables\nB: {b.root}, {len(b.names)} tables")
+        counts = {"differ": 0, "table only in A": 0, "table only in B": 0}
+        for table, found in groupby(differences(a, b, arguments.tolerance), lambda one: one.table):
+            kind = _print_table(table, found, None if arguments.all else FEW, write)
+            counts[kind if kind in counts else "differ"] += 1
+    only = f"{counts['table only in A']} only in A, {counts['table only in B']} only in B"
+    print(f"{shared} tables on both sides, {counts['differ']} of them differ; {only}")
+    return int(any(counts.values()))
+
+
+def _print_table(
+    table: str, found: Iterator[Difference], most: int | None, write: Callable[[Line], object] | None
+) -> Kind:
+    """Print the counts of a table's differences and the first of each kind; return the first's kind."""
+    counts: dict[tuple[Kind, str | None], int] = {}
+    shown: dict[tuple[Kind, str | None], list[Line]] = {}
+    for one in found:
+        what = one.kind, one.column
+        counts[what] = counts.get(what, 0) + one.count
+        lines = shown.setdefault(what, [])
+        left = None if most is None else most - len(lines)
+        for number, line in enumerate(_lines(one, None if write else left)):
+            if write:
+                write(line)
+            if left is None or number < left:
+                lines.append(line)
+    print(f"{table}: " + "; ".join(_counted(*what, count) for what, count in counts.items()))
+    for lines in shown.values():
+        for _, kind, column, row, in_a, in_b in lines:
+            if row or in_a:
+                values = f"{column}: {in_a or 'nothing'} | {in_b or 'nothing'}" if column else kind
+                print(f"  {values} {row if len(row) <= WIDE else row[: WIDE - 1] + '…'}".rstrip())
+    return next(iter(counts))[0]
+
+
+def _counted(kind: Kind, column: str | None, count: int) -> str:
+    if kind == "value":
+        return f"{column} differs in {count:,} rows"
+    if column is not None:
+        return kind.replace("column", f"column {column}")
+    return kind.removeprefix("table ") if kind.startswith("table") else kind.replace("row", f"{count:,} rows")
+
+
+def _lines(one: Difference, most: int | None) -> Iterator[Line]:
+    """Yield differences as texts, the first ones or all; rows by the JSON of their key."""
+    if one.rows is None:
+        yield one.table, one.kind, one.column or "", "", "", ""
+        return
+    rows = one.rows if most is None else one.rows.head(most)
+    named = rows.drop(IN_A, IN_B, strict=False)
+    keys = _json(named) if named.width else [""] * rows.height
+    values = [_texts(rows[side]) if side in rows.columns else [""] * rows.height for side in (IN_A, IN_B)]
+    for row, in_a, in_b in zip(keys, *values, strict=True):
+        yield one.table, one.kind, one.column or "", row, in_a, in_b
+
+
+def _json(rows: pl.DataFrame) -> list[str]:
+    return rows.select(pl.struct(pl.all()).struct.json_encode()).to_series().to_list()
+
+
+def _texts(values: pl.Series) -> list[str]:
+    """Return values as texts, lists as JSON, nothing as an empty text."""
+    if values.dtype.is_nested():
+        start = len('{"a":')
+        return [text[start:-1] for text in _json(values.alias("a").to_frame())]
+    return values.cast(pl.String).fill_null("").to_list()
+
+
+@contextmanager
+def _listing(path: Path | None) -> Iterator[Callable[[Line], object] | None]:
+    """Yield what writes a line of a CSV file, which is there when the block ends; none without a file."""
+    if path is None:
+        yield None
+        return
+    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(COLUMNS)
+        yield writer.writerow
