@@ -337,18 +337,18 @@ def test_joined_parts_are_the_bytes_of_the_whole(tmp_path, sizes):
 def test_rows_that_are_added_are_written_as_if_they_came_together(tmp_path, sizes):
     every, first = exposures(0, sum(sizes)), 0
     tables.write(tmp_path / "whole.parquet", Exposure, every, {"almanac.model": "abc"})
-    with tables.writing(tmp_path / "added.parquet", Exposure, {"almanac.model": "abc"}) as add:
+    with tables.writing(tmp_path / "added.parquet", Exposure, {"almanac.model": "abc"}) as writer:
         for size in sizes:
-            add(tables.to_arrow("a part", Exposure, every[first : first + size]))
+            writer.add(tables.to_arrow("a part", Exposure, every[first : first + size]))
             first += size
     assert (tmp_path / "added.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_what_does_not_fit_is_named_by_its_row_in_the_whole_and_nothing_is_written(tmp_path):
     with pytest.raises(AlmanacError, match="row 4, column 'label': a value is required"):  # noqa: SIM117
-        with tables.writing(tmp_path / "e.parquet", Entity) as add:
-            add(batch())
-            add(batch(label=pa.array(["one", None])))
+        with tables.writing(tmp_path / "e.parquet", Entity) as writer:
+            writer.add(batch())
+            writer.add(batch(label=pa.array(["one", None])))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -47,7 +47,7 @@ def _schema(row: Hashable) -> pa.Schema:
 
 
 def kinds(row: type) -> dict[str, type]:
-    """Return the Python type of each column of a row class, or of the fields of a tuple, whether or not it may be missing."""
+    """Return the Python type of each column of a row class, or of each field of a tuple, missing values aside."""
     of_arrow = {arrow: python for python, arrow in ARROW.items()}
     return {field.name: of_arrow.get(field.type, list) for field in schema(row)}
 

@@ -9,6 +9,8 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
+UNPACKED = 8  # what a stored megabyte takes in memory, at most: benchmarks.tables, 6.5 million requests
+MEGABYTE_MINUTES = 0.05  # what reading one takes, about, on a slow disk and one core
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
 
 
@@ -33,23 +35,31 @@ class Needs(NamedTuple):
     gpu: int
 
 
-def needs(parameters: int, tokens: int, dtype: str = "float32", training: bool = False, attempt: int = 1) -> Needs:
+def needs(
+    parameters: int,
+    tokens: int,
+    dtype: str = "float32",
+    training: bool = False,
+    megabytes: float = 0,
+    attempt: int = 1,
+) -> Needs:
     """Return what a job needs.
 
     Args:
         parameters: of the model; 0 for a job without one.
-        tokens: tokens the model reads, about; for a job without a model, rows of a table.
+        tokens: tokens the model reads, about.
         dtype: the weights' type.
         training: whether gradients and optimizer states are held too (four copies of the weights).
+        megabytes: of the tables that a job without a model reads, as they are stored.
         attempt: 1 for the first; each later one gets as much again, memory and time.
 
     Returns:
         Memory in MiB, run time in minutes, number of GPUs.
     """
     held = held_bytes(parameters, dtype) * (4 if training else 1)
-    memory = BASE_MIB + held / 2**20 + tokens * 4096 / 2**20 * (parameters == 0)
+    memory = BASE_MIB + held / 2**20 + megabytes * UNPACKED
     gpu = parameters >= GPU_FROM
-    minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60
+    minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60 + megabytes * MEGABYTE_MINUTES
     return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), int(gpu))
 
 

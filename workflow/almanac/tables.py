@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -117,7 +117,7 @@ class Writer:
         self._held: list[pa.RecordBatch] = []
         self._count = 0
 
-    def add(self, piece: pa.Table) -> None:
+    def add(self, piece: pa.RecordBatch | pa.Table) -> None:
         """Add rows: the columns of the row class, in any order, of types that convert without loss."""
         if not piece.num_rows:
             return
@@ -139,7 +139,7 @@ class Writer:
 
 
 @contextmanager
-def writing(path: Path, row: type, metadata: Mapping[str, str] | None = None) -> Iterator[Writer]:
+def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = None) -> Iterator[Writer]:
     """Yield a writer of a table, which appears whole when the block ends without an error.
 
     Args:
@@ -148,8 +148,8 @@ def writing(path: Path, row: type, metadata: Mapping[str, str] | None = None) ->
         metadata: what the file says of itself; see `read_metadata`.
     """
     whole = schema(row).with_metadata(metadata)
-    with atomic(path) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as handle:
-        writer = Writer(path, row, handle)
+    with atomic(Path(path)) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as handle:
+        writer = Writer(Path(path), row, handle)
         yield writer
         writer.flush()
 
@@ -191,54 +191,10 @@ def join(path: Path | str, row: type, parts: Iterable[Path], metadata: Mapping[s
     Raises:
         AlmanacError: a part is missing or damaged.
     """
-    with writing(path, row, metadata) as add:
+    with writing(path, row, metadata) as writer:
         for part in parts:
             for batch in stream(part, row):
-                add(batch)
-
-
-@contextmanager
-def writing(
-    path: Path | str, row: type, metadata: Mapping[str, str] | None = None
-) -> Iterator[Callable[[pa.RecordBatch | pa.Table], None]]:
-    """Yield what adds Arrow rows to a Parquet file, which is there when the block ends; the bytes are those of `write`.
-
-    Types and missing values are checked as `write` does; that no key repeats is the promise of who makes the rows.
-
-    Args:
-        path: the file; its folder is made.
-        row: the row class; what is added has its columns, in any order, of types that convert without loss.
-        metadata: what the file says of itself.
-
-    Raises:
-        AlmanacError: what is added lacks a column or has another, a missing value, a wrong type, naming row and column.
-    """
-    path, wanted = Path(path), schema(row)
-    held: list[pa.RecordBatch] = []
-    count = before = 0
-
-    def flush() -> None:
-        nonlocal held, count
-        writer.write_table(pa.Table.from_batches(held, wanted).combine_chunks(), row_group_size=GROUP)
-        held, count = [], 0
-
-    def add(rows: pa.RecordBatch | pa.Table) -> None:
-        nonlocal count, before
-        rest = conform(path, wanted, rows, before)
-        before += rest.num_rows
-        while rest.num_rows:
-            piece = rest.slice(0, GROUP - count)
-            rest = rest.slice(piece.num_rows)
-            held.append(piece)
-            count += piece.num_rows
-            if count == GROUP:
-                flush()
-
-    whole = wanted.with_metadata(metadata)
-    with atomic(path) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as writer:
-        yield add
-        if held or not before:
-            flush()
+                writer.add(batch)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
 
-from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
+from almanac.config.datasets import DatasetConfig
 from almanac.config.edition import Asking, EditionConfig, Participant
 from almanac.config.models import ModelConfig
 from almanac.config.planting import PlantedConfig, PlantingConfig, TaughtConfig, WorldConfig
@@ -12,7 +12,6 @@ __all__ = [
     "UNPINNED",
     "Asking",
     "DatasetConfig",
-    "DraftingConfig",
     "EditionConfig",
     "ModelConfig",
     "Participant",
@@ -21,7 +20,6 @@ __all__ = [
     "SuitesConfig",
     "TaughtConfig",
     "WorldConfig",
-    "WritingConfig",
     "check",
     "load",
     "read_yaml",

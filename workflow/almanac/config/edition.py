@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from almanac.config.datasets import DatasetConfig, DraftingConfig, WritingConfig
+from almanac.config.datasets import DatasetConfig
 from almanac.config.models import ModelConfig
 from almanac.config.names import Name
 from almanac.config.planting import PlantingConfig
-from almanac.config.suites import SuitesConfig
-from almanac.options import Named, Options
+from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
+from almanac.options import Named
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
-from almanac.suites.ic_lke.options import Bars
+from almanac.suites.options import Bars
 
 REGISTRY = "config/models.yaml"
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
@@ -24,7 +24,7 @@ def _names_too(field: dict[str, Any]) -> None:
     field["items"] = {"anyOf": [field["items"], {"type": "string"}]}
 
 
-class EditionConfig(Options):
+class EditionConfig(AuthorsConfig):
     """One edition: the whole of what is built, asked, measured and reported."""
 
     edition: Name = Field(description="the edition's name: results/EDITION")
@@ -41,8 +41,6 @@ class EditionConfig(Options):
     sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")
     planting: PlantingConfig = Field(default=PlantingConfig(), description="planted worlds and what they teach")
     datasets: dict[Name, DatasetConfig] = Field(default_factory=dict, description="datasets, by name")
-    drafting: DraftingConfig | None = Field(default=None, description="who drafts templates, and for what")
-    writing: WritingConfig | None = Field(default=None, description="who writes questions, and of what")
     suites: SuitesConfig = Field(default=SuitesConfig(), description="what is asked")
     models: tuple[ModelConfig, ...] = Field(
         default=(),
@@ -88,8 +86,8 @@ class EditionConfig(Options):
                 _known("suite", suite, self.suites.by_name(), f"models.{model.name}")
             if model.planted is not None and not self.planting.worlds:
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
-        self._writer_can_be("drafting", self.drafting)
-        self._writer_can_be("writing", self.writing)
+        for key, author in self.authors().items():
+            self._author_can_be(key, author)
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -102,17 +100,17 @@ class EditionConfig(Options):
                 )
         return self
 
-    def _writer_can_be(self, key: str, writer: DraftingConfig | WritingConfig | None) -> None:
+    def _author_can_be(self, key: str, author: AuthorConfig) -> None:
         """Refuse a model or dataset that is not there, and a model that writes no text."""
-        if writer is None:
-            return
-        _known("dataset", writer.dataset, self.datasets, key)
+        _known("dataset", author.dataset, self.datasets, key)
         participants = self.participants()
-        _known("model", writer.model, participants, key)
-        model = participants[writer.model].model
-        masked = model.family == "masked" or (model.planted is not None and model.planted.architecture == "modernbert")
-        if masked or "generate" not in (model.kinds or ("generate",)):
-            raise ValueError(f"{key}: model {writer.model!r} writes no text; name one that generates")
+        _known("model", author.model, participants, key)
+        model = participants[author.model].model
+        silent = model.family in ("masked", "encoder") or (
+            model.planted is not None and model.planted.architecture == "modernbert"
+        )
+        if silent or "generate" not in (model.kinds or ("generate",)):
+            raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
     def _check_suites(self, registry: Collection[str]) -> None:
         for suite, datasets in self.suites.by_name().items():
@@ -121,17 +119,14 @@ class EditionConfig(Options):
         entries = {model.name for model in self.models} | set(registry)
         for suite, datasets in self.suites.by_name().items():
             for name, options in datasets.items():
-                for model in options.models:
-                    _known("model", model, entries, f"suites.{suite}.{name}.models")
+                for key, model in options.named_models():
+                    _known("model", model, entries, f"suites.{suite}.{name}.{key}")
                 key, shown = options.shown
                 if shown > self.datasets[name].train:
                     raise ValueError(
                         f"suites.{suite}.{name}: {shown} {key} need as many train facts; "
                         f"datasets.{name}.train is {self.datasets[name].train}"
                     )
-        for name, own in self.suites.facteval.items():
-            for model in (one for pair in own.pairs for one in pair.split(":")):
-                _known("model", model, entries, f"suites.facteval.{name}.pairs")
 
     def settled(self) -> "EditionConfig":
         """Return what follows from the models that there are, and from what lies in their directories.
@@ -154,10 +149,16 @@ class EditionConfig(Options):
             written: the configuration before it was settled.
         """
         asked = {(one.suite, one.dataset) for one in self.asked()}
+        there = {model.name for model in self.models}
         silent: dict[str, list[str]] = {}
         for suite, datasets in self.suites.by_name().items():
             for dataset, options in datasets.items():
-                named = written.suites.by_name()[suite][dataset].models
+                before = written.suites.by_name()[suite][dataset]
+                lost = [name for key, name in before.named_models() if key != "models" and name not in there]
+                if lost:
+                    names = ", ".join(dict.fromkeys(lost))
+                    yield f"{suite} names {names} on {dataset}, which this edition lacks; what needs them is left out"
+                named = before.models
                 if (suite, dataset) not in asked:
                     silent.setdefault(dataset, []).append(suite)
                 elif named and not options.models:
@@ -185,11 +186,9 @@ class EditionConfig(Options):
 
     def shard_tokens(self, suite: str, dataset: str) -> int:
         """Tokens a model reads for one shard, about, each context once: 50 relations of short names."""
-        if suite == "drafting":
-            return self.drafting.tokens_a_shard // self.shards if self.drafting is not None else 0
         tested = self.datasets[dataset]
-        if suite == "writing":
-            return self.writing.tokens(tested.test, RELATIONS) // self.shards if self.writing is not None else 0
+        if suite in self.authors():
+            return self.authors()[suite].cost(tested.test, RELATIONS) // self.shards
         options = self.suites.by_name()[suite][dataset]
         return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
 

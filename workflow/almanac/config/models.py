@@ -63,7 +63,7 @@ class ModelConfig(ServerOptions):
         default=False,
         description="run the code that comes with the checkpoint; needs revision: the commit that you have read",
     )
-    family: Literal["auto", "causal", "masked", "seq2seq"] = Field(
+    family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = Field(
         default="auto", description="how the model is scored"
     )
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(

@@ -1,58 +1,70 @@
-"""The suites of an edition: the settings of each by dataset."""
+"""The suites of an edition, and the models that write for it: both follow from the list of what there is."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from almanac.config.names import Name
-from almanac.options import Named, Options
-from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.ic_lke.eic.options import EicOptions
-from almanac.suites.ic_lke.generated.options import GeneratedOptions
-from almanac.suites.ic_lke.options import IcLkeOptions
-from almanac.suites.ic_lke.positions.options import PositionOptions
-from almanac.suites.ic_lke.prompts.options import PromptsOptions
-from almanac.suites.ic_lke.separators.options import SeparatorOptions
-from almanac.suites.ic_lke.sweep.options import SweepOptions
-from almanac.suites.karr.options import KarrOptions
-from almanac.suites.options import SuiteOptions
+from almanac.options import Options
+from almanac.suites.listing import AUTHORS, SUITES
+from almanac.suites.options import AuthorOptions, SuiteOptions
 
 
-class KarrConfig(KarrOptions):
-    """KaRR's settings in an edition: they name a file of the user's."""
-
-    labels: Annotated[str | None, Named("file", "ask")] = Field(
-        default=None, description=KarrOptions.model_fields["labels"].description
-    )
-
-
-class SuitesConfig(Options):
-    """Which suite is asked of which dataset, and how."""
-
-    ic_lke: dict[Name, IcLkeOptions] = Field(default_factory=dict, description="IC-LKE: settings by dataset")
-    lke_prompts: dict[Name, PromptsOptions] = Field(
-        default_factory=dict, description="IC-LKE's choices behind written and mined prompts: settings by dataset"
-    )
-    eic_lke: dict[Name, EicOptions] = Field(
-        default_factory=dict, description="EIC-LKE, many facts in one text: settings by dataset"
-    )
-    lke_sweep: dict[Name, SweepOptions] = Field(
-        default_factory=dict, description="IC-LKE by the number of examples: settings by dataset"
-    )
-    lke_separators: dict[Name, SeparatorOptions] = Field(
-        default_factory=dict, description="IC-LKE by what stands between subject and object: settings by dataset"
-    )
-    lke_positions: dict[Name, PositionOptions] = Field(
-        default_factory=dict,
-        description="the probability of objects by their place in a text: settings by dataset",
-    )
-    lke_generated: dict[Name, GeneratedOptions] = Field(
-        default_factory=dict, description="whether models write the object: settings by dataset"
-    )
-    karr: dict[Name, KarrConfig] = Field(default_factory=dict, description="KaRR: settings by dataset")
-    facteval: dict[Name, FactEvalOptions] = Field(default_factory=dict, description="FactEval: settings by dataset")
+class SettingsBySuite(Options):
+    """Which suite is asked of which dataset, and how: a field a suite, its settings by dataset."""
 
     def by_name(self) -> dict[str, Mapping[str, SuiteOptions]]:
         """Return the settings of every suite, by its name and then by dataset."""
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class WrittenBy(Options):
+    """Who writes, and of what."""
+
+    dataset: Name = Field(description="the dataset whose facts are shown")
+    model: Name = Field(description="who writes: one of `models`, a causal one or one behind a server")
+
+
+class SettingsByAuthor(Options):
+    """What is written for a person to proofread: a field an author."""
+
+    def authors(self) -> "dict[str, AuthorConfig]":
+        """Return the settings of every author that the edition has."""
+        found = {name: getattr(self, name) for name in AUTHORS}
+        return {name: options for name, options in found.items() if options is not None}
+
+
+def _field(kind: Any, default: Any, description: str) -> Any:
+    return kind, Field(description=description, **default)
+
+
+if TYPE_CHECKING:
+    SuitesConfig = SettingsBySuite
+    AuthorsConfig = SettingsByAuthor
+
+    class AuthorConfig(WrittenBy, AuthorOptions):
+        """An author's settings in an edition."""
+
+else:
+    AuthorConfig = WrittenBy
+    SuitesConfig = create_model(
+        "SuitesConfig",
+        __base__=SettingsBySuite,
+        **{
+            name: _field(dict[Name, suite.options], {"default_factory": dict}, f"{suite.label}: settings by dataset")
+            for name, suite in SUITES.items()
+        },
+    )
+    AuthorsConfig = create_model(
+        "AuthorsConfig",
+        __base__=SettingsByAuthor,
+        **{
+            name: _field(
+                create_model(f"{author.label}Config", __base__=(author.options, WrittenBy)) | None,
+                {"default": None},
+                f"{author.summary}: `snakemake {name}`",
+            )
+            for name, author in AUTHORS.items()
+        },
+    )

@@ -53,8 +53,8 @@ def build_tables(
 
 
 def _write(folder: Path, table: str, row: type, frame: pl.DataFrame) -> None:
-    with tables.writing(folder / f"{table}.parquet", row) as add:
-        add(frame.to_arrow())
+    with tables.writing(folder / f"{table}.parquet", row) as writer:
+        writer.add(frame.to_arrow())
 
 
 def _evidence(own: pl.DataFrame, path: Path | None, stated: pl.LazyFrame) -> pl.DataFrame:
@@ -70,14 +70,14 @@ def _write_parts(folder: Path, building: Building, on_relation: Callable[[], obj
     """Write the tables that are built relation by relation; return what became of each."""
     counts = []
     with (
-        tables.writing(folder / "facts.parquet", Fact) as add_facts,
-        tables.writing(folder / "choices.parquet", Choices) as add_choices,
-        tables.writing(folder / "refused.parquet", Refused) as add_refused,
+        tables.writing(folder / "facts.parquet", Fact) as facts,
+        tables.writing(folder / "choices.parquet", Choices) as choices,
+        tables.writing(folder / "refused.parquet", Refused) as refused,
     ):
         for part in building.parts():
-            add_facts(part.facts.to_arrow())
-            add_choices(part.choices.to_arrow())
-            add_refused(part.refused.to_arrow())
+            facts.add(part.facts.to_arrow())
+            choices.add(part.choices.to_arrow())
+            refused.add(part.refused.to_arrow())
             counts.append(part.count)
             on_relation()
     tables.write(folder / "counts.parquet", RelationCount, counts)

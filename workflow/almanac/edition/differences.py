@@ -13,7 +13,8 @@ from typing import Literal
 import polars as pl
 
 from almanac.columns import schema
-from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES
+from almanac.edition.asking import TABLES as REQUEST_TABLES
+from almanac.edition.layout import DATASET_TABLES
 from almanac.edition.sides import Side, pairs
 from almanac.errors import AlmanacError
 

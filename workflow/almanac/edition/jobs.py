@@ -10,7 +10,8 @@ from almanac import tables
 from almanac.config import Asking, EditionConfig
 from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.layout import ALL, DATASET_TABLES, REQUEST_TABLES, Layout
+from almanac.edition.asking import TABLES as REQUEST_TABLES
+from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
 from almanac.models.wrappers import digests as wrapper_digests
@@ -57,7 +58,7 @@ class Jobs:
     def seed(self, wildcards: Any) -> int:
         """Return the seed of a world, or of a planted model, which is its world's."""
         world = self.participants[wildcards.model].world if hasattr(wildcards, "model") else wildcards.world
-        return self.config.planting.worlds[world].seed
+        return self.config.planting.worlds[str(world)].seed
 
     def source_files(self, wildcards: Any) -> Files:
         """Return the user's files that a source is read from."""
@@ -158,9 +159,7 @@ class Jobs:
 
     def files(self, suite: Asks[Any], verb: str) -> Callable[[Any], Files]:
         """Return a function that gives the user's files that a verb reads for a suite."""
-        return lambda wildcards: [
-            place for place in read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
-        ]
+        return lambda wildcards: read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
 
     def asked(self, suite: Asks[Any], at: Round, about: str = "{about}", dataset: str = "{dataset}") -> list[str]:
         """Return what asking a round writes, as patterns."""
@@ -337,8 +336,10 @@ class Jobs:
     def compared(self) -> str:
         """Return the settings by which models are compared with each other and with what they were taught."""
         models = [(name, one.model.series, one.model.base, one.model.size) for name, one in self.participants.items()]
-        asked = {suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
-                 for suite, datasets in self.config.suites.by_name().items()}
+        asked = {
+            suite: {name: own.model_dump(mode="json") for name, own in datasets.items()}
+            for suite, datasets in self.config.suites.by_name().items()
+        }
         return tables.identity([models, asked, self.config.validation.model_dump(mode="json")])
 
     def _of(self, model: str) -> list[Asking]:
@@ -367,7 +368,9 @@ class Jobs:
                 return MOST_MINUTES  # a server goes at its own pace
             # A job answers one suite's requests, or those of all suites.
             alone = hasattr(wildcards, "suite")
-            asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
+            asked = (
+                [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
+            )
             tokens = sum(self.config.shard_tokens(*one) for one in asked)
             return int(getattr(needs(model.size, tokens, model.dtype, attempt=attempt), resource))
 
@@ -377,5 +380,3 @@ class Jobs:
 def read_by(settings: Any, verb: str) -> Files:
     """Return the user's files that a verb reads for some settings."""
     return [Path(path) for path in settings.files(verb)] if hasattr(settings, "files") else []
-
-

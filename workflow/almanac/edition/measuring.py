@@ -12,10 +12,10 @@ import polars as pl
 from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
-from almanac.edition.layout import DATASET_TABLES, REQUEST_TABLES, Layout
+from almanac.edition.asking import TABLES as REQUEST_TABLES
+from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.resources import stored_parameters
 from almanac.rows import Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
@@ -25,7 +25,7 @@ from almanac.suites.joining import join
 from almanac.suites.judged import Judged
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite, Verdict
-from almanac.suites.validation import runs, validate
+from almanac.suites.validation import Run, runs, validate
 from almanac.versions import VERSIONS
 
 PART = "almanac.part"  # in a file of measures: what they depend on
@@ -134,7 +134,7 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
 def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
     """Return the numbers between models, and what the methods recover of planted knowledge."""
     rows: list[Measure] = []
-    found = []
+    found: list[Run] = []
     participants = layout.config.participants()
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
@@ -209,12 +209,12 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
     own = participants[asking.model]
     bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]
     null = layout.config.null_of(asking)
-    stored = stored_parameters(Path(own.model.path or layout.root / "models" / asking.model))
+    sized = own.model.planted is not None or own.model.path is not None
     return Entrant(
         name=asking.model,
         series=own.model.series or asking.model,
         base=bases[0] if bases else None,
-        parameters=own.model.parameters or stored or None,
+        parameters=own.model.parameters or (own.model.size if sized else None),
         null=None if null is None else null.model,
         permuted=own.model.planted is not None and own.model.planted.permuted,
         taught=layout.exposures(asking) is not None,

@@ -37,9 +37,10 @@ class Items:
             measures: the numbers that are shown.
         """
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
-        exact = {
-            name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)
-        } | {"item", "dose"}
+        exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)} | {
+            "item",
+            "dose",
+        }
         found = [(asking, judged_of(self._layout, asking)) for asking in askings]
         if sum(judged.frame.height for _, judged in found) > self._left:
             return

@@ -99,8 +99,8 @@ def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get("subsumption_size", ())
     ]
     caption = (
-        "Does a large model know what a small one knows? η: of what the smallest model of a family knows the share that "
-        "the largest knows too, averaged over relations."
+        "Does a large model know what a small one knows? η: of what the smallest model of a family knows the share "
+        "that the largest knows too, averaged over relations."
     )
     head = ("smaller", "accuracy", "larger", "accuracy", "η", "facts known to the smaller")
     return [Table("sizes", caption, head, rows)] if rows else []
@@ -113,9 +113,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get("tuned_difference", ())
     ]
     caption = (
-        "What tuning changes: accuracy of the tuned model less that of its base on the facts that both answered, averaged "
-        "over relations (the interval draws subjects anew); p of McNemar's exact test on the facts; η, of what the tuned "
-        "model knows the share that its base knew."
+        "What tuning changes: accuracy of the tuned model less that of its base on the facts that both answered, "
+        "averaged over relations (the interval draws subjects anew); p of McNemar's exact test on the facts; η, of "
+        "what the tuned model knows the share that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

@@ -1,7 +1,7 @@
 """What the settings of all suites have in common."""
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -30,10 +30,9 @@ class SuiteOptions(Options):
         """The setting that says how many train facts of a relation are shown at most, and how many these are."""
         return "shots", 0
 
-    @property
-    def asks_again(self) -> bool:
-        """Whether a second round asks of each model what depends on its answers in the first (`Method.ask_again`)."""
-        return False
+    def named_models(self) -> Iterator[tuple[str, str]]:
+        """Yield the models that the settings name, each after the setting that names it."""
+        yield from (("models", name) for name in self.models)
 
     def among(self, there: Collection[str]) -> Self:
         """Return the settings without models that an edition does not have."""
@@ -54,6 +53,14 @@ class SuiteOptions(Options):
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
         return tuple(place.path for place in places(self) if place.named == Named("file", verb))
+
+
+class AuthorOptions(Options):
+    """Settings of what a model writes for a person to proofread."""
+
+    @abstractmethod
+    def cost(self, facts: int, relations: int) -> int:
+        """Return the tokens that the model reads, about, with those that it writes; see `SuiteOptions.tokens`."""
 
 
 class Bars(Options):

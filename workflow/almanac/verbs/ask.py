@@ -52,9 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read the dataset, ask, write what was asked and one request file a shard."""
     suite = {**SUITES, **AUTHORS}[arguments.suite]
-    counts = write_asked(
-        arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards
-    )
+    counts = write_asked(arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
     return 0
 

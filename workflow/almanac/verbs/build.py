@@ -1,7 +1,7 @@
 """Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
 
-`drafts` filters templates that a model has drafted, for a person to proofread; `templates` adds those that are kept;
-`writing` filters questions that a model has written.
+`drafting` and `writing` filter what a model has written, for a person to proofread; `templates` adds those of the
+drafted templates that are kept.
 """
 
 import argparse
@@ -14,25 +14,28 @@ from typing import Any
 
 from almanac import tables
 from almanac.config import check, load
+from almanac.dataset.building import build_tables
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.drafting import counted, first_drafts, freeze_templates, second_drafts, with_drafts
-from almanac.edition.writing import judge_questions
+from almanac.dataset.templates import KEEP, merged
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Refused, RelationCount
-from almanac.sources.files import read_columns
-from almanac.suites.drafting.options import DraftingOptions
+from almanac.rows import Draft, Refused, RelationCount, Template
+from almanac.sources.files import read_columns, read_folder
+from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.data import Data
+from almanac.suites.listing import AUTHORS
 
 EXAMPLES = """\
   python -m almanac build dataset --facts resources/facts --output results/mine/dataset/shipped \\
       --min-facts 60 --min-objects 20 --train 20 --test 40 --choices 20
   python -m almanac build dataset --facts my_facts --output results/mine/dataset/mine      # the paper's numbers
   python -m almanac build edition --config config/config.yaml --output results/mine/edition.json
-  python -m almanac build drafts --dataset results/mine/dataset/shipped --asked results/mine/drafting/round1 \\
-      --responses responses-0.parquet --output drafts.jsonl
-  python -m almanac build writing --dataset results/mine/dataset/shipped --asked results/mine/writing \\
-      --responses responses-0.parquet --output written.jsonl
+  python -m almanac build drafting --dataset results/mine/dataset/shipped \\
+      --asked mine/drafts --responses mine/drafted-0.parquet \\
+      --asked mine/round_trip --responses mine/led_back-0.parquet --output drafts.jsonl
+  python -m almanac build writing --dataset results/mine/dataset/shipped --asked mine/writing \\
+      --responses mine/written-0.parquet --output written.jsonl
   python -m almanac build templates --drafts drafts.jsonl --frozen my_facts --output my_facts/templates.jsonl"""
 
 
@@ -53,59 +56,80 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     origin = edition.add_mutually_exclusive_group(required=True)
     origin.add_argument("--config", type=Path, metavar="FILE", help="a configuration file")
     origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
-    drafts = things.add_parser("drafts", help="templates that a model has drafted, filtered, for a person to proofread")
-    drafts.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="the dataset they are for")
-    drafts.add_argument("--asked", type=Path, required=True, metavar="FOLDER", help="made by `ask drafts`")
-    drafts.add_argument("--responses", type=Path, nargs="+", required=True, metavar="FILE", help="made by `answer`")
-    drafts.add_argument("--drafts", type=Path, metavar="FILE", help="the drafts whose round trip was asked for")
-    add_flags(drafts, DraftingOptions, "drafting, as it was asked")
     templates = things.add_parser("templates", help="frozen templates and the drafts that a person keeps")
     templates.add_argument("--drafts", type=Path, required=True, metavar="FILE", help="the proofread file")
     templates.add_argument("--frozen", type=Path, metavar="FOLDER", help="a folder of facts whose templates win")
-    writing = things.add_parser("writing", help="questions that a model has written, filtered, for a person to read")
-    writing.add_argument("--dataset", type=Path, required=True, metavar="FOLDER", help="the dataset they are of")
-    writing.add_argument("--asked", type=Path, required=True, metavar="FOLDER", help="made by `ask writing`")
-    writing.add_argument("--responses", type=Path, nargs="+", required=True, metavar="FILE", help="made by `answer`")
-    parts = ((dataset, "FOLDER"), (edition, "FILE"), (drafts, "FILE"), (templates, "FILE"), (writing, "FILE"))
-    for part, what in parts:
+    for part, what in ((dataset, "FOLDER"), (edition, "FILE"), (templates, "FILE")):
         part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
+    for name, author in AUTHORS.items():
+        written = things.add_parser(name, help=f"{author.texts} that a model has written, filtered, to be proofread")
+        path: dict[str, Any] = {"type": Path, "required": True}
+        written.add_argument("--dataset", **path, metavar="FOLDER", help="the dataset that they are of")
+        written.add_argument(
+            "--asked", **path, metavar="FOLDER", action="append", help="what `ask` wrote, once a round"
+        )
+        several: dict[str, Any] = {"nargs": "+", "metavar": "FILE", "action": "append"}
+        written.add_argument("--responses", **path, **several, help="what `answer` wrote; after each --asked")
+        written.add_argument("--output", **path, metavar="FILE", help="where it goes")
+        add_flags(written, author.options, f"{name}, as it was asked")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the thing that is asked for."""
-    things = {
-        "dataset": build_dataset,
-        "edition": build_edition,
-        "drafts": build_drafts,
-        "templates": build_templates,
-        "writing": build_writing,
-    }
+    if arguments.thing in AUTHORS:
+        build_written(arguments)
+        return 0
+    things = {"dataset": build_dataset, "edition": build_edition, "templates": build_templates}
     things[arguments.thing](arguments)
     return 0
 
 
-def build_drafts(arguments: argparse.Namespace) -> None:
+def build_written(arguments: argparse.Namespace) -> None:
     """Write the file that a person proofreads, and say what was filtered."""
-    options = from_flags(arguments, DraftingOptions)
-    if arguments.drafts is None:
-        found = first_drafts(arguments.dataset, arguments.asked, arguments.responses, options)
-    else:
-        found = second_drafts(arguments.drafts, arguments.asked, arguments.responses, options)
+    author = AUTHORS[arguments.thing]
+    options = from_flags(arguments, author.options)
+    wanted, folders, responses = author.rounds_of(options), arguments.asked, arguments.responses
+    if not len(wanted) == len(folders) == len(responses):
+        raise AlmanacError(
+            f"build {author.name}: these settings want {len(wanted)} rounds ({', '.join(one.name for one in wanted)}); "
+            f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once a round"
+        )
+    rounds = [
+        RoundFiles.of(at.name, folder, files) for at, folder, files in zip(wanted, folders, responses, strict=True)
+    ]
+    answers = Answers("", arguments.dataset.name, rounds, author.setting, author.tables("asked"))
+    found = list(author.write(answers, Data(arguments.dataset), options))
     tables.write_jsonl(arguments.output, found)
-    print(f"{len(found)} drafts: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr)
+    print(
+        f"{len(found)} {author.texts}: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr
+    )
 
 
-def build_writing(arguments: argparse.Namespace) -> None:
-    """Write the file of questions that a person proofreads, and say what was filtered."""
-    found = judge_questions(arguments.dataset, arguments.asked, arguments.responses)
-    tables.write_jsonl(arguments.output, found)
-    print(f"{len(found)} questions: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr)
+def counted(rows: Sequence[Any]) -> str:
+    """Return how many texts are kept, and why the others are not, for the log."""
+    reasons: dict[str, int] = {}
+    for row in rows:
+        name = "kept" if row.verdict == KEEP else str(row.reason).partition(" '")[0].partition(' "')[0]
+        reasons[name] = reasons.get(name, 0) + 1
+    return ", ".join(f"{count} {name}" for name, count in sorted(reasons.items(), key=lambda pair: -pair[1]))
 
 
 def build_templates(arguments: argparse.Namespace) -> None:
     """Write the frozen templates with the drafts that are kept."""
-    before, after = freeze_templates(arguments.drafts, arguments.frozen, arguments.output)
-    print(f"{before} templates were there, {after - before} join them", file=sys.stderr)
+    frozen = arguments.frozen
+    before = read_folder(frozen, frozen.name).templates if frozen is not None else []
+    after = with_drafts(before, arguments.drafts)
+    tables.write_jsonl(arguments.output, after)
+    print(f"{len(before)} templates were there, {len(after) - len(before)} join them", file=sys.stderr)
+
+
+def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
+    """Return frozen templates and the drafts that a person keeps; the frozen win.
+
+    Raises:
+        AlmanacError: the file cannot be read, or a draft to be kept has a fault.
+    """
+    return merged(frozen, tables.read_jsonl(drafts, Draft), str(drafts))
 
 
 def build_edition(arguments: argparse.Namespace) -> None:
@@ -124,8 +148,6 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
-    from almanac.dataset.building import build_tables  # loading polars takes longer than building the other things
-
     options = from_flags(arguments, DatasetOptions)
     source = read_columns(arguments.facts, arguments.name or arguments.facts.name)
     if arguments.drafts is not None:

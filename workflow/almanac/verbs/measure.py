@@ -1,4 +1,4 @@
-"""Turn responses into outcomes and numbers: of a `model` in an edition, between models (`across`), or of files by hand."""
+"""Turn responses into outcomes and numbers: of a `model` in an edition, `across` models, or of files by hand."""
 
 import argparse
 import sys
@@ -78,9 +78,8 @@ def _model(layout: Layout, model: str) -> int:
     """Measure all that a model of an edition was asked."""
     asked = list(dict.fromkeys(asking.model for asking in layout.config.asked()))
     if model not in asked:
-        raise AlmanacError(
-            f"--model: {layout.root} asks no model {model!r}{nearest(model, asked)} (it asks {', '.join(asked)})"
-        )
+        meant = nearest(Path(model), map(Path, asked))
+        raise AlmanacError(f"--model: {layout.root} asks no model {model!r}{meant} (it asks {', '.join(asked)})")
     for asking, count in measure_model(layout, model):
         said = "stays: nothing that it depends on has changed" if count is None else f"{count} measures"
         print(f"{asking.suite} of {asking.dataset}: {said}", file=sys.stderr)
@@ -110,7 +109,8 @@ def _answers(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> 
     wanted, folders, responses = suite.rounds_of(options), arguments.asked, arguments.responses or []
     if len(folders) != len(wanted) or len(responses) != len(wanted):
         raise AlmanacError(
-            f"measure {suite.name}: these settings want {len(wanted)} rounds ({', '.join(one.name for one in wanted)}); "
+            f"measure {suite.name}: these settings want {len(wanted)} rounds "
+            f"({', '.join(one.name for one in wanted)}); "
             f"--asked is given {len(folders)} times and --responses {len(responses)} times; give both once a round"
         )
     rounds = [

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.options import Options
+from almanac.suites.options import AuthorOptions
 
 
-class DraftingOptions(Options):
+class DraftingOptions(AuthorOptions):
     """How templates are drafted by a model, before a person proofreads them."""
 
     relations: Annotated[tuple[str, ...], Field(description="relations drafted for; none: all of the dataset")] = ()
@@ -28,3 +28,8 @@ class DraftingOptions(Options):
         bool, Field(description="whether the model must be led back to the relation by what it drafts")
     ] = True
     seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0
+
+    def cost(self, facts: int, relations: int) -> int:
+        """Return the tokens that a round costs, about; a written one costs as twenty read."""
+        requests = (len(self.relations) or relations) * len(self.styles) * (3 if self.paraphrases else 1)
+        return requests * (500 + self.samples * self.tokens * 20)

@@ -1,12 +1,12 @@
 """What can be set about FactEval."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from almanac.options import Named, Options
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.options import Named
+from almanac.suites.options import AuthorOptions, Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
@@ -76,10 +76,18 @@ class FactEvalOptions(SuiteOptions):
         Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
     ] = ()
 
+    def named_models(self) -> Iterator[tuple[str, str]]:
+        """Yield the models that are asked, compared, and read to compare wordings."""
+        yield from super().named_models()
+        yield from (("pairs", name) for pair in self.pairs for name in pair.split(":"))
+        if self.embedder is not None:
+            yield "embedder", self.embedder
+
     def among(self, there: Collection[str]) -> Self:
-        """Return the settings without models, and without pairs of models, that an edition does not have."""
+        """Return the settings without models, pairs of models and an embedder that an edition does not have."""
         pairs = tuple(pair for pair in self.pairs if set(pair.split(":")) <= set(there))
-        return super().among(there).model_copy(update={"pairs": pairs})
+        embedder = self.embedder if self.embedder in there else None
+        return super().among(there).model_copy(update={"pairs": pairs, "embedder": embedder})
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""
@@ -94,7 +102,7 @@ class FactEvalOptions(SuiteOptions):
         return asked * forms * self.templates * length * (2 if self.written else 1)
 
 
-class WritingOptions(Options):
+class WritingOptions(AuthorOptions):
     """How questions are written by a model, before a person proofreads them."""
 
     styles: Annotated[
@@ -104,7 +112,7 @@ class WritingOptions(Options):
     text_tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
     seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0
 
-    def tokens(self, facts: int, relations: int) -> int:
-        """Return the tokens that a model reads, about, with those it writes; see `SuiteOptions`."""
+    def cost(self, facts: int, relations: int) -> int:
+        """Return the tokens that the model reads, about, with those that it writes."""
         asked = relations * min(self.sample or facts, facts)
         return asked * len(self.styles) * (QUESTION_TOKENS + WRITTEN_TOKEN * self.text_tokens)

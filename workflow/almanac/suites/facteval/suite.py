@@ -37,9 +37,9 @@ def _method(kind: str, style: str, label: str) -> Method:
     name = f"{kind}-{style}"
     asked = {"experiment": name, "context": NONE}
     if kind == SAQ:
-        return Method(name, f"FactEval, {label}", asked, ("origin",), GUESS[kind])
+        return Method(name, f"FactEval, {label}", asked, ("origin",), guess=GUESS[kind])
     asked["origin"] = TEMPLATE
-    return Method(name, f"FactEval, {label}", asked, ("negatives",), GUESS[kind], validated=False)
+    return Method(name, f"FactEval, {label}", asked, ("negatives",), guess=GUESS[kind], validated=False)
 
 
 class FactEval(Suite[FactEvalOptions]):
