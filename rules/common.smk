@@ -73,7 +73,7 @@ wildcard_constraints:
 # Jobs find the package without installing it, in every environment and on every node.
 PACKAGE = quote(str(ROOT / "workflow"))
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{PYTHONPATH:+:$PYTHONPATH}}; "
+    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 )
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 

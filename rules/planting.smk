@@ -46,8 +46,8 @@ rule plant_corpus:
             "ledger.parquet",
             "exposures.parquet",
             "evidence.parquet",
-            "tokenizer/tokenizer.json",
         ),
+        LAYOUT.planting("{world}") / "{corpus}" / "tokenizer" / "tokenizer.json",
     log:
         LAYOUT.log("plant_corpus/{world}-{corpus}"),
     wildcard_constraints:
