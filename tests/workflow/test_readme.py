@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from almanac.suites.methods import METHODS
 from tests.models.servers import Reply, Wire, reference_wire
 from tests.models.tiny_networks import sharpen
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config.models import ModelConfig
 from almanac.models.registry import ModelSource, load
-from almanac.suites.methods import METHODS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
