@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 8,
     "answer": 5,
-    "measure": 12,
-    "report": 14,
+    "measure": 13,
+    "report": 15,
     "freeze": 3,
 }

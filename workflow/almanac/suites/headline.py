@@ -86,18 +86,23 @@ def measures(
                 continue
             if isinstance(method.guess, Mapping):
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
-                yield from _against_false(own, answered, false)
+                yield from against_false(own, answered, false)
             elif method.by_answer:
                 truths = Truths.of(answers, suite.offered(method, answers, data, options))
-                yield from _against_others(
+                yield from against_others(
                     own, answered.join(said, on="item", how="left", maintain_order="left"), truths
                 )
 
 
-def _against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
+def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
     """Yield chance by false objects: how often these are called known; the test is a sign test of the scores.
 
     The scores and not the verdicts are compared, so no threshold has a say that was chosen on the same facts.
+
+    Args:
+        own: the items that the numbers are of.
+        answered: those that were answered.
+        false: the same facts asked with false objects.
     """
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
@@ -147,8 +152,14 @@ class Truths:
         return cls(pl.concat(found), names, offered)
 
 
-def _against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
-    """Yield chance by the model's own answers, each held against the other facts of its relation."""
+def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
+    """Yield chance by the model's own answers, each held against the other facts of its relation.
+
+    Args:
+        own: the items that the numbers are of.
+        answered: those that were answered, with ``prediction``.
+        truths: what is right for them.
+    """
     if answered["prediction"].null_count() == answered.height:
         return
     columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
