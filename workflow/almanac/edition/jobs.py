@@ -312,7 +312,7 @@ class Jobs:
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
-        asked = [[*asking, self.layout.options(asking).model_dump(mode="json")] for asking in self._of(model)]
+        asked = [[*asking, self.layout.options(asking).how()] for asking in self._of(model)]
         read = [path for asking in self._of(model) for path in read_by(self.layout.options(asking), "measure")]
         return tables.identity([asked, known(read)])
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,10 @@ class SuiteOptions(Options):
     def shown(self) -> tuple[str, int]:
         """The setting that says how many train facts of a relation are shown at most, and how many these are."""
         return "shots", 0
+
+    def how(self) -> dict[str, Any]:
+        """Return the settings as plain values, but for who is asked: what asking, judging and measuring depend on."""
+        return self.model_dump(mode="json", exclude={"models"})
 
     def named_models(self) -> Iterator[tuple[str, str]]:
         """Yield the models that the settings name, each after the setting that names it."""
