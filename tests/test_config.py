@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from almanac.suites.methods import METHODS
 
 from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
 from almanac.errors import AlmanacError
-from almanac.suites.methods import METHODS
 
 REPOSITORY = Path(__file__).parents[1]
 REGISTRIES = sorted((REPOSITORY / "config").glob("*models.yaml"))

@@ -4,11 +4,11 @@ import dataclasses
 import sys
 
 import pytest
+from almanac.suites.asking import Asked
 from benchmarks import memory
 
 from almanac import tables
 from almanac.rows import Request
-from almanac.suites.asking import Asked
 
 
 def test_the_requests_are_those_that_ask_would_write(tmp_path, monkeypatch):

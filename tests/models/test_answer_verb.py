@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from almanac.suites.asking import Asked
 
 import almanac
 from almanac import tables
@@ -17,7 +18,6 @@ from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
 from almanac.models.digest import tokenizer_digest, weights_digest
 from almanac.rows import Context, Request, Response
-from almanac.suites.asking import Asked
 from almanac.tables import identity
 from almanac.verbs import answer as verb
 

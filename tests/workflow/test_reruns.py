@@ -8,17 +8,18 @@ import yaml
 
 TOGETHER = [f"answer_together/{model}/{shard}" for model in ("base", "masked") for shard in (0, 1)]
 PAGE = ["measure_across", "record_edition", "report_edition"]
+MORE = ["answer_together/more/0", "answer_together/more/1", "measure_model/more"]
 MEASURED = ["measure_model/base", "measure_model/masked", *PAGE]
 
-# Jobs are named as their logs are. A small model answers all that it is asked in one job, and is measured in one; inside
-# of both, what depends on nothing that has changed stays (`test_chain.py`: a suite is added).
+# Jobs are named as their logs are. A small model answers all that it is asked in one job, and is measured in one;
+# inside of both, what depends on nothing that has changed stays (`test_chain.py`: a suite is added).
 RERUNS = {
     "nothing": [],
     "title": ["record_edition", "report_edition"],
     "a bar of the validation": PAGE,
     "a suite's setting": ["ask_ic_lke/shipped-asked", *TOGETHER, *MEASURED],
     "who a suite asks": [*TOGETHER[2:], "measure_model/masked", *PAGE],
-    "a model added": ["plant_model/more", "answer_together/more/0", "answer_together/more/1", "measure_model/more", *PAGE],
+    "a model added": ["plant_model/more", *MORE, *PAGE],
     "a model removed": PAGE,
     "a model's family on the page": PAGE,
     "a model's wrapper": ["answer_together/base/0", "answer_together/base/1", "measure_model/base", *PAGE],

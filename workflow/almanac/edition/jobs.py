@@ -283,7 +283,7 @@ class Jobs:
             return []
         folder = self.layout.responses_folder(wildcards.model, suite.name, wildcards.dataset, first.name, ALL)
         asked = any(one.answered_by is None for one in suite.rounds if one.name == wildcards.round)
-        return [folder / f"responses-{wildcards.shard}.parquet"] if asked else []
+        return [self.layout.shard(folder, "responses", wildcards.shard)] if asked else []
 
     # Numbers
 
