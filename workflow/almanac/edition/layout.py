@@ -185,10 +185,19 @@ class Layout:
         options = self.options(asking)
         found = []
         for one in ASKING[asking.suite].rounds_of(options):
-            answerer = asking.model if one.answered_by is None else str(getattr(options, one.answered_by))
+            answerer = asking.model
+            if one.answered_by is not None:
+                answerer = self._beside(asking.model, getattr(options, one.answered_by))
             about = asking.model if one.about_one else ALL
             found.append(Step(asking.suite, asking.dataset, one, about, answerer))
         return found
+
+    def _beside(self, asked: str, answers: str) -> str:
+        """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
+        participants = self.config.participants()
+        world = participants[asked].world if asked in participants else None
+        found = [one for one in participants.values() if one.model.name == answers]
+        return min(found, key=lambda one: one.world != world).name
 
     def files(self, step: Step) -> RoundFiles:
         """Return the files of a round."""
