@@ -153,10 +153,10 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     assert (results / "measures" / "mine" / "karr" / "shipped.parquet").is_file()
     measured = (results / "logs" / "measure_model" / "mine.log").read_text()
     assert re.findall(r"^(\w+) of shipped: stays", measured, re.MULTILINE) == ["ic_lke"]
-    outcomes = read(results / "outcomes" / "mine" / "ic_lke" / "shipped.parquet", Outcome)
+    outcomes = read(results / "outcomes" / "mine" / "ic_lke" / "shipped" / "outcomes.parquet", Outcome)
     assert outcomes
     assert {row.outcome for row in outcomes} <= {"correct", "incorrect"}
-    assert not (results / "outcomes" / "mine" / "ic_lke" / "invented.parquet").exists()
+    assert not (results / "outcomes" / "mine" / "ic_lke" / "invented").exists()
     page = (results / "report.html").read_text()
     assert "mine" in page
     layout = Layout.open(results)
