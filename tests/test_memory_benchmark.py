@@ -4,6 +4,7 @@ import dataclasses
 import sys
 
 import pytest
+from almanac.suites.asking import Asked
 from benchmarks import memory
 
 from almanac import tables

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from almanac.suites.asking import Asked
 
 import almanac
 from almanac import tables

@@ -126,9 +126,10 @@ def _part(layout: Layout, asking: Asking) -> str:
     for one in map(layout.files, layout.steps(asking)):
         files += [one.folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *SUITES[asking.suite].tables("asked"))]
         files += [*one.requests, *one.responses]
-    exposures = layout.exposures(asking)
-    digests = [tables.sha256(path) for path in (*files, *([exposures] if exposures is not None else []))]
-    return tables.identity([VERSIONS["measure"], asking, layout.options(asking).model_dump(mode="json"), digests])
+    exposures, options = layout.exposures(asking), layout.options(asking)
+    files += [exposures] if exposures is not None else []
+    files += map(Path, options.files("measure"))
+    return tables.identity([VERSIONS["measure"], asking, options.how(), list(map(tables.sha256, files))])
 
 
 def judged_of(layout: Layout, asking: Asking) -> Judged:

@@ -39,21 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report the thing that is asked for."""
-    folder = arguments.edition
+    layout = Layout.bare(arguments.edition)
     if arguments.thing == "page":
-        report_page(Layout.open(folder))
+        report_page(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
-        print(failed(folder, run_began(Path())))
+        print(failed(layout.logs(), run_began(Path())))
     else:
-        table = folder / "measures" / "validation.parquet"
+        table = layout.validation()
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
-        print(spent(folder))
-        if arguments.thing == "after" and (page := folder / "report.html").is_file():
-            found = answer.read(Layout.open(folder))
+        print(spent(layout.logs()))
+        if arguments.thing == "after" and layout.page().is_file():
+            found = answer.read(Layout.open(arguments.edition))
             if found:
                 print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
-            print(f"\n{page}")
+            print(f"\n{layout.page()}")
     return 0
 
 

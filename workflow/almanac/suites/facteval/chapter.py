@@ -89,7 +89,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         *_alike(shown, options),
         *shown.not_asked(),
     ]
-    return Chapter(f"FactEval: {shown.dataset}", asks, parts)
+    return Chapter("FactEval", asks, parts)
 
 
 def boards(shown: Shown) -> list[Board]:
