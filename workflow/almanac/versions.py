@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 5,
     "measure": 12,
     "report": 14,
-    "freeze": 3,
+    "freeze": 4,
 }
