@@ -7,11 +7,10 @@ that was judged of them travels, so that the numbers can be measured again.
 
 import hashlib
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -59,11 +58,12 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         for name, content in sorted(carried.items()):
             entries.append(_add(archive, name, [content]))
         for path, row in sorted(contents(layout, withheld).items()):
-            entry = {KEY: made_by(path)} if row is Response else {}
-            entry |= {WITHHELD: True} if path in withheld else {}
             name = path.relative_to(layout.root).with_suffix(LINES).as_posix()
-            packed = _add(None if path in withheld else archive, name, lines(path, row))
-            entries.append(packed | entry | {"rows": tables.count(path, row)})
+            entry = _add(None if path in withheld else archive, name, lines(path, row))
+            entry["rows"] = tables.count(path, row)
+            entry |= {KEY: made_by(path)} if row is Response else {}
+            entry |= {WITHHELD: True} if path in withheld else {}
+            entries.append(entry)
             on_file()
         entries.append(_add(archive, RECORD, [(tables.canonical(settings) + "\n").encode()]))
         entries.append(_add(archive, layout.page().relative_to(layout.root).as_posix(), [_page(layout)]))
@@ -106,12 +106,12 @@ def too_large(layout: Layout) -> set[Path]:
 def _add(archive: zipfile.ZipFile | None, name: str, content: Iterable[bytes]) -> dict[str, Any]:
     """Write a file into an archive, or into none, and return its entry in the manifest."""
     size, sha256 = 0, hashlib.sha256()
-    opened = Path(os.devnull).open("wb") if archive is None else archive.open(_member(name), "w", force_zip64=True)
-    with opened as out:
+    with nullcontext() if archive is None else archive.open(_member(name), "w", force_zip64=True) as out:
         for block in content:
             size += len(block)
             sha256.update(block)
-            out.write(block)
+            if out is not None:
+                out.write(block)
     return {"path": name, "bytes": size, "sha256": sha256.hexdigest()}
 
 
