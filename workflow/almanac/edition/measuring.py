@@ -143,7 +143,7 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
         headline = {name: _headline(suite, layout.options(askings[0]), own) for name, own in judged.items()}
         for method in suite.methods:
             board = Board.of(headline, models, method)
-            if any(own.height for own in board.hits.values()):
+            if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
         for name, own in headline.items():

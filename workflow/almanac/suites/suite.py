@@ -66,7 +66,8 @@ class Method:
         name: unique in its suite.
         label: what the page calls it.
         where: the items that it counts; a fact may stand among them several times, once a draw, say.
-        once: further conditions by which a fact stands among them once, where models are compared fact by fact.
+        once: further conditions by which a fact stands among them once. Models are compared fact by fact, so a method
+            whose items hold a fact several times all the same is not compared.
         by: columns of the setting that part these items further; each value is a method of its own.
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
