@@ -215,19 +215,22 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
             for name in here:
                 if not (folder / name).resolve().is_relative_to(folder.resolve()):
                     raise AlmanacError(f"{archive_path}: {name}: would be written outside its folder")
-            if RECORD in here:  # which tables there are, it says
-                with _reading(archive, archive_path, RECORD) as stream:
-                    _write(stream, folder / RECORD)
+
+            def write(names: Iterable[str], rows: Mapping[Path, type]) -> None:
+                for name in names:
+                    path = folder / name
+                    table = path.with_suffix(".parquet")
+                    with _reading(archive, archive_path, name) as stream:
+                        if path.suffix == LINES and table in rows:
+                            unpack_table(stream, table, rows[table])
+                        else:
+                            _write(stream, path)
+
+            # The configuration says which tables there are, and is read with the files that it names.
+            known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
+            write(known, {})
             layout = Frozen.open(folder)
-            rows = contents(layout, withheld_of(layout, manifest))
-            for name in here:
-                path = folder / name
-                row = rows.get(path.with_suffix(".parquet")) if path.suffix == LINES else None
-                with _reading(archive, archive_path, name) as stream:
-                    if row is None:
-                        _write(stream, path)
-                    else:
-                        unpack_table(stream, path.with_suffix(".parquet"), row)
+            write([name for name in here if name not in known], contents(layout, withheld_of(layout, manifest)))
     except (OSError, RuntimeError, zipfile.BadZipFile) as error:
         raise AlmanacError(f"{archive_path}: is no readable archive ({error}); freeze the edition again") from error
     return manifest
