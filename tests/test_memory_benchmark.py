@@ -4,7 +4,6 @@ import dataclasses
 import sys
 
 import pytest
-from almanac.suites.asking import Asked
 from benchmarks import memory
 
 from almanac import tables

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from almanac.suites.asking import Asked
 
 import almanac
 from almanac import tables

@@ -61,6 +61,12 @@ class EditionConfig(AuthorsConfig):
         "since loading takes longer than answering; 0: none",
     )
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
+    freeze_megabytes: int = Field(
+        default=500,
+        ge=0,
+        description="megabytes of responses of one model, suite and dataset that a frozen edition carries at most; of "
+        "more it carries the digests, and what was judged of them",
+    )
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
         default="forest", description="how requests are scored"
     )
