@@ -1,0 +1,92 @@
+"""How a question names its subject: the name, and what tells it from others (Sun et al., section 2; docs/head_to_tail.md)."""
+
+from functools import cached_property
+
+import polars as pl
+
+from almanac.rows import Entity, Fact
+from almanac.suites.data import Data
+from almanac.suites.head_to_tail.templates import Wording
+
+PAPER = "paper"
+
+
+class Naming:
+    """Names subjects and objects of a dataset, as columns."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+
+    def named(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+        """Return questions with ``name`` (of the subject, with its context), ``label`` (of the first object), ``namesakes``.
+
+        Args:
+            pool: ``subject_id``, ``part`` (a character) and ``objects``.
+            wording: says which context there is.
+        """
+        own = self._labels.rename({"entity_id": "subject_id", "label": "own"})
+        first = self._labels.rename({"entity_id": "first", "label": "label"})
+        pool = pool.with_columns(first=pl.col("objects").list.first())
+        pool = pool.join(own, on="subject_id", how="left", maintain_order="left")
+        pool = pool.join(first, on="first", how="left", maintain_order="left")
+        pool = pool.join(self._titles, on="subject_id", how="left", maintain_order="left")
+        pool = pool.with_columns(pl.col("own").fill_null(pl.col("subject_id")), pl.coalesce("label", "first"))
+        added = self._with(pool, wording)
+        return added.with_columns(pl.coalesce("name", "own").alias("name"))
+
+    def _with(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+        """Add ``name``; none where what tells the subject apart is not known."""
+        own, context = pl.col("own"), wording.context
+        if context is None:
+            paper = wording.domain == "academics" and "/paper_" in wording.template_id
+            return pool.with_columns(name=pl.format('"{}"', own) if paper else own)
+        if context == "start_year":
+            return pool.with_columns(name="title")
+        if context == "in_title" and wording.template_id.endswith("/title_character"):
+            return pool.with_columns(name=pl.format("{} in {}", "part", pl.coalesce("title", "own")))
+        if context in ("known_for", "in_title"):
+            known = self._values("imdb.first_known_for").rename({"value": "known"})
+            titles = self._titles.select(pl.col("subject_id").alias("known"), pl.col("title").alias("known_title"))
+            pool = pool.join(known, on="subject_id", how="left", maintain_order="left")
+            pool = pool.join(titles, on="known", how="left", maintain_order="left")
+            form = "{} (known for {})" if context == "known_for" else "{} in {}"
+            return pool.with_columns(name=pl.format(form, own, "known_title"))
+        relation = wording.template_id.partition("/")[0]
+        source, _, local = relation.partition(".")
+        degree = local.partition("_")[0]
+        one, other, form = {
+            "published": (f"{source}.publication_year", None, "{} (published in {})"),
+            "thesis": (f"{source}.{degree}_title", None, "{} (thesis: {})"),
+            "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year", "{} from {} in {}"),
+        }[context]
+        pool = pool.join(self._values(one), on="subject_id", how="left", maintain_order="left")
+        if other is None:
+            return pool.with_columns(name=pl.format(form, own, "value"))
+        second = self._values(other).rename({"value": "other"})
+        pool = pool.join(second, on="subject_id", how="left", maintain_order="left")
+        return pool.with_columns(name=pl.format(form, own, "value", "other"))
+
+    @cached_property
+    def _labels(self) -> pl.DataFrame:
+        return self._data.frame("entities", Entity, ["entity_id", "label"])
+
+    @cached_property
+    def _literals(self) -> pl.DataFrame:
+        facts = self._data.frame("facts", Fact, ["relation_id", "subject_id", "object_id", "value"])
+        return facts.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("value"))
+
+    def _values(self, relation: str) -> pl.DataFrame:
+        """Return the object of each subject of a relation, of several the first by its key."""
+        own = self._literals.filter(pl.col("relation_id") == relation).select("subject_id", "value")
+        return own.sort("subject_id", "value").unique("subject_id", keep="first", maintain_order=True)
+
+    @cached_property
+    def _titles(self) -> pl.DataFrame:
+        """Return titles as they are named, ``title``: with the year where others share the name; and how many do."""
+        shared = self._values("imdb.namesakes").select("subject_id", pl.col("value").cast(pl.Int64).alias("namesakes"))
+        years = self._values("imdb.first_year").rename({"value": "year"})
+        labels = self._labels.rename({"entity_id": "subject_id", "label": "plain"})
+        found = shared.join(years, on="subject_id", how="left").join(labels, on="subject_id", how="inner")
+        dated = (pl.col("namesakes") > 0) & pl.col("year").is_not_null()
+        title = pl.when(dated).then(pl.format("{} ({})", "plain", "year")).otherwise("plain")
+        return found.select("subject_id", "namesakes", title.alias("title"))
