@@ -44,7 +44,7 @@ def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list
                 pairs = [(one[rate], one[f"{rate} {score}"]) for one in models]
                 for name, correlation in CORRELATIONS.items():
                     metric = f"{name}_{rate}_{score}"
-                    estimate = correlation(*zip(*pairs, strict=True))  # type: ignore[operator]
+                    estimate = correlation([one for one, _ in pairs], [other for _, other in pairs])
                     where = {**ONCE, **dict(zip(CELL, cell, strict=True))}
                     rows.append(_row(suite, dataset, metric, where, estimate, len(models)))
                     values = found.setdefault((metric, *cell[:2]), [])

@@ -35,8 +35,9 @@ class _Rates:
     def by(self, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
         """Return the rates that have a value, by model and the values of `BY` and these columns."""
         found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
+        conditions: dict[str, Any] = {**ONCE, **fixed}
         for metric in HEAD:
-            for row in self.shown.find(metric, *BY, *keys, **ONCE, **fixed):
+            for row in self.shown.find(metric, *BY, *keys, **conditions):
                 if row.value is not None:
                     where = self.shown.at(row)
                     found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
@@ -118,7 +119,7 @@ def _table(
 
 
 def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
-    fixed: dict[str, Condition] = {**ONCE, "reading": shown_reading(options), "experiment": QUESTION}
+    fixed: dict[str, Any] = {**ONCE, "reading": shown_reading(options), "experiment": QUESTION}
     fixed["prompt"] = options.prompts[0]
     found = {
         rate: [

@@ -5,12 +5,12 @@ drawn becomes rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
 
-from almanac.rows import Entity, Fact, Relation
+from almanac.rows import Entity, Fact, Relation, Template
 from almanac.sources.thirds import BUCKETS
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import EXPOSURE, THING, subjects
@@ -85,7 +85,7 @@ class Drawing:
 
     def askings(self) -> Iterator[Asking]:
         """Yield what is asked of each relation, by each of its wordings."""
-        templates: dict[str, list[object]] = {}
+        templates: dict[str, list[Template]] = {}
         for row in self.data.templates:
             templates.setdefault(row.relation_id, []).append(row)
         facts = self._facts.partition_by("relation_id", as_dict=True, maintain_order=True)
@@ -93,7 +93,7 @@ class Drawing:
             own = facts.get((relation.relation_id,))
             if own is None:
                 continue
-            found, reason = wordings(relation, templates.get(relation.relation_id, ()), self.options.filters)  # type: ignore[arg-type]
+            found, reason = wordings(relation, templates.get(relation.relation_id, ()), self.options.filters)
             if reason is not None:
                 self.refuse(f"relation {relation.relation_id}", reason)
             for wording in found:
@@ -127,7 +127,7 @@ class Drawing:
             tested = {fact.subject_id: fact.fact_id for fact in self._tested[relation.relation_id]}
             rows = _rows(pool)
             # Here each question stands for the fact that other suites ask, too.
-            drawn = [Drawn(tested[row.subject], *_after_fact(row)) for row in rows if row.subject in tested]
+            drawn = [replace(row, fact_id=tested[row.subject]) for row in rows if row.subject in tested]
             return Asking(relation, wording, drawn, None)
         drawn, spare = self._draw(relation, wording, pool)
         return Asking(relation, wording, drawn, spare)
@@ -215,9 +215,7 @@ class Drawing:
 
 
 def _rows(pool: pl.DataFrame) -> list[Drawn]:
-    columns = ("fact_id", "subject_id", "name", "objects", "kind", "popularity", "asked_bucket")
-    return [Drawn(*row[:3], tuple(row[3]), *row[4:]) for row in pool.select(columns).rows()]
-
-
-def _after_fact(row: Drawn) -> tuple[str, str, tuple[str, ...], str, int | None, str | None]:
-    return row.subject, row.name, row.objects, row.kind, row.popularity, row.bucket
+    columns = {"fact_id": "fact_id", "subject_id": "subject", "name": "name", "objects": "objects"}
+    columns |= {"kind": "kind", "popularity": "popularity", "asked_bucket": "bucket"}
+    rows = pool.select(pl.col(old).alias(new) for old, new in columns.items()).iter_rows(named=True)
+    return [Drawn(**row | {"objects": tuple(row["objects"])}) for row in rows]

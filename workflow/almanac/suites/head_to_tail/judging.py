@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from almanac import tables
+from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.frames import frame_of
 from almanac.rows import OutcomeKind
@@ -148,7 +149,8 @@ class _Item:
         """Return the row of its scores."""
         dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
-            return Score(self.item, *[None] * 11, dose, bucket)  # type: ignore[arg-type]
+            nothing = dict.fromkeys(columns(Score))
+            return Score(**nothing | {"item": self.item, "exposed": dose, "exposed_bucket": bucket})
         told = normalise(self.answer or "")
         differs = told != normalise(self._first or "") if self._again else None
         ruling = None if self._reply is None else verdict(self._reply)

@@ -31,7 +31,7 @@ def said(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a text as SQuAD compares it: lower case, without ASCII punctuation and English articles, spaces squeezed."""
+    """Return a text as SQuAD compares it: lower case, no ASCII punctuation, no English articles, spaces squeezed."""
     return " ".join(ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 
@@ -45,9 +45,10 @@ def f1(answer: str, gold: str) -> float:
 
 
 class _Words:
-    """Words of any script; `rouge-score` knows those of ASCII alone, and they are the same where there are no others."""
+    """Words of any script. `rouge-score` by itself knows ASCII's alone; of ASCII texts both find the same words."""
 
     def tokenize(self, text: str) -> list[str]:
+        """Return the words in lower case."""
         return WORD.findall(text.lower())
 
 

@@ -1,12 +1,12 @@
 """The forms of a true answer that count as it, by rules with a version (Sun et al. name but one: W Shakespeare)."""
 
+import calendar
 import re
 from collections.abc import Iterable, Iterator
 
 VERSION = 1  # raise it with every change of a rule
 YEAR = re.compile(r"\d{4}")
-MONTHS = "january february march april may june july august september october november december".split()
-MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
+MONTH = "|".join(f"{name}|{name[:3]}" for name in map(str.lower, calendar.month_name[1:]))
 # A date: day, month and year in any order, as words or as numbers.
 DATE = re.compile(
     rf"(?:(?:on|in) )?(?:(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?|{MONTH}|of)[ .,/-]+)*\d{{4}}(?:[/-]\d{{1,2}}){{0,2}}"
