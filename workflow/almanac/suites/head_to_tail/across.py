@@ -28,10 +28,10 @@ def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list
         judged: of each model on it, by its name.
 
     Returns:
-        ``spearman_accuracy_exact`` and so on: correlation, rate of the judge, score of the rules; by experiment, prompt,
-        domain and level, with the number of models as ``n``, and under ``_min`` and ``_mean`` the least and the mean over
-        the cells that have one. A cell in which fewer than four models were judged, or one side is the same for all, has
-        none.
+        ``spearman_accuracy_exact`` and so on: correlation, rate of the judge, score of the rules; by experiment,
+        prompt, domain and level, with the number of models as ``n``, and under ``_min`` and ``_mean`` the least and the
+        mean over the cells that have one. A cell in which fewer than four models were judged, or one side is the same
+        for all, has none.
     """
     cells: dict[tuple[Any, ...], list[dict[str, float]]] = {}
     for own in judged.values():

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,10 +154,7 @@ class _Asker:
         )
         self._item(asking, row, form, HeadToTailSetting(prompt), request, 0)
         if options.repeats:
-            again = Request(
-                **{name: getattr(request, name) for name in Request.__dataclass_fields__}
-                | {"samples": options.repeats, "temperature": 1.0, "seed": options.seed}
-            )
+            again = replace(request, samples=options.repeats, temperature=1.0, seed=options.seed)
             for at in range(options.repeats):
                 self._item(asking, row, form, HeadToTailSetting(prompt, at), again, at)
 

@@ -1,4 +1,4 @@
-"""Head, torso and tail of subjects: by a source's popularity, by how many facts name them, or by what a model was taught.
+"""Head, torso and tail of subjects: by a source's popularity, by their facts, or by what a model was taught.
 
 All three are divided by one rule, in thirds of the popularity of a type of thing (`sources.thirds`; section 2, A.7).
 """
@@ -25,8 +25,8 @@ def subjects(data: Data, by: str) -> tuple[pl.DataFrame, str]:
 
     Args:
         data: the dataset.
-        by: ``source``, ``density``, ``exposure`` (nothing is known before a model is), or ``auto``: the first where there
-            is any, else the second.
+        by: ``source``, ``density``, ``exposure`` (nothing is known before a model is), or ``auto``: the first where
+            there is any, else the second.
 
     Returns:
         The things, and by what they were measured in the end.

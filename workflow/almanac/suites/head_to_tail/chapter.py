@@ -19,9 +19,9 @@ from almanac.suites.judged import Condition, Not
 HEAD = tuple(RATES)
 ASKED = (*BY, *ONCE)
 READ_HOW = (
-    "Accuracy, hallucination and missing rate are shares of the answers and add up to 1; an answer is missing where the "
-    "model says unsure or nothing. Where there was no answer at all, the item is left out. By rules an answer is correct "
-    f"if it matches a true one exactly, or one of its variants (rules of version {VERSION})."
+    "Accuracy, hallucination and missing rate are shares of the answers and add up to 1; an answer is missing where "
+    "the model says unsure or nothing. Where there was no answer at all, the item is left out. By rules an answer is "
+    f"correct if it matches a true one exactly, or one of its variants (rules of version {VERSION})."
 )
 
 
@@ -66,11 +66,11 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         *_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
         *_drawings(shown, options),
         *_levels(rates),
-        *_table("domains", "By domain.", rates.rows("domain"), "domain", folded=True),
-        *_table("kinds", "By type of the subject.", rates.rows("kind"), "type", folded=True),
+        *_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
+        *_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
         *_table("top", "The tenth most popular of the head (Tables 5, 12, 13).", rates.rows(top=True)),
         *_predicates(rates),
-        *_table("natural", "Without what people hardly ask (Table 10).", rates.rows(natural=True)),
+        *_natural(rates),
         *_forms(rates),
         *_sizes(shown, rates, options),
         *_scores(shown),
@@ -116,6 +116,18 @@ def _table(
     """Yield a table of rates, if it has rows."""
     if rows:
         yield Table(name, caption, ("model", "asked", *more, "answers", *HEAD), rows, folded)
+
+
+def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
+    """Return a table's rows where they part anything: where the third column has several values."""
+    return rows if len({row[2] for row in rows}) > 1 else []
+
+
+def _natural(rates: _Rates) -> Iterator[Table]:
+    """Yield the rates without what people hardly ask, where anything of that kind was asked."""
+    rows, every = rates.rows(natural=True), rates.rows()
+    if [row[2] for row in rows] != [row[2] for row in every]:
+        yield from _table("natural", "Without what people hardly ask (Table 10).", rows, folded=True)
 
 
 def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
@@ -238,8 +250,8 @@ def _judge(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
             rows.append([row.model, _said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
         if rows:
             caption = (
-                "What the judge was asked: how often its reply holds a verdict (else the answer counts as incorrect), and "
-                "how often that is another than exact match's."
+                "What the judge was asked: how often its reply holds a verdict (else the answer counts as incorrect), "
+                "and how often that is another than exact match's."
             )
             head = ("model", "asked", "replies", "with a verdict", "against the rules")
             yield Table("judge", caption, head, rows)

@@ -133,7 +133,7 @@ class Drawing:
         return Asking(relation, wording, drawn, spare)
 
     def _pool(self, relation: Relation, wording: Wording, facts: pl.DataFrame) -> pl.DataFrame:
-        """Return what could be asked, a row a question, sorted by its fact; what cannot be is counted, with the reason."""
+        """Return what could be asked, a row a question, by fact; what cannot be is counted, with the reason."""
         if wording.template_id.endswith("/title_character"):
             characters = pl.col("qualifiers").list.eval(
                 pl.element().filter(pl.element().str.starts_with(CHARACTER)).str.strip_prefix(CHARACTER)

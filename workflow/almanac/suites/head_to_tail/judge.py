@@ -24,8 +24,8 @@ def unsure(options: HeadToTailOptions, *, extended: bool = False) -> frozenset[s
 def verdict(reply: str) -> bool | None:
     """Return whether a judge calls an answer correct; none where its reply holds neither word.
 
-    Words count whole and in any case, and ``incorrect`` is looked for first: whoever writes both has not said that all is
-    well.
+    Words count whole and in any case, and ``incorrect`` is looked for first: whoever writes both has not said that all
+    is well.
     """
     if INCORRECT.search(reply):
         return False

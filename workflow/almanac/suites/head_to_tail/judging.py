@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -149,7 +148,7 @@ class _Item:
         """Return the row of its scores."""
         dose, bucket = self._bench.exposed.get(self._row["fact_id"], (None, None))
         if not self.answered:
-            nothing = dict.fromkeys(columns(Score))
+            nothing: dict[str, Any] = dict.fromkeys(columns(Score))
             return Score(**nothing | {"item": self.item, "exposed": dose, "exposed_bucket": bucket})
         told = normalise(self.answer or "")
         differs = told != normalise(self._first or "") if self._again else None

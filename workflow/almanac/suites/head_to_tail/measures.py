@@ -1,7 +1,7 @@
 """Head-to-Tail's numbers of one model: accuracy, hallucination and missing rate, divided in all the ways of the paper.
 
-The three are means over questions (micro), an item without an answer at all (an error) being left out: so they add up to
-1 in every group. Where a score is a degree (F1, ROUGE-L), what is neither it nor missing is hallucinated.
+The three are means over questions (micro), an item without an answer at all (an error) being left out: so they add up
+to 1 in every group. Where a score is a degree (F1, ROUGE-L), what is neither it nor missing is hallucinated.
 """
 
 from dataclasses import replace
@@ -49,9 +49,9 @@ def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
     """Compute every number of one model on one dataset.
 
     Returns:
-        By reading, experiment (question or cloze) and prompt, of the greedy answers: the rates, over all questions and in
-        each of `PARTS` (Tables 3, 4, 9, 11, 14); of the head's most popular questions (5, 12, 13), by the popularity of
-        predicates (6), of natural questions (10); scores by rules with and without variants; what judge and person
+        By reading, experiment (question or cloze) and prompt, of the greedy answers: the rates, over all questions and
+        in each of `PARTS` (Tables 3, 4, 9, 11, 14); of the head's most popular questions (5, 12, 13), by the popularity
+        of predicates (6), of natural questions (10); scores by rules with and without variants; what judge and person
         say; stability; and where the model was taught the facts, its recovery.
     """
     once = judged.where(ONCE)

@@ -1,4 +1,4 @@
-"""How a question names its subject: the name, and what tells it from others (Sun et al., section 2; docs/head_to_tail.md)."""
+"""How a question names its subject: the name, and what tells it from others (docs/head_to_tail.md)."""
 
 from functools import cached_property
 
@@ -8,8 +8,6 @@ from almanac.rows import Entity, Fact
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import Wording
 
-PAPER = "paper"
-
 
 class Naming:
     """Names subjects and objects of a dataset, as columns."""
@@ -18,7 +16,7 @@ class Naming:
         self._data = data
 
     def named(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
-        """Return questions with ``name`` (of the subject, with its context), ``label`` (of the first object), ``namesakes``.
+        """Return questions with ``name`` (of the subject, with context), ``label`` (of the object), ``namesakes``.
 
         Args:
             pool: ``subject_id``, ``part`` (a character) and ``objects``.

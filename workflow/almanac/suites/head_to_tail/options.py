@@ -22,9 +22,9 @@ class HeadToTailOptions(SuiteOptions):
     popularity: Annotated[
         Literal["auto", "source", "density", "exposure"],
         Field(
-            description="what divides subjects into head, torso and tail: source: the dataset's popularity; density: how "
-            "many facts name them; exposure: how often a planted model was taught facts of them, so that `sample` facts "
-            "a relation are asked; auto: source where there is any, else density"
+            description="what divides subjects into head, torso and tail: source: the dataset's popularity; density: "
+            "how many facts name them; exposure: how often a planted model was taught facts of them, so that `sample` "
+            "facts a relation are asked; auto: source where there is any, else density"
         ),
     ] = "auto"
     cap: Annotated[
@@ -36,8 +36,8 @@ class HeadToTailOptions(SuiteOptions):
         Literal["unique", "faithful"],
         Field(
             description="of questions that read alike, unique: none is asked, and years of titles are asked of those "
-            "whose name is theirs alone; faithful: as the released code does, the first is asked, and those years only of "
-            "titles that share their name"
+            "whose name is theirs alone; faithful: as the released code does, the first is asked, and those years only "
+            "of titles that share their name"
         ),
     ] = "unique"
     filters: Annotated[tuple[Filter, ...], Field(description="kinds of DBpedia's predicates that are left out")] = (

@@ -46,8 +46,8 @@ class Score:
 
     All are none where there is no answer at all; the three scores are 0 where the answer is missing. ``unknown``: it is
     missing by the extended list. ``differs``: an answer at temperature 1 is another one than the first of these.
-    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than exact match. ``human`` is a
-    person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket.
+    ``parsed`` and ``disagrees`` are the judge's: whether it gave a verdict, and another than exact match. ``human`` is
+    a person's verdict. ``exposed`` is how often the model was taught facts of the subject, with its bucket.
     """
 
     KEY: ClassVar = ("item",)
@@ -69,7 +69,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer on which judge and exact match part, or of which the judge said neither word: ``verdict`` is its reply."""
+    """An answer on which judge and exact match part, or the judge gave no verdict; ``reply`` is what it said."""
 
     KEY: ClassVar = ("item",)
     item: int
@@ -77,7 +77,7 @@ class Disagreement:
     accepted: tuple[str, ...]
     rules: str
     judge: str
-    verdict: str
+    reply: str
 
 
 @dataclass(frozen=True, slots=True)
