@@ -11,7 +11,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from almanac.suites.head_to_tail.scores import f1, normalise, rouge_l, said, scores
 from almanac.suites.head_to_tail.variants import reduced, variants
 
-WORDS = "the a an Paris paris, Rome of-the B A x1 42 U.S. O'Neil new york".split()
+WORDS = ("the", "a", "an", "Paris", "paris,", "Rome", "of-the", "B", "A", "x1", "42", "U.S.", "O'Neil", "new", "york")
 
 
 def random_pairs():

@@ -4,8 +4,6 @@ The three are means over questions (micro), an item without an answer at all (an
 to 1 in every group. Where a score is a degree (F1, ROUGE-L), what is neither it nor missing is hallucinated.
 """
 
-from dataclasses import replace
-
 import polars as pl
 
 from almanac.rows import Measure
@@ -26,8 +24,9 @@ COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes toget
 
 
 def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
-    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, ``first_prompt``, and what scores leave.
+    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, ``first_prompt``, what scores leave.
 
+    ``agrees`` says whether a person's verdict is the outcome's.
     ``level`` is the subject's bucket: as it was asked by, or of a planted model by how often it was taught facts of it.
     """
     answered = pl.col("hit").is_not_null()
@@ -41,6 +40,7 @@ def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
     return frame.with_columns(
         (~pl.col("hit") & ~pl.col("missing")).alias("hallucinated"),
         (pl.col("prompt") == options.prompts[0]).alias("first_prompt"),
+        (pl.col("hit") == pl.col("human")).alias("agrees"),
         *wrong,
     )
 
@@ -100,8 +100,7 @@ def _judged(once: Judged) -> list[Measure]:
     for group in once.where(human=Not(None), hit=Not(None)).groups(*BY):
         right, person = group.frame["hit"].to_list(), group.frame["human"].to_list()
         rows.append(group.measure("kappa", cohens_kappa(right, person), of=("hit", "human")))
-        agreed = group.frame.with_columns(agreed=pl.col("hit") == pl.col("human"))
-        rows += replace(group, frame=agreed).measures("agreement", "mean", "agreed")
+        rows += group.measures("agreement", "mean", "agrees")
     return rows
 
 
