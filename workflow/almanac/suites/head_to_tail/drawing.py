@@ -19,7 +19,7 @@ from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import Wording, wordings
 from almanac.tables import hash_order
 
-FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "datatype", "qualifiers", "split"]
+FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
 YEARS_OF_TITLES = ("title_start_year", "title_release_year")
 CHARACTER = "character="
 
@@ -101,16 +101,30 @@ class Drawing:
 
     @cached_property
     def _facts(self) -> pl.DataFrame:
-        """Facts with the type of their subject, and what is known of its popularity."""
-        facts = self.data.frame("facts", Fact, FACTS).with_columns(key=pl.coalesce("object_id", "value"))
+        """Facts with the names of both ends, the type of the subject, and what is known of its popularity.
+
+        Names are joined here, once: relation by relation each join would look at every entity again.
+        """
+        facts = self.data.frame("facts", Fact, FACTS)
+        facts = facts.with_columns(key=pl.coalesce("object_id", "value")).drop("object_id", "value")
         if self.measured == EXPOSURE:
             kept = [fact.fact_id for own in self._tested.values() for fact in own]
             wanted = facts.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "subject_id").unique()
             facts = facts.join(wanted, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
         found = facts.join(self.popular, left_on="subject_id", right_on="subject", how="left", maintain_order="left")
-        types = self.data.frame("entities", Entity, ["entity_id", "type"])
-        found = found.join(types, left_on="subject_id", right_on="entity_id", how="left", maintain_order="left")
-        return found.with_columns(pl.coalesce("kind", "type", pl.lit(THING)).alias("kind"))
+        named = self.data.frame("entities", Entity, ["entity_id", "type", "label"])
+        found = found.join(
+            named.rename({"label": "own"}),
+            left_on="subject_id",
+            right_on="entity_id",
+            how="left",
+            maintain_order="left",
+        )
+        found = found.join(named.drop("type"), left_on="key", right_on="entity_id", how="left", maintain_order="left")
+        kind = pl.coalesce("kind", "type", pl.lit(THING)).alias("kind")
+        return found.with_columns(
+            kind, pl.coalesce("own", "subject_id").alias("own"), pl.coalesce("label", "key")
+        ).drop("type")
 
     @cached_property
     def _tested(self) -> dict[str, list[Fact]]:
@@ -145,7 +159,7 @@ class Drawing:
             facts.sort("fact_id")
             .group_by("subject_id", "part", maintain_order=True)
             .agg(
-                pl.col("fact_id", "kind", "popularity", "asked_bucket").first(),
+                pl.col("fact_id", "kind", "popularity", "asked_bucket", "own", "label").first(),
                 pl.col("key").unique(maintain_order=True).alias("objects"),
             )
             .unique("fact_id", keep="first", maintain_order=True)  # who plays two parts in one title is asked once

@@ -10,27 +10,20 @@ from almanac.suites.head_to_tail.templates import Wording
 
 
 class Naming:
-    """Names subjects and objects of a dataset, as columns."""
+    """Names the subjects of a dataset, as columns."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
 
     def named(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
-        """Return questions with ``name`` (of the subject, with context), ``label`` (of the object), ``namesakes``.
+        """Return questions with ``name``, the subject's with its context, and ``namesakes``, of a title.
 
         Args:
-            pool: ``subject_id``, ``part`` (a character) and ``objects``.
+            pool: ``subject_id``, ``own`` (its name) and ``part`` (a character).
             wording: says which context there is.
         """
-        own = self._labels.rename({"entity_id": "subject_id", "label": "own"})
-        first = self._labels.rename({"entity_id": "first", "label": "label"})
-        pool = pool.with_columns(first=pl.col("objects").list.first())
-        pool = pool.join(own, on="subject_id", how="left", maintain_order="left")
-        pool = pool.join(first, on="first", how="left", maintain_order="left")
         pool = pool.join(self._titles, on="subject_id", how="left", maintain_order="left")
-        pool = pool.with_columns(pl.col("own").fill_null(pl.col("subject_id")), pl.coalesce("label", "first"))
-        added = self._with(pool, wording)
-        return added.with_columns(pl.coalesce("name", "own").alias("name"))
+        return self._with(pool, wording).with_columns(pl.coalesce("name", "own").alias("name"))
 
     def _with(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
         """Add ``name``; none where what tells the subject apart is not known."""
@@ -65,10 +58,6 @@ class Naming:
         return pool.with_columns(name=pl.format(form, own, "value", "other"))
 
     @cached_property
-    def _labels(self) -> pl.DataFrame:
-        return self._data.frame("entities", Entity, ["entity_id", "label"])
-
-    @cached_property
     def _literals(self) -> pl.DataFrame:
         facts = self._data.frame("facts", Fact, ["relation_id", "subject_id", "object_id", "value"])
         return facts.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("value"))
@@ -83,7 +72,8 @@ class Naming:
         """Return titles as they are named, ``title``: with the year where others share the name; and how many do."""
         shared = self._values("imdb.namesakes").select("subject_id", pl.col("value").cast(pl.Int64).alias("namesakes"))
         years = self._values("imdb.first_year").rename({"value": "year"})
-        labels = self._labels.rename({"entity_id": "subject_id", "label": "plain"})
+        labels = self._data.frame("entities", Entity, ["entity_id", "label"])
+        labels = labels.rename({"entity_id": "subject_id", "label": "plain"})
         found = shared.join(years, on="subject_id", how="left").join(labels, on="subject_id", how="inner")
         dated = (pl.col("namesakes") > 0) & pl.col("year").is_not_null()
         title = pl.when(dated).then(pl.format("{} ({})", "plain", "year")).otherwise("plain")
