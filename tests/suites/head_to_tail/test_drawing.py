@@ -146,6 +146,43 @@ def test_the_year_of_a_title_is_asked_of_titles_with_a_name_of_their_own_or_as_r
     assert refused[thing].startswith("not every bucket has a question: 0 of the head")
 
 
+def test_what_cannot_tell_its_subjects_apart_is_not_asked():
+    rows = imdb()
+    rows["facts"] = [row for row in rows["facts"] if row.relation_id != "imdb.namesakes"]
+    found, refused = drawn(rows)
+    assert set(found) == {"imdb.known_for/name_known_for"}
+    thing = "relation imdb.director, imdb.director/title_director"
+    assert refused[thing] == "the dataset lacks imdb.namesakes, which tell its subjects apart"
+
+
+def books_and_theses():
+    """Books and doctors, each with what tells it apart."""
+    facts, names_of, popular = [], [], []
+    for at in range(18):
+        book, doctor, paper, score = f"b{at}", f"d{at}", f"p{at}", 60 if at < 2 else 30 if at < 6 else 10
+        for key, label in ((book, f"Book {at}"), (doctor, f"Ann {at}"), (paper, f"On {at}")):
+            names_of.append(Entity(key, label, (), key[0]))
+            popular.append(Popularity(key, "s", key[0], score, None))
+        facts += [
+            fact("goodreads.publisher", book, f"Press {at}", literal=True),
+            fact("goodreads.publication_year", book, "2001", literal=True),
+            fact("dblp.phd_title", doctor, f"Trees {at}", literal=True),
+            fact("dblp.phd_school", doctor, "ETH, Switzerland", literal=True),
+            fact("dblp.phd_year", doctor, "1999", literal=True),
+            fact("openalex.venue", paper, "Nature", literal=True),
+        ]
+    relations = [Relation(name, name, None, None, None, None) for name in {row.relation_id for row in facts}]
+    return {"entities": names_of, "facts": facts, "popularity": popular, "relations": relations}
+
+
+def test_books_theses_and_papers_are_named_as_the_paper_names_them():
+    found, _ = drawn(books_and_theses(), cap=50)
+    assert "Book 0 (published in 2001)" in names(found["goodreads.publisher/book_publisher"])
+    assert "Ann 0 from ETH, Switzerland in 1999" in names(found["dblp.phd_title/phd_title"])
+    assert "Ann 0 (thesis: Trees 0)" in names(found["dblp.phd_year/phd_year"])
+    assert '"On 0"' in names(found["openalex.venue/paper_venue"])
+
+
 def test_years_after_the_last_are_not_asked():
     found, refused = drawn(imdb(), mode="faithful", last_year=1993)
     years = {int(row.objects[0]) for row in found["imdb.release_year/title_release_year"].drawn}

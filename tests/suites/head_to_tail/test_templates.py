@@ -7,7 +7,10 @@ from collections import Counter
 import pytest
 
 from almanac.rows import Relation, Template
+from almanac.sources import dblp, goodreads, imdb, papers
 from almanac.suites.head_to_tail.templates import FOLDER, shipped, wordings
+
+PAPERS = (*papers.PAPER_RELATIONS, *papers.PLACE_RELATIONS)
 
 
 def rows(name):
@@ -25,6 +28,15 @@ def test_there_are_as_many_as_the_paper_has_and_each_asks_once():
         assert row["cloze"].endswith("[Y].")
     unfiltered = [row for row in rows("dbpedia") if row["filter"] is None]
     assert len(unfiltered) >= 393
+
+
+def test_the_relations_that_are_worded_are_those_that_the_sources_write():
+    written = {row.relation_id for source in (imdb, goodreads, dblp) for row in source.RELATIONS}
+    written |= {row.relation_id for name in ("mag", "openalex") for row in papers.relations(name, *PAPERS)}
+    worded = {one for name in ("movie", "book", "academics") for row in rows(name) for one in row["relations"]}
+    assert worded <= written
+    context = {"imdb.first_known_for", "imdb.first_year", "imdb.namesakes", "goodreads.publication_year"}
+    assert written - worded == {*context, "openalex.location"}, "which OpenAlex does not have"
 
 
 def test_no_frame_has_more_than_a_quarter_of_dbpedias_questions():

@@ -14,13 +14,12 @@ from almanac.rows import Entity, Fact, Relation, Template
 from almanac.sources.thirds import BUCKETS
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import EXPOSURE, THING, subjects
-from almanac.suites.head_to_tail.naming import Naming
+from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import Wording, wordings
 from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
-YEARS_OF_TITLES = ("title_start_year", "title_release_year")
 CHARACTER = "character="
 
 
@@ -97,7 +96,12 @@ class Drawing:
             if reason is not None:
                 self.refuse(f"relation {relation.relation_id}", reason)
             for wording in found:
-                yield self._asking(relation, wording, own)
+                lacking = [name for name in contexts(wording) if (name,) not in facts]
+                if lacking:
+                    reason = f"the dataset lacks {', '.join(lacking)}, which tell its subjects apart"
+                    self.refuse(f"relation {relation.relation_id}, {wording.template_id}", reason)
+                else:
+                    yield self._asking(relation, wording, own)
 
     @cached_property
     def _facts(self) -> pl.DataFrame:

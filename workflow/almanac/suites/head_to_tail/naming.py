@@ -9,6 +9,29 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import Wording
 
 
+TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
+YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which have no year beside the name: it is asked for
+
+
+def contexts(wording: Wording) -> tuple[str, ...]:
+    """Return the relations that tell a wording's subjects apart, in the order in which the name holds their objects."""
+    relation, _, name = wording.template_id.partition("/")
+    source, _, local = relation.partition(".")
+    degree = local.partition("_")[0]
+    if name in YEARS_OF_TITLES:
+        return TITLES[:1]
+    titles = wording.context == "start_year" or name == "title_character"
+    return {
+        None: (),
+        "start_year": TITLES,
+        "known_for": ("imdb.first_known_for", *TITLES),
+        "in_title": TITLES if titles else ("imdb.first_known_for", *TITLES),
+        "published": (f"{source}.publication_year",),
+        "thesis": (f"{source}.{degree}_title",),
+        "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year"),
+    }[wording.context]
+
+
 class Naming:
     """Names the subjects of a dataset, as columns."""
 
@@ -42,18 +65,12 @@ class Naming:
             pool = pool.join(titles, on="known", how="left", maintain_order="left")
             form = "{} (known for {})" if context == "known_for" else "{} in {}"
             return pool.with_columns(name=pl.format(form, own, "known_title"))
-        relation = wording.template_id.partition("/")[0]
-        source, _, local = relation.partition(".")
-        degree = local.partition("_")[0]
-        one, other, form = {
-            "published": (f"{source}.publication_year", None, "{} (published in {})"),
-            "thesis": (f"{source}.{degree}_title", None, "{} (thesis: {})"),
-            "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year", "{} from {} in {}"),
-        }[context]
+        one, *others = contexts(wording)
+        form = {"published": "{} (published in {})", "thesis": "{} (thesis: {})"}.get(context, "{} from {} in {}")
         pool = pool.join(self._values(one), on="subject_id", how="left", maintain_order="left")
-        if other is None:
+        if not others:
             return pool.with_columns(name=pl.format(form, own, "value"))
-        second = self._values(other).rename({"value": "other"})
+        second = self._values(others[0]).rename({"value": "other"})
         pool = pool.join(second, on="subject_id", how="left", maintain_order="left")
         return pool.with_columns(name=pl.format(form, own, "value", "other"))
 
