@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.head_to_tail.world import CITIES, fact, imdb, tables, trial
 
+from almanac.frames import frame_of
 from almanac.rows import Entity, Popularity, Relation, Template
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail.buckets import count, divided, exposed, subjects
+from almanac.suites.head_to_tail.buckets import bucketed, count, exposed, subjects
 from almanac.suites.head_to_tail.drawing import Drawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 
@@ -27,18 +28,21 @@ def names(asking):
     return {row.name for row in asking.drawn}
 
 
+def buckets(scores):
+    """The buckets of things of one type by their scores."""
+    found = bucketed(frame_of(Popularity, [Popularity(name, "s", "t", score, None) for name, score in scores.items()]))
+    return dict(found.select("subject", "asked_bucket").rows())
+
+
 def test_the_papers_twelve_entities_fall_into_its_buckets():
     scores = dict(zip("ABCDEFGHIJKL", (8, 4, 2, 2, *[1] * 8), strict=True))
-    found = divided([(name, "thing", score) for name, score in scores.items()])
-    assert {name: bucket for name, (_, bucket) in found.items()} == {
-        "A": "head", **dict.fromkeys("BCD", "torso"), **dict.fromkeys("EFGHIJKL", "tail"),
-    }  # fmt: skip
+    assert buckets(scores) == {"A": "head", **dict.fromkeys("BCD", "torso"), **dict.fromkeys("EFGHIJKL", "tail")}
 
 
 def test_degenerate_scores_have_no_head():
-    assert {bucket for _, bucket in divided([("a", "t", 100), ("b", "t", 1), ("c", "t", 1)]).values()} == {"tail"}
-    assert {bucket for _, bucket in divided([("a", "t", 3), ("b", "t", 3)]).values()} == {"tail"}
-    assert {bucket for _, bucket in divided([("a", "t", 0), ("b", "t", 0)]).values()} == {None}
+    assert set(buckets({"a": 100, "b": 1, "c": 1}).values()) == {"tail"}
+    assert set(buckets({"a": 3, "b": 3}).values()) == {"tail"}
+    assert set(buckets({"a": 0, "b": 0}).values()) == {None}
 
 
 def test_without_popularity_things_count_by_the_facts_that_name_them_within_their_type():

@@ -1,20 +1,17 @@
 """Head, torso and tail of subjects: by a source's popularity, by their facts, or by what a model was taught.
 
-All three are divided by one rule, in thirds of the popularity of a type of thing (`sources.thirds`; section 2, A.7).
+All three are divided by one rule, in thirds of the popularity of things of a type (`dataset.popularity`; section 2, A.7).
 """
-
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from almanac.columns import columns
 from almanac.dataset.popularity import MENTIONS, bucket_relations, with_buckets
-from almanac.frames import frame_of
 from almanac.rows import Entity, Fact, Popularity, Relation
-from almanac.sources.thirds import BUCKETS, cuts
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.rows import BucketCount
 
+BUCKETS = ("head", "torso", "tail")
 THING = "thing"  # the type of what has none
 DENSITY, SOURCE, EXPOSURE = "density", "source", "exposure"
 SUBJECT = {"subject": pl.String, "kind": pl.String, "popularity": pl.Int64, "asked_bucket": pl.String}
@@ -35,25 +32,34 @@ def subjects(data: Data, by: str) -> tuple[pl.DataFrame, str]:
         return pl.DataFrame(schema=SUBJECT), by
     given = data.frame("popularity", Popularity)
     measured = SOURCE if by == SOURCE or (by == "auto" and given.height) else DENSITY
-    if measured == DENSITY:
-        given = _mentions(data)
-    rows, _ = with_buckets(given.lazy())
-    # As `joining` takes them: of several measures of one thing the first.
+    return bucketed(given if measured == SOURCE else _mentions(data)), measured
+
+
+def bucketed(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns of `SUBJECT` of things that are divided among those of their type.
+
+    Args:
+        scores: rows of `Popularity`; of several measures of one thing the first counts, as in `Judged`.
+    """
+    rows, _ = with_buckets(scores.lazy())
     found = rows.sort("entity_id", "source", "type").unique("entity_id", keep="first", maintain_order=True)
-    columns = {"entity_id": "subject", "type": "kind", "score": "popularity", "bucket": "asked_bucket"}
-    return found.select(pl.col(old).alias(new) for old, new in columns.items()).collect(), measured
+    names = {"entity_id": "subject", "type": "kind", "score": "popularity", "bucket": "asked_bucket"}
+    return found.select(pl.col(old).alias(new) for old, new in names.items()).collect()
 
 
 def _mentions(data: Data) -> pl.DataFrame:
-    """Return how many facts name each thing, as subject and as object, typed by what it is."""
+    """Return how many facts name each thing, as subject and as object."""
     facts = data.frame("facts", Fact, ["subject_id", "object_id"])
     named = pl.concat(facts.select(entity_id=column) for column in ("subject_id", "object_id")).drop_nulls()
+    return _scored(data, named.group_by("entity_id", maintain_order=True).agg(score=pl.len().cast(pl.Int64)), MENTIONS)
+
+
+def _scored(data: Data, scores: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Return scores (``entity_id``, ``score``) as rows of `Popularity`, typed by what each thing is."""
     types = data.frame("entities", Entity, ["entity_id", "type"])
-    counts = named.group_by("entity_id", maintain_order=True).agg(pl.len().cast(pl.Int64).alias("score"))
-    counts = counts.join(types, on="entity_id", how="left", maintain_order="left")
-    bucket = pl.lit(None, pl.String)
-    rows = counts.with_columns(pl.col("type").fill_null(THING), source=pl.lit(MENTIONS), bucket=bucket)
-    return rows.select(frame_of(Popularity, ()).columns)
+    found = scores.join(types, on="entity_id", how="left", maintain_order="left")
+    found = found.with_columns(pl.col("type").fill_null(THING), source=pl.lit(source), bucket=pl.lit(None, pl.String))
+    return found.select(columns(Popularity))
 
 
 def count(found: pl.DataFrame, measured: str) -> list[BucketCount]:
@@ -90,22 +96,8 @@ def exposed(data: Data, exposures: pl.DataFrame | None) -> dict[str, tuple[int, 
     if exposures is None:
         return {}
     facts = data.frame("facts", Fact, ["fact_id", "subject_id"])
-    types = data.frame("entities", Entity, ["entity_id", "type"]).rename({"entity_id": "subject_id"})
     doses = facts.join(exposures.select("fact_id", "dose"), on="fact_id", how="inner", maintain_order="left")
-    sums = doses.group_by("subject_id", maintain_order=True).agg(pl.col("dose").cast(pl.Int64).sum())
-    rows = sums.join(types, on="subject_id", how="left", maintain_order="left").rows()
-    found = divided([(subject, kind or THING, dose) for subject, dose, kind in rows])
-    return {fact: found[subject] for fact, subject in facts.rows() if subject in found}
-
-
-def divided(rows: Sequence[tuple[str, str, int]]) -> Mapping[str, tuple[int, str | None]]:
-    """Return score and bucket of things.
-
-    Args:
-        rows: thing, type and score.
-    """
-    histograms: dict[str, Counter[int]] = defaultdict(Counter)
-    for _, kind, score in rows:
-        histograms[kind][score] += 1
-    ends = {kind: cuts(own) for kind, own in histograms.items()}
-    return {thing: (score, ends[kind].bucket(score)) for thing, kind, score in rows}
+    sums = doses.group_by(entity_id="subject_id", maintain_order=True).agg(score=pl.col("dose").cast(pl.Int64).sum())
+    divided = bucketed(_scored(data, sums, EXPOSURE)).select("subject", "popularity", "asked_bucket")
+    found = facts.join(divided, left_on="subject_id", right_on="subject", how="inner", maintain_order="left")
+    return {fact: (dose, bucket) for fact, dose, bucket in found.drop("subject_id").rows()}

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.sources.thirds import BUCKETS
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail import figures
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
+from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, PLAIN, RATES, SCORES
 from almanac.suites.head_to_tail.options import HeadToTailOptions

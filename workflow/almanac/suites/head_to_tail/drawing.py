@@ -11,9 +11,8 @@ from functools import cached_property
 import polars as pl
 
 from almanac.rows import Entity, Fact, Relation, Template
-from almanac.sources.thirds import BUCKETS
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail.buckets import EXPOSURE, THING, subjects
+from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjects
 from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.templates import Wording, wordings

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.sources.thirds import BUCKETS
+from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.judged import conditions_of
 from almanac.suites.looks import look, unit_axis, values
 

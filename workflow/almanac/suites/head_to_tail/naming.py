@@ -8,7 +8,6 @@ from almanac.rows import Entity, Fact
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import Wording
 
-
 TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
 YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which have no year beside the name: it is asked for
 
