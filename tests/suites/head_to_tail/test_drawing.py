@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from operator import attrgetter
 
 import polars as pl
 import pytest
@@ -9,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.suites.head_to_tail.world import CITIES, fact, imdb, tables, trial
 
+from almanac.dataset.building import build_tables
+from almanac.dataset.options import DatasetOptions
 from almanac.frames import frame_of
-from almanac.rows import Entity, Popularity, Relation, Template
+from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.sources.checking import FactColumns
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import bucketed, count, exposed, subjects
 from almanac.suites.head_to_tail.drawing import Drawing
@@ -157,6 +161,24 @@ def test_what_cannot_tell_its_subjects_apart_is_not_asked():
     assert set(found) == {"imdb.known_for/name_known_for"}
     thing = "relation imdb.director, imdb.director/title_director"
     assert refused[thing] == "the dataset lacks imdb.namesakes, which tell its subjects apart"
+
+
+def test_a_built_dataset_keeps_what_tells_subjects_apart(tmp_path):
+    keys = {"facts": ("relation_id", "fact_id"), "entities": ("entity_id",), "popularity": ("entity_id",)}
+    rows = {name: sorted(own, key=attrgetter(*keys.get(name, ("relation_id",)))) for name, own in imdb().items()}
+    frames = {
+        name: frame_of(row, rows[name])
+        for name, row in {"facts": Fact, "entities": Entity, "popularity": Popularity}.items()
+    }
+    source = FactColumns(**frames, relations=rows["relations"], templates=[], evidence=frame_of(Evidence, []))
+    build_tables(source, None, DatasetOptions(min_facts=1, min_objects=2, choices=2, train=0, test=5), tmp_path)
+    refused = {}
+    options = HeadToTailOptions(mode="faithful")
+    built = {
+        one.wording.template_id: one.drawn for one in Drawing(Data(tmp_path), options, refused.setdefault).askings()
+    }
+    assert built == {name: one.drawn for name, one in drawn(imdb(), mode="faithful")[0].items()}
+    assert not any(thing.startswith("relation imdb.first_") for thing in refused), "what is no question is no refusal"
 
 
 def books_and_theses():

@@ -67,8 +67,10 @@ def imdb() -> dict[str, list[Any]]:
             fact("imdb.known_for", person, title),
         ]
     facts.append(fact("imdb.director", "tt00", "nm05"))
+    context = ("imdb.first_year", "imdb.namesakes", "imdb.first_known_for")
     relations = [
-        Relation(name, name, None, None, None, None) for name in dict.fromkeys(row.relation_id for row in facts)
+        Relation(name, name, None, None, None, "context" if name in context else "movie")
+        for name in dict.fromkeys(row.relation_id for row in facts)
     ]
     return {"entities": names, "facts": facts, "popularity": popular, "relations": relations}
 

@@ -15,6 +15,7 @@ from almanac.rows import Relation, Template
 FOLDER = Path(__file__).resolve().parents[4] / "resources" / "head_to_tail"
 ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
 OPEN = "open"
+CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves
 CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # of Sun et al.'s code
 OPEN_CAP = 10
 Wordings = Mapping[str, str]
@@ -95,13 +96,15 @@ def _rows(name: str) -> list[dict[str, Any]]:
 def wordings(
     relation: Relation, templates: Iterable[Template], filters: Sequence[str]
 ) -> tuple[Sequence[Wording], str | None]:
-    """Return how a relation is asked, or none and the reason.
+    """Return how a relation is asked, or none and the reason; of one that tells subjects apart neither.
 
     Args:
         relation: the relation.
         templates: its own; the first question by id serves, and for a cloze the first sentence that ends in its object.
         filters: the kinds of DBpedia's predicates that are left out.
     """
+    if relation.domain == CONTEXT:
+        return [], None
     own = sorted(templates, key=lambda row: row.template_id)
     questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
     if questions:
