@@ -1,12 +1,11 @@
 """What can be set about Head-to-Tail."""
 
-from collections.abc import Collection, Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.options import NO_FLAG, Named
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.options import Named
+from almanac.suites.options import MODEL, Sample, SuiteOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
@@ -67,7 +66,7 @@ class HeadToTailOptions(SuiteOptions):
     ] = "strict"
     judge: Annotated[
         str | None,
-        NO_FLAG,
+        MODEL,
         Field(description="model of the edition that is asked whether answers are correct (none: rules alone)"),
     ] = None
     judge_examples: Annotated[bool, Field(description="show the judge the eight examples")] = True
@@ -77,17 +76,6 @@ class HeadToTailOptions(SuiteOptions):
         Field(description="file of a person's verdicts on answers, JSON Lines: fact_id, answer, correct"),
     ] = None
     seed: Annotated[int, Field(ge=0, description="seed of the draws and of repeated asking")] = 0
-
-    def named_models(self) -> Iterator[tuple[str, str]]:
-        """Yield the models that are asked, and the judge."""
-        yield from super().named_models()
-        if self.judge is not None:
-            yield "judge", self.judge
-
-    def among(self, there: Collection[str]) -> Self:
-        """Return the settings without models and a judge that an edition does not have."""
-        judge = self.judge if self.judge in there else None
-        return super().among(there).model_copy(update={"judge": judge})
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; see `SuiteOptions`."""

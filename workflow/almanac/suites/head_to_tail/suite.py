@@ -19,9 +19,9 @@ from almanac.suites.judged import Judged
 from almanac.suites.suite import Judgements, Method, Own, Round, Suite
 
 
-def _method(name: str, label: str, reading: str, experiment: str = QUESTION) -> Method:
-    """Return a headline; an answer in one's own words cannot be guessed."""
-    asked = {"reading": reading, "experiment": experiment, "repeat": None}
+def _method(name: str, label: str, experiment: str) -> Method:
+    """Return a headline, by rules; an answer in one's own words cannot be guessed."""
+    asked = {"reading": RULES, "experiment": experiment, "repeat": None}
     return Method(name, label, asked, ("prompt",), {"first_prompt": True}, guess=0.0)
 
 
@@ -46,9 +46,8 @@ class HeadToTail(Suite[HeadToTailOptions]):
     }
     needs = frozenset({"popularity"})
     methods: ClassVar[tuple[Method, ...]] = (
-        _method("rules", "Head-to-Tail", RULES),
-        _method("judge", "Head-to-Tail, judged", JUDGE),
-        _method("cloze", "Head-to-Tail, cloze", RULES, CLOZE),
+        _method(QUESTION, "Head-to-Tail", QUESTION),
+        _method(CLOZE, "Head-to-Tail, cloze", CLOZE),
     )
 
     def readings(self, options: HeadToTailOptions) -> tuple[str, ...]:
