@@ -80,6 +80,9 @@ def test_of_each_template_as_many_are_asked_from_head_torso_and_tail(cap):
         assert Counter(row.bucket for row in asking.drawn) == dict.fromkeys(("head", "torso", "tail"), min(cap, 2))
         assert asking.spare not in asking.drawn
     assert not refused
+    sampled = drawn(tables(), cap=cap, sample=1)[0]["born/question"].drawn
+    assert len(sampled) == 3
+    assert set(sampled) <= set(found["born/question"].drawn), "a sample is a part of what is asked without it"
 
 
 @given(st.permutations(range(36)))

@@ -4,6 +4,7 @@ A question is of a relation and a subject; all its objects are right answers. Fa
 drawn becomes rows.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -213,7 +214,7 @@ class Drawing:
     def _draw(self, relation: Relation, wording: Wording, pool: pl.DataFrame) -> tuple[list[Drawn], Drawn | None]:
         """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example."""
         thing = f"relation {relation.relation_id}, {wording.template_id}"
-        cap = self.options.cap or wording.cap
+        cap = min(self.options.cap or wording.cap, self.options.sample or sys.maxsize)
         of = {bucket: pool.filter(pl.col("asked_bucket") == bucket) for bucket in BUCKETS}
         count = min(cap, *(own.height for own in of.values()))
         if not count:

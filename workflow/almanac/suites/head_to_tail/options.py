@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from almanac.options import Named
-from almanac.suites.options import MODEL, Sample, SuiteOptions
+from almanac.suites.options import MODEL, SuiteOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
 JUDGED_TOKENS = 450
+OPEN_CAP = 10  # the paper's, of facts that are of none of its sources
 WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
 
 Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
@@ -30,7 +31,14 @@ class HeadToTailOptions(SuiteOptions):
         int | None,
         Field(ge=1, description="questions of a template and bucket, at most (none: the paper's, by source)"),
     ] = None
-    sample: Sample = None
+    sample: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="below the cap, questions of a template and bucket that are asked; by exposure test facts of a "
+            "relation (none: all)",
+        ),
+    ] = None
     mode: Annotated[
         Literal["unique", "faithful"],
         Field(
@@ -79,7 +87,9 @@ class HeadToTailOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; see `SuiteOptions`."""
-        asked = min(self.sample or facts, facts) if self.popularity == "exposure" else min(3 * (self.cap or 10), facts)
+        asked = min(self.sample or facts, facts)
+        if self.popularity != "exposure":
+            asked = min(3 * min(self.cap or OPEN_CAP, self.sample or facts), facts)
         ways = len(self.prompts) * (1 + self.cloze)
         each = QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens * (1 + self.repeats)
         judged = 0 if self.judge is None else JUDGED_TOKENS * (1 + self.repeats)

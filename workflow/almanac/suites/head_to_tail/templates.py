@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from almanac.rows import Relation, Template
+from almanac.suites.head_to_tail.options import OPEN_CAP
 
 FOLDER = Path(__file__).resolve().parents[4] / "resources" / "head_to_tail"
 ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
 OPEN = "open"
 CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves
 CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # of Sun et al.'s code
-OPEN_CAP = 10
 Wordings = Mapping[str, str]
 
 
