@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
+from tests.suites.head_to_tail import world as head_to_tail_world
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, ok, silent
 from tests.suites.toy_world import played
@@ -33,9 +34,15 @@ def tell(question):
     """Say something of every kind of request."""
     request, seed = question.request, int(question.request.request_id[:8], 16)
     if request.kind == "generate":
-        return ok(texts=(question.item.accepted[0] if seed % 2 else " nothing",))
+        return ok(texts=(question.item.accepted[0] if seed % 2 else " nothing", " and more")[: request.samples or 1])
     parts = len(request.choices or request.pieces or request.span_starts)
     return ok(logprobs=tuple(-0.1 - (seed >> at) % 13 / 3 for at in range(parts)))
+
+
+def head_to_tail(folder, reply=guess):
+    doses = {row.fact_id: (0, 4, 64)[at % 3] for at, row in enumerate(head_to_tail_world.tables()["facts"])}
+    asked = head_to_tail_world.trial(folder, doses=doses, judge="j", cloze=True, repeats=2)
+    return asked.answer(reply).ask().answer(lambda question: ok(texts=(" correct",)))
 
 
 def of_world(suite, settings):
@@ -57,6 +64,7 @@ TRIALS = {
     "separators": of_world(Separators(), options.SeparatorOptions(shots=2)),
     "positions": of_world(Positions(), options.PositionOptions(pairs=12, replaced=3, bins=4)),
     "generated": of_world(Generated(), options.GeneratedOptions(shots=2)),
+    "head_to_tail": head_to_tail,
     "prompts": of_world(Prompts(), options.PromptsOptions(kinds=("written",), prompts=2)),
 }
 
