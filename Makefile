@@ -27,8 +27,8 @@ own: .venv/installed
 validate: .venv/installed
 	@$(RUN) --configfile config/validation.yaml $(ARGS) -- validation
 	@$(RUN) --configfile config/nobel.yaml $(ARGS) -- validation
-	@export PYTHONPATH=workflow; worlds=0; $(BIN)/python -m almanac measure validation --edition results/validation \
-		--strict || worlds=$$?; $(BIN)/python -m almanac measure validation --edition results/nobel --strict && exit $$worlds
+	@export PYTHONPATH=workflow; worlds=0; $(BIN)/python -m almanac measure across --edition results/validation \
+		--strict || worlds=$$?; $(BIN)/python -m almanac measure across --edition results/nobel --strict && exit $$worlds
 
 edition: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS) -- edition

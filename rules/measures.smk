@@ -2,6 +2,12 @@
 # REQUIRED INPUTS: requests/…, responses/…, exposures of planted models. OUTPUTS: outcomes/, measures/.
 
 
+# The whole configuration, which jobs are given and do not depend on: what they depend on of it is in their `params`. The
+# record of the edition cannot be their input: where it is made anew, Snakemake does not look at the params of a job that
+# has it as an input, `ancient` or not.
+WHOLE = EDITION.model_dump_json()
+
+
 # One process a model; what depends on nothing that has changed stays.
 for MODEL in ASKED:
 
@@ -10,7 +16,6 @@ for MODEL in ASKED:
             f"measure_{MODEL}"
         input:
             JOBS.measured_from(MODEL),
-            edition=ancient(LAYOUT.record()),
         output:
             [update(path) for path in JOBS.measures(MODEL)],
         log:
@@ -26,14 +31,14 @@ for MODEL in ASKED:
             settings=JOBS.settings(MODEL),
             edition=RESULTS,
         shell:
-            "python -m almanac measure model --edition {params.edition} --model {params.model:q} 2> {log}"
+            "python -m almanac measure model --edition {params.edition} --settings {WHOLE:q} --model {params.model:q}"
+            " 2> {log}"
 
 
 rule measure_across:
     """Put the models side by side, and hold what the methods recover against what planted models were taught."""
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
-        edition=ancient(LAYOUT.record()),
     output:
         LAYOUT.across(),
         LAYOUT.validation(),
@@ -49,4 +54,4 @@ rule measure_across:
         settings=JOBS.compared(),
         edition=RESULTS,
     shell:
-        "python -m almanac measure across --edition {params.edition} > {log} 2>&1"
+        "python -m almanac measure across --edition {params.edition} --settings {WHOLE:q} > {log} 2>&1"

@@ -160,14 +160,15 @@ class EditionConfig(AuthorsConfig):
         for suite, datasets in self.suites.by_name().items():
             for dataset, options in datasets.items():
                 before = written.suites.by_name()[suite][dataset]
+                named = before.models
+                if (suite, dataset) not in asked:
+                    silent.setdefault(dataset, []).append(suite)
+                    continue
                 lost = [name for key, name in before.named_models() if key != "models" and name not in there]
                 if lost:
                     names = ", ".join(dict.fromkeys(lost))
                     yield f"{suite} names {names} on {dataset}, which this edition lacks; what needs them is left out"
-                named = before.models
-                if (suite, dataset) not in asked:
-                    silent.setdefault(dataset, []).append(suite)
-                elif named and not options.models:
+                if named and not options.models:
                     names = ", ".join(named)
                     yield f"{suite} names {names} on {dataset}, which this edition lacks; all its models are asked"
         if not self.models:

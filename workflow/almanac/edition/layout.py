@@ -98,6 +98,11 @@ class Layout:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
 
     @classmethod
+    def bare(cls, root: Path) -> "Layout":
+        """Return the layout of a folder whose configuration nobody asks for: of an edition that failed, say."""
+        return cls(root, EditionConfig(edition="unknown"))
+
+    @classmethod
     def context(cls, root: Path) -> dict[str, Any]:
         """Return what the record of the configuration is checked in the light of."""
         return {}
@@ -122,7 +127,11 @@ class Layout:
 
     def log(self, name: str) -> Path:
         """Return the log of a job, by the name of its rule and what it is about."""
-        return self.root / "logs" / f"{name}.log"
+        return self.logs() / f"{name}.log"
+
+    def logs(self) -> Path:
+        """Return the folder of all logs."""
+        return self.root / "logs"
 
     def source(self, source: str) -> Path:
         """Return the folder of a source's tables."""
@@ -166,17 +175,30 @@ class Layout:
 
     def shards(self, folder: Path, name: str) -> list[Path]:
         """Return the files of a folder that are divided into shards: ``requests`` or ``responses``."""
-        return [folder / f"{name}-{shard}.parquet" for shard in range(self.config.shards)]
+        return [self.shard(folder, name, shard) for shard in range(self.config.shards)]
+
+    def shard(self, folder: Path, name: str, shard: int | str) -> Path:
+        """Return one of these files, or the pattern of one."""
+        return folder / f"{name}-{shard}.parquet"
 
     def steps(self, asking: Asking) -> list[Step]:
         """Return the rounds in which a suite asks a model, in their order."""
         options = self.options(asking)
         found = []
         for one in ASKING[asking.suite].rounds_of(options):
-            answerer = asking.model if one.answered_by is None else str(getattr(options, one.answered_by))
+            answerer = asking.model
+            if one.answered_by is not None:
+                answerer = self._beside(asking.model, getattr(options, one.answered_by))
             about = asking.model if one.about_one else ALL
             found.append(Step(asking.suite, asking.dataset, one, about, answerer))
         return found
+
+    def _beside(self, asked: str, answers: str) -> str:
+        """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
+        participants = self.config.participants()
+        world = participants[asked].world if asked in participants else None
+        found = [one for one in participants.values() if one.model.name == answers]
+        return min(found, key=lambda one: one.world != world).name
 
     def files(self, step: Step) -> RoundFiles:
         """Return the files of a round."""
