@@ -281,7 +281,9 @@ def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: st
     while (other := (there[place] == wanted) & (more_there[order[place]] != more)).any():
         place += other
     found = pl.DataFrame({name: order[place], "there": there[place] == wanted})
-    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(on).rechunk()
+    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(
+        on
+    ).rechunk()
 
 
 def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
