@@ -1,0 +1,79 @@
+"""What a reader of the page meets: its text, tables, buttons, references and scripts."""
+
+import json
+from html.parser import HTMLParser
+
+LOADED = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "cite", "ping"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "use", "path"}  # of SVG those that may stand alone
+
+
+class Page(HTMLParser):
+    """A page as it is read.
+
+    Attributes:
+        buttons: the numbers that can be clicked: what each asks for, and its words; by section.
+        rows: the rows of tables as texts, by section.
+        texts: all that can be read, by section.
+        references: element, attribute and value of all that a browser would load or follow.
+        scripts: attributes and content of each.
+        ids: every id.
+    """
+
+    def __init__(self, text):
+        super().__init__()
+        self.buttons, self.rows, self.texts = {}, {}, {}
+        self.references, self.scripts, self.ids, self.open = [], [], [], []
+        self.section = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.references += [(tag, key, value) for key, value in attributes if key in LOADED | {"href", "xlink:href"}]
+        self.ids += [named["id"]] if "id" in named else []
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "section":
+            self.section = named["id"]
+        if tag == "button" and "data-where" in named:
+            wanted = {key: named[f"data-{key}"] for key in ("suite", "dataset", "model", "where")}
+            self.buttons.setdefault(self.section, []).append([wanted, ""])
+        if tag == "script":
+            self.scripts.append([named, ""])
+        if tag == "tr":
+            self.rows.setdefault(self.section, []).append([])
+        if tag in ("td", "th") and "tr" in self.open:
+            self.rows[self.section][-1].append("")
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+        if tag == "section":
+            self.section = ""
+
+    def handle_data(self, data):
+        if "script" in self.open:
+            self.scripts[-1][1] += data
+            return
+        if "style" in self.open or not data.strip():
+            return
+        self.texts.setdefault(self.section, []).append(data.strip())
+        if "button" in self.open and self.buttons.get(self.section):
+            self.buttons[self.section][-1][1] += data
+        if {"td", "th"} & set(self.open) and self.rows.get(self.section):
+            self.rows[self.section][-1][-1] += data
+
+    @property
+    def everything(self):
+        """All that can be read."""
+        return [text for own in self.texts.values() for text in own]
+
+    @property
+    def pressed(self):
+        """Every button: what it asks for, and its words."""
+        return [(wanted, words) for own in self.buttons.values() for wanted, words in own]
+
+    @property
+    def data(self):
+        """What the page carries for its script."""
+        [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
+        return json.loads(embedded)
