@@ -9,7 +9,13 @@ VERSIONS = {
     "plant": 3,
     "ask": 8,
     "answer": 5,
+<<<<<<< HEAD
+    "measure": 13,
+    "report": 15,
+    "freeze": 3,
+=======
     "measure": 12,
     "report": 14,
-    "freeze": 3,
+    "freeze": 4,
+>>>>>>> freeze
 }

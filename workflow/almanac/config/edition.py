@@ -61,6 +61,12 @@ class EditionConfig(AuthorsConfig):
         "since loading takes longer than answering; 0: none",
     )
     gpus: int = Field(default=1, ge=0, description="GPUs of this machine; jobs that need one wait for each other")
+    freeze_megabytes: int = Field(
+        default=500,
+        ge=0,
+        description="megabytes of responses of one model, suite and dataset that a frozen edition carries at most; of "
+        "more it carries the digests, and what was judged of them",
+    )
     engine: Literal["forest", "stock_mask", "prefix_cache", "reference"] = Field(
         default="forest", description="how requests are scored"
     )
@@ -154,14 +160,15 @@ class EditionConfig(AuthorsConfig):
         for suite, datasets in self.suites.by_name().items():
             for dataset, options in datasets.items():
                 before = written.suites.by_name()[suite][dataset]
+                named = before.models
+                if (suite, dataset) not in asked:
+                    silent.setdefault(dataset, []).append(suite)
+                    continue
                 lost = [name for key, name in before.named_models() if key != "models" and name not in there]
                 if lost:
                     names = ", ".join(dict.fromkeys(lost))
                     yield f"{suite} names {names} on {dataset}, which this edition lacks; what needs them is left out"
-                named = before.models
-                if (suite, dataset) not in asked:
-                    silent.setdefault(dataset, []).append(suite)
-                elif named and not options.models:
+                if named and not options.models:
                     names = ", ".join(named)
                     yield f"{suite} names {names} on {dataset}, which this edition lacks; all its models are asked"
         if not self.models:

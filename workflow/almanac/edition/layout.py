@@ -37,6 +37,7 @@ from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Round, Suite
 
 Row = TypeVar("Row")
+RECORD = "edition.json"  # of an edition's configuration
 ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
     "entities": Entity,
@@ -83,9 +84,9 @@ class Layout:
         Raises:
             AlmanacError: the folder holds no edition.
         """
-        record = root / "edition.json"
+        record = root / RECORD
         if not record.is_file():
-            raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
+            raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = json.loads(record.read_text(encoding="utf-8"))
             return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
@@ -110,7 +111,7 @@ class Layout:
 
     def record(self) -> Path:
         """Return the record of the whole configuration."""
-        return self.root / "edition.json"
+        return self.root / RECORD
 
     def page(self) -> Path:
         """Return the page."""
@@ -205,6 +206,10 @@ class Layout:
         answered = self.responses_folder(step.answerer, step.suite, step.dataset, step.round.name, step.about)
         requests, responses = self.shards(folder, "requests"), self.shards(answered, "responses")
         return RoundFiles(step.round.name, folder, tuple(requests), tuple(responses), step.answerer)
+
+    def responses(self, asking: Asking) -> list[Path]:
+        """Return the files of what was answered, in all rounds."""
+        return [path for step in self.steps(asking) for path in self.files(step).responses]
 
     def answers(self, asking: Asking) -> Answers:
         """Return what was asked of a model and what it answered."""

@@ -100,3 +100,16 @@ def _number(value: float | None) -> str:
 
 def _interval(value: float | None, low: float | None, high: float | None) -> str:
     return f"{_number(value)} [{_number(low)}, {_number(high)}]"
+
+
+def share(value: float | None) -> str:
+    """Return a number as the field writes shares: .873; a dash for none."""
+    if value is None:
+        return "–"
+    text = f"{value:.3f}"
+    return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
+
+
+def with_interval(row: Measure) -> str:
+    """Return a number with its interval, as `share` writes both."""
+    return share(row.value) + ("" if row.low is None else f" [{share(row.low)}, {share(row.high)}]")
