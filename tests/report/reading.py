@@ -3,6 +3,12 @@
 import json
 from html.parser import HTMLParser
 
+from tests.report.editions import opened
+
+from almanac.report.lines import share
+from almanac.rows import Measure
+from almanac.suites.chapter import Table
+
 LOADED = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "cite", "ping"}
 VOID = {"meta", "br", "hr", "img", "input", "link", "use", "path"}  # of SVG those that may stand alone
 
@@ -77,3 +83,29 @@ class Page(HTMLParser):
         """What the page carries for its script."""
         [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
         return json.loads(embedded)
+
+
+def numbers(pages):
+    """Every number that stands in a table of some chapters, whatever its value."""
+    rows = [row for one in pages for part in one.chapter.parts if isinstance(part, Table) for row in part.rows]
+    return [cell for row in rows for cell in row if isinstance(cell, Measure)]
+
+
+def clickable(pages):
+    """Those of them that lead to items: they have a value, and are one model's."""
+    return [row for row in numbers(pages) if row.value is not None and row.model and not row.other]
+
+
+def check_items(pages, text):
+    """Press every number: the items that the page's own script finds are those that it counts. Return the metrics."""
+    pressed = Page(text).pressed
+    shown = sorted((row.suite, row.dataset, row.model, row.where, share(row.value)) for row in clickable(pages))
+    assert sorted((*wanted.values(), words) for wanted, words in pressed) == shown
+    found = opened(text, [wanted for wanted, _ in pressed])
+    items = {tuple(wanted.values()): own for (wanted, _), own in zip(pressed, found, strict=True)}
+    for row in clickable(pages):
+        own = items[row.suite, row.dataset, row.model, row.where]
+        assert len(own) == row.n, row
+        if row.formula != "other" or row.n_correct:  # what lies between models counts its facts alone
+            assert sum(outcome == "correct" for _, outcome in own) == row.n_correct, row
+    return {row.metric for row in clickable(pages)}

@@ -1,30 +1,27 @@
 """The page of a tiny edition: one planted model and one silent model, made by the functions that the workflow runs."""
 
-import json
 import math
 import re
 
 import pytest
 from tests.report import editions
-from tests.report.reading import Page
+from tests.report.reading import Page, check_items, clickable, numbers
 
 from almanac import tables
 from almanac.report import items as items_module
 from almanac.report.chapters import chapters
-from almanac.report.page import share
+from almanac.report.lines import share
 from almanac.rows import (
     Context,
     Entity,
     Exposure,
     Link,
-    Measure,
     Relation,
     Request,
     Response,
     Template,
     Validation,
 )
-from almanac.suites.chapter import Table
 from almanac.verbs.report import report_page
 
 TITLE = "What <small> models & \"others\" 'know'"
@@ -94,56 +91,18 @@ def found(layout):
     return chapters(layout)
 
 
-def cells(found):
-    """Every number that stands in a table, whatever its value."""
-    pages, _ = found
-    rows = [row for one in pages for part in one.chapter.parts if isinstance(part, Table) for row in part.rows]
-    return [cell for row in rows for cell in row if isinstance(cell, Measure)]
-
-
-def test_the_page_needs_no_network(page, text):
-    # What is referred to is a part of the page or stands in the reference itself.
-    inner = [value for _, _, value in page.references if not value.startswith("data:image/png;base64,")]
-    assert inner
-    assert {value for value in inner if not value.startswith("#")} == set()
-    assert {value[1:] for value in inner} <= set(page.ids)
-    assert not re.search(r"@import|url\(\s*['\"]?(?!#)", text)
-    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|sendBeacon)\b", text)
-    # The only addresses are names of XML vocabularies, which nothing loads.
-    assert all(found.startswith("xmlns") or "rdf:resource" in found for found in re.findall(r'[\w:]+="https?://', text))
-
-
-def test_ids_are_unique_though_several_drawings_share_the_page(page):
-    assert len(page.ids) == len(set(page.ids))
-
-
-def test_every_number_of_every_table_stands_on_the_page_and_can_be_clicked(found, page):
-    shown = [((row.suite, row.dataset, row.model, row.where), share(row.value)) for row in cells(found) if row.value]
-    shown += [((row.suite, row.dataset, row.model, row.where), share(0.0)) for row in cells(found) if row.value == 0]
-    pressed = [(tuple(wanted.values()), words) for wanted, words in page.pressed]
-    assert sorted(pressed) == sorted(shown)
-    assert {json.loads(where)["experiment"] for (_, _, _, where), _ in shown} == {"in_context"}
-    models = {wanted["model"] for wanted, _ in page.pressed}
-    assert models == {"base"}, "the silent one has no number"
-
-
 def test_a_number_stands_with_its_interval(found, page):
-    row = next(row for row in cells(found) if row.metric == "accuracy" and row.low is not None)
+    row = next(row for row in numbers(found[0]) if row.metric == "accuracy" and row.low is not None)
     reach = f"{share(row.value)} [{share(row.low)}, {share(row.high)}]"
     assert any(reach in cell for own in page.rows.values() for line in own for cell in line)
 
 
-def test_the_items_behind_every_number_are_embedded_and_count_up(found, page, text):
-    """As the page's own script finds them, by what the button says."""
-    wanted = [one for one, _ in page.pressed]
-    rows = {(row.suite, row.dataset, row.model, row.where): row for row in cells(found)}
-    assert len(wanted) > 40
-    metrics = set()
-    for one, items in zip(wanted, editions.opened(text, wanted), strict=True):
-        row = rows[tuple(one.values())]
-        metrics.add(row.metric)
-        assert (len(items), sum(outcome == "correct" for _, outcome in items)) == (row.n, row.n_correct)
-    assert {"accuracy", "accuracy_at_k", "accuracy_by_exposure", "recovery_auc"} <= metrics
+def test_every_number_of_every_table_can_be_clicked_and_shows_the_items_that_it_counts(found, text):
+    pages, _ = found
+    metrics = check_items(pages, text)
+    assert {"accuracy", "accuracy_at_k", "accuracy_by_exposure", "recovery_auc", "headline"} <= metrics
+    assert len(clickable(pages)) > 40
+    assert {row.model for row in clickable(pages)} == {"base"}, "the silent one has no number"
 
 
 def test_each_item_shows_the_text_that_was_asked(layout, page):
@@ -151,7 +110,7 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
         [carried] = [
             one for one in page.data["judged"] if (one["model"], one["dataset"]) == (asking.model, asking.dataset)
         ]
-        [files] = [one for one in layout.answers(asking).rounds]
+        [files] = layout.answers(asking).rounds
         requests = {row.request_id: row for path in files.requests for row in tables.read(path, Request)}
         contexts = {row.context_id: row.text for row in tables.read(files.folder / "contexts.parquet", Context)}
         asked = {}
