@@ -9,13 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 8,
     "answer": 5,
-<<<<<<< HEAD
-    "measure": 13,
+    "measure": 14,
     "report": 15,
-    "freeze": 3,
-=======
-    "measure": 12,
-    "report": 14,
     "freeze": 4,
->>>>>>> freeze
 }
