@@ -66,7 +66,8 @@ class Page(HTMLParser):
         if "button" in self.open and self.buttons.get(self.section):
             self.buttons[self.section][-1][1] += data
         if {"td", "th"} & set(self.open) and self.rows.get(self.section):
-            self.rows[self.section][-1][-1] += data
+            line = self.rows[self.section][-1]
+            line[-1] = f"{line[-1]} {data.strip()}".strip()
 
     @property
     def everything(self):

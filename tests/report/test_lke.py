@@ -20,6 +20,7 @@ from almanac.suites.chapter import Drawing
 from almanac.suites.judged import conditions_of
 
 DOSES = (0, 64)
+PARTS = {"relation", "dose", "part"}  # what numbers of fewer items are chosen by
 SUITES = {
     "eic_lke": {"examples": 8, "first": 4, "step": 2, "between": "space"},
     "lke_sweep": {"examples": [0, 2, 8], "draws": 2, "sample": 6, "models": ["able"]},

@@ -101,7 +101,7 @@ def test_every_number_of_every_table_can_be_clicked_and_shows_the_items_that_it_
     pages, _ = found
     metrics = check_items(pages, text)
     assert {"accuracy", "accuracy_at_k", "accuracy_by_exposure", "recovery_auc", "headline"} <= metrics
-    assert len(clickable(pages)) > 40
+    assert len(clickable(pages)) > 20
     assert {row.model for row in clickable(pages)} == {"base"}, "the silent one has no number"
 
 
@@ -126,12 +126,13 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
 
 def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
     notes = [text for text in page.everything if text.startswith("Not applicable: ")]
-    assert len(notes) == 2  # a dataset each
-    for note in notes:
-        assert "silent in context" in note
-        assert ("base cloze" in note) == ("cloze" in note)
-    table = [row for row in page.rows[f"ic_lke-{REAL}"] if row[0] == "silent"]
-    assert table and all(row[-1] == "48 of 48" or row[2] == "–" for row in table)
+    # A decoder fills no blanks; who was not taught an invented world is not asked of it.
+    counted = "(80 of 80 without an answer)"
+    assert sorted(notes) == [
+        f"Not applicable: base cloze {counted.replace('80', '40')}.",
+        f"Not applicable: silent in context, shots 4, draw 0 {counted}; silent in context, shots 4, draw 1 {counted}.",
+    ]
+    assert not [row for row in page.rows[f"ic_lke-{REAL}"] if row[0] == "silent"]
 
 
 def test_a_page_that_would_carry_too_much_names_the_files_instead(layout, found, monkeypatch):
