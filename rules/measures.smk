@@ -2,12 +2,9 @@
 # REQUIRED INPUTS: requests/…, responses/…, exposures of planted models. OUTPUTS: outcomes/, measures/.
 
 
-# The whole configuration, which jobs are given and do not depend on: what they depend on of it is in their `params`. The
-# record of the edition cannot be their input: where it is made anew, Snakemake does not look at the params of a job that
-# has it as an input, `ancient` or not.
-WHOLE = EDITION.model_dump_json()
-
-
+# Measuring is given the whole configuration and does not depend on it: what it depends on is in `params`. The record of
+# the edition cannot be an input: where it is made anew, Snakemake does not look at the params of a job that has it as an
+# input, `ancient` or not. So it stands in the environment (common.smk).
 # One process a model; what depends on nothing that has changed stays.
 for MODEL in ASKED:
 
@@ -29,9 +26,9 @@ for MODEL in ASKED:
             version=VERSIONS["measure"],
             model=MODEL,
             settings=JOBS.settings(MODEL),
-            edition=RESULTS,
+            edition=lambda wildcards: RESULTS,
         shell:
-            "python -m almanac measure model --edition {params.edition} --settings {WHOLE:q} --model {params.model:q}"
+            'python -m almanac measure model --edition {params.edition} --settings "$ALMANAC_SETTINGS" --model {params.model:q}'
             " 2> {log}"
 
 
@@ -52,6 +49,6 @@ rule measure_across:
     params:
         version=VERSIONS["measure"],
         settings=JOBS.compared(),
-        edition=RESULTS,
+        edition=lambda wildcards: RESULTS,
     shell:
-        "python -m almanac measure across --edition {params.edition} --settings {WHOLE:q} > {log} 2>&1"
+        'python -m almanac measure across --edition {params.edition} --settings "$ALMANAC_SETTINGS" > {log} 2>&1'
