@@ -15,11 +15,12 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from almanac.config import Asking
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.rows import Item, Measure, Outcome, Response, Setting
 from almanac.suites.judged import conditions_of
-from almanac.tables import read
+from almanac.tables import read, write
 
 
 def test_the_page_and_every_table_of_the_layout_are_there(done):
@@ -228,9 +229,9 @@ def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
     assert archive.read_bytes() == first
     verified = done.almanac("verify", "edition", str(archive))
     assert verified.returncode == 0, verified.stderr
-    assert "measured again from the responses, agree" in verified.stdout
+    assert "measures and the validation, measured again, agree" in verified.stdout
 
-    changed = "outcomes/base/ic_lke/invented.jsonl"
+    changed = "outcomes/base/ic_lke/invented/outcomes.jsonl"
     damaged = tmp_path / "damaged.zip"
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(damaged, "w") as new:
         for name in old.namelist():
@@ -244,15 +245,15 @@ def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
 
 def test_an_edition_with_forged_numbers_does_not_verify(done, tmp_path):
     """A forger who also mends the manifest is caught by measuring again."""
-    layout = Layout.open(done.results)
-
-    class Forged(Layout):
-        def read(self, path, row):
-            rows = super().read(path, row)
-            forge = row is Measure and "base" in path.parts
-            return [replace(one, value=0.999) if forge and one.metric == "accuracy" else one for one in rows]
-
-    freeze(Forged(layout.root, layout.config), tmp_path / "forged.zip")
+    shutil.copytree(done.results, tmp_path / "forged", ignore=shutil.ignore_patterns("models", "logs"))
+    for model in ("base", "masked"):
+        (tmp_path / "forged" / "models" / model).mkdir(parents=True)
+        shutil.copy(done.results / "models" / model / "exposures.parquet", tmp_path / "forged" / "models" / model)
+    layout = Layout.open(tmp_path / "forged")
+    path = layout.measures(Asking("base", "ic_lke", "invented"))
+    rows = read(path, Measure)
+    write(path, Measure, [replace(row, value=0.999) if row.metric == "accuracy" else row for row in rows])
+    freeze(layout, tmp_path / "forged.zip")
     refused = done.almanac("verify", "edition", str(tmp_path / "forged.zip"))
     assert refused.returncode == 1
     assert "measures/base/ic_lke" in refused.stderr
