@@ -1,26 +1,26 @@
 """IC-LKE's experiments on the page: a tiny edition from requests to the page."""
 
-import json
 import math
 import random
-import re
 from html.parser import HTMLParser
 
-import editions
 import pytest
-from almanac.edition.remeasure import held
-from almanac.suites.ic_lke.experiment_figures import by_place, by_shots
-from almanac.suites.ic_lke.positions.measures import IN_BIN
+from tests.report import editions
+from tests.report.reading import Page, check_items
 
 from almanac import tables
 from almanac.cli import main
-from almanac.config import EditionConfig
+from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
-from almanac.report import lke
-from almanac.report.page import share
+from almanac.edition.measuring import held
+from almanac.report.chapters import chapters
+from almanac.report.lines import share
 from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
+from almanac.suites.chapter import Drawing
+from almanac.suites.judged import conditions_of
 
 DOSES = (0, 64)
+PARTS = {"relation", "dose", "part"}  # what numbers of fewer items are chosen by
 SUITES = {
     "eic_lke": {"examples": 8, "first": 4, "step": 2, "between": "space"},
     "lke_sweep": {"examples": [0, 2, 8], "draws": 2, "sample": 6, "models": ["able"]},
@@ -63,90 +63,77 @@ def layout(tmp_path_factory):
     return editions.finish(editions.asked(tmp_path_factory.mktemp("tiny"), config, known), answer, exposures)
 
 
+@pytest.fixture(scope="module")
+def found(layout):
+    return chapters(layout)
+
+
+@pytest.fixture(scope="module")
+def text(layout):
+    return layout.page().read_text()
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
 def measures(layout, suite, model="able"):
-    return tables.read(layout.root / "measures" / model / suite / "real.parquet", Measure)
+    return tables.read(layout.measures(Asking(model, suite, "real")), Measure)
 
 
-def page(layout):
-    return (layout.root / "report.html").read_text()
+def chapter(found, suite):
+    [one] = [one for one in found[0] if one.anchor == f"{suite}-real"]
+    return one.chapter
 
 
-class Buttons(HTMLParser):
-    """The numbers that can be clicked: what each asks for, and its words."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.found = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "button":
-            self.found.append([{key.removeprefix("data-"): value for key, value in attrs}, ""])
-
-    def handle_data(self, data):
-        if self.found and not self.found[-1][1]:
-            self.found[-1][1] = data
+def drawn(found, suite):
+    [drawing] = [part for part in chapter(found, suite).parts if isinstance(part, Drawing)]
+    return drawing.draw()
 
 
-def buttons(layout):
-    body = page(layout).partition('id="experiments-real"')[2].partition("</section>")[0]
-    return [(wanted, words) for wanted, words in Buttons(body).found if "suite" in wanted]
-
-
-def behind(layout, wanted):
-    """Return (experiment, setting, outcome) of the items that the page's own script shows for a button."""
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page(layout), re.DOTALL)[1])
-    keys = ("suite", "model", "dataset")
-    [found] = [one for one in data["outcomes"] if all(one[key] == wanted[key] for key in keys)]
-    items = data["asked"][f"{wanted['suite']}/{wanted['dataset']}"]
-    return [
-        (items["experiment"][at], items["setting"][at], found["outcome"][at])
-        for at in range(len(items["item"]))
-        if all(
-            items[key][at] in wanted[key].split(" | ") for key in ("experiment", "setting", "role") if wanted.get(key)
-        )
-        and wanted.get("relation") in (None, items["relation"][at])
-        and ("first" not in wanted or int(wanted["first"]) <= items["index"][at] < int(wanted["end"]))
-        and ("doses" not in wanted or str(found["dose"][at]) == wanted["doses"])
-    ]
-
-
-def test_each_experiment_has_its_part_and_every_overall_accuracy_stands_there(layout):
-    [chapter] = lke.chapters(layout)
-    body = page(layout).partition(f'id="{chapter.anchor}"')[2].partition("</section>")[0]
-    heads = re.findall(r"<h3>(.*?)</h3>", body)
-    assert heads == [
-        "Many facts in one text: EIC-LKE",
+def test_each_experiment_has_its_chapter_and_every_overall_accuracy_stands_there(layout, found, page):
+    assert [chapter(found, suite).title for suite in SUITES] == [
+        "EIC-LKE, many facts in one text",
         "How many examples are enough",
         "What stands between subject and object",
         "Unknown and incorrect examples",
         "What is written",
     ]
-    shown = {"accuracy", "present", "probability_correct", "probability_replaced"}
-    rows = [row for suite in SUITES for row in measures(layout, suite) if row.relation_id is None]
-    wanted = [row.value for row in rows if row.metric in shown and row.level is None and row.value is not None]
+    shown = {"accuracy", "accuracy_at_shots", "present", "probability_correct", "probability_replaced"}
+    wanted = [
+        (suite, row)
+        for suite in SUITES
+        for row in measures(layout, suite)
+        if row.metric in shown
+        and not {"relation", "dose", "part"} & conditions_of(row).keys()
+        and row.value is not None
+    ]
     assert len(wanted) > 15
-    for value in wanted:
-        assert (f"{value:.3f}"[1:] if value < 1 else f"{value:.3f}") in body
+    for suite, row in wanted:
+        words = [words for one, words in page.buttons[f"{suite}-real"] if one["where"] == row.where]
+        assert share(row.value) in words, row
 
 
-def test_the_page_is_whole_html_and_names_are_escaped(layout):
+def test_the_page_is_whole_html_and_names_are_escaped(text):
+    kept = ("table", "tr", "td", "th", "tbody", "section", "details", "figure", "p")
+
     class Balance(HTMLParser):
         open: tuple[str, ...] = ()
 
         def handle_starttag(self, tag, attrs):
-            if tag in ("table", "tr", "td", "th", "tbody", "section", "details", "figure", "p"):
+            if tag in kept:
                 self.open = (*self.open, tag)
 
         def handle_endtag(self, tag):
-            if tag in ("table", "tr", "td", "th", "tbody", "section", "details", "figure", "p"):
+            if tag in kept:
                 assert self.open[-1] == tag
                 self.open = self.open[:-1]
 
     found = Balance()
-    found.feed(page(layout))
+    found.feed(text)
     assert found.open == ()
-    assert "<name>" not in page(layout)
+    assert "<name>" not in text
 
 
 def test_a_model_that_is_not_named_is_not_asked(layout):
@@ -154,30 +141,29 @@ def test_a_model_that_is_not_named_is_not_asked(layout):
     assert {asking.model for asking in layout.config.asked() if asking.suite == "eic_lke"} == {"able", "silent"}
 
 
-def test_a_model_without_an_answer_is_listed_with_how_many(layout):
-    body = page(layout)
-    assert re.search(r"silent</th><td>sequence.*?48 of 48", body)
+def test_a_model_without_an_answer_is_listed_with_how_many(layout, page):
+    rows = [row for row in page.rows["eic_lke-real"] if row[:2] == ["silent", "sequence"]]
+    assert [row[-1] for row in rows] == ["48 of 48"]
     assert {row.value for row in measures(layout, "lke_positions", "silent")} == {None}
 
 
-def test_a_relation_without_words_between_is_named(layout):
-    assert "relation P2 (no template of it has words between [X] and [Y]" in page(layout)
+def test_a_relation_without_words_between_is_named(page):
+    assert any("relation P2 (no template of it has words between [X] and [Y]" in text for text in page.everything)
 
 
-def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout):
+def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout, found):
     rows = measures(layout, "lke_sweep")
-    [axes] = by_shots(rows).axes
-    rows = [row for row in rows if row.exposure is None]
-    overall = [row for row in rows if row.metric == "accuracy_at_shots" and row.relation_id is None]
+    [axes] = drawn(found, "lke_sweep").axes
+    overall = [row for row in rows if row.metric == "accuracy_at_shots" and conditions_of(row).keys() == {"shots"}]
     line = next(line for line in axes.lines if line.get_label() == "able")
-    assert list(map(tuple, line.get_xydata())) == [(row.level, pytest.approx(row.value)) for row in overall]
+    points = [(conditions_of(row)["shots"], pytest.approx(row.value)) for row in overall]
+    assert list(map(tuple, line.get_xydata())) == sorted(points, key=lambda point: point[0])
     [enough] = [row.value for row in rows if row.metric == "enough_shots"]
     assert [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"] == [enough]
 
 
-def test_the_positions_figure_draws_every_place_once(layout):
-    rows = measures(layout, "lke_positions")
-    figure = by_place(rows)
+def test_the_positions_figure_draws_every_place_once(found):
+    figure = drawn(found, "lke_positions")
     assert len(figure.axes) == 5  # one model; as it is, and two kinds in two arrangements
     places = [sum(len(line.get_xdata()) for line in axes.lines[:2]) for axes in figure.axes]
     # Both relations are drawn as their mean; distributed places differ between them, so both kinds may share a place.
@@ -185,48 +171,19 @@ def test_the_positions_figure_draws_every_place_once(layout):
     assert all(math.isfinite(share) for axes in figure.axes for line in axes.lines for share in line.get_ydata())
 
 
-COMPARED = ("same_prediction", "accuracy_difference", "kappa", "pearson", "difference")
-SHOWN = {
-    "eic_lke": ("accuracy", *COMPARED[:4]),
-    "lke_sweep": ("accuracy_at_shots", "deviation_at_shots"),
-    "lke_separators": ("accuracy", "difference", "deviation"),
-    "lke_positions": (*(f"probability_{name}" for name in ("correct", "following", "rest", "replaced")), IN_BIN),
-    "lke_generated": ("present",),
-}
-
-
-def test_each_number_that_stands_for_items_opens_them_and_they_count_up(layout):
-    """A button is known by what its number counts: as many items, as many of them correct."""
-    rows = {}
-    for suite, metrics in SHOWN.items():
-        for row in measures(layout, suite):
-            whole = row.relation_id is None or (suite, row.metric) == ("lke_separators", "accuracy")
-            taught = (row.exposure is not None) == (row.metric == IN_BIN)
-            if row.metric in metrics and whole and taught and row.value is not None:
-                key = (suite, row.experiment, row.metric, row.relation_id, row.exposure, share(row.value))
-                rows.setdefault(key, []).append((row.n, row.n_correct))
-    found = {}
-    for wanted, words in buttons(layout):
-        items = behind(layout, wanted)
-        if wanted["metric"] in COMPARED:  # beside a number's own items stand those that they are compared with
-            own = [one for one in items if one[0] != "in_context" and one[1] != "space"]
-            assert len(own) < len(items)
-            items = own
-        [experiment] = {one[0] for one in items}
-        dose = int(wanted["doses"]) if "doses" in wanted else None
-        key = (wanted["suite"], experiment, wanted["metric"], wanted.get("relation"), dose, words)
-        correct = sum(outcome == "correct" for *_, outcome in items)
-        found.setdefault(key, []).append((len(items), correct))
-    assert {key: sorted(own) for key, own in found.items()} == {key: sorted(own) for key, own in rows.items()}
-    opened = {(suite, metric) for suite, _, metric, *_ in found}
-    # Of two relations there is no correlation.
-    assert opened == {(suite, one) for suite in SHOWN for one in SHOWN[suite]} - {("eic_lke", "pearson")}
+def test_each_number_that_stands_for_items_opens_them_and_they_count_up(found, text):
+    metrics = check_items(found[0], text)
+    assert metrics >= {
+        *("accuracy", "same_prediction", "accuracy_difference", "kappa"),  # of two relations there is no correlation
+        *("accuracy_at_shots", "deviation_at_shots", "difference", "deviation", "present"),
+        *(f"probability_{name}" for name in ("correct", "following", "rest", "replaced", "in_bin")),
+    }
 
 
 def test_a_strict_validation_fails_where_a_suites_own_bar_is_missed(layout, capsys):
-    validation = ["measure", "validation", "--edition", str(layout.root)]
-    assert main(validation) == 0
-    assert main([*validation, "--strict"]) == 1
+    across = ["measure", "across", "--edition", str(layout.root)]
+    assert main(across) == 0
+    assert main([*across, "--strict"]) == 1
     lines = capsys.readouterr().out.splitlines()
     # The answers are chance's: of each part, said twice, that it misses.
     [missed] = {line.partition(" from ")[0] for line in lines if line.endswith(": misses the bar")}

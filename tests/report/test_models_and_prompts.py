@@ -1,19 +1,24 @@
 """Prompts and models side by side on the page: a tiny edition from requests to the frozen archive."""
 
+import json
 import random
-import re
 import zipfile
 
-import editions
 import pytest
-from almanac.edition.remeasure import compared, entrant
+from tests.report import editions
+from tests.report.reading import Page, check_items
 
-from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.report import comparison, prompts
-from almanac.rows import Comparison, Entity, Evidence, Measure, Relation, Response, Template
+from almanac.edition.measuring import entrant, measure_across
+from almanac.report.chapters import chapters
+from almanac.report.lines import share
+from almanac.rows import Entity, Evidence, Measure, NotAsked, Relation, Response, Template
+from almanac.suites import comparison_chapter
+from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.judged import conditions_of
+from almanac.suites.listing import SUITES
 
 B = 1_000_000_000
 RELATIONS = {"P1": "maker", "P2": "home", "P3": "kind", "P4": "a $dear$ <name>"}
@@ -75,85 +80,96 @@ def text(layout):
     return (layout.root / "report.html").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def asking(layout, suite, model):
+    [found] = [one for one in layout.config.asked() if (one.suite, one.model) == (suite, model)]
+    return found
+
+
 def test_the_table_is_what_comparing_again_gives(layout):
-    assert layout.read(layout.comparison(), Comparison) == compared(layout)
-    assert layout.comparison() in layout.tables()
+    assert layout.read(layout.across(), Measure) == measure_across(layout)[0]
+    assert layout.across() in layout.tables()
 
 
 def test_a_model_is_compared_within_its_series_and_with_its_base(layout):
-    assert entrant(layout, "chat") == entrant(layout, "large").__class__("chat", "Own", "large", 7 * B)
-    assert entrant(layout, "other").series == "other"
+    chat = entrant(layout, asking(layout, "ic_lke", "chat"))
+    assert chat == Entrant("chat", "Own", base="large", parameters=7 * B)
+    assert entrant(layout, asking(layout, "ic_lke", "other")).series == "other"
 
 
-def test_the_leader_board_agrees_with_ic_lkes_own_numbers(layout):
-    rows = layout.read(layout.comparison(), Comparison)
-    for asking in layout.config.asked():
-        if asking.suite == "ic_lke":
-            [own] = [
-                row
-                for row in layout.read(layout.measures(asking), Measure)
-                if (row.metric, row.relation_id) == ("accuracy", None)
-            ]
-            [found] = [row for row in rows if (row.metric, row.model) == ("mean_accuracy", asking.model)]
-            assert (found.value, found.low, found.high) == (own.value, own.low, own.high)
+def test_the_leader_board_agrees_with_each_methods_own_numbers(layout):
+    rows = layout.read(layout.across(), Measure)
+    for model in SKILL:
+        measures = layout.read(layout.measures(asking(layout, "ic_lke", model)), Measure)
+        [own] = [row for row in measures if row.metric == "accuracy" and "relation" not in conditions_of(row)]
+        means = [row for row in rows if (row.suite, row.metric, row.model) == ("ic_lke", "mean_accuracy", model)]
+        assert [(row.value, row.low, row.high) for row in means] == [pytest.approx((own.value, own.low, own.high))]
 
 
-def test_the_page_has_a_chapter_between_models(layout, text):
-    [chapter] = comparison.chapters(layout)
-    section = chapter.values["section"]
-    accuracies = [one.accuracy.value for one in section.leaders if one.accuracy.value is not None]
+def test_the_page_has_a_chapter_between_models(layout, page, text):
+    rows = page.rows["ic_lke-in_context-real"]
+    board = [row for row in rows if row[0].isdigit()]
+    assert [row[0] for row in board] == ["1", "2", "3", "4"]
+    accuracies = [float(row[3].split(" ")[0]) for row in board]
     assert accuracies == sorted(accuracies, reverse=True)
-    assert len(accuracies) == 4
-    assert [(row.model, row.other) for row, _, _ in section.sizes] == [("small", "large")]
-    assert [(row.model, row.other) for row, _ in section.tuned] == [("chat", "large")]
-    assert [row.relation_id for row in (*section.top, *section.bottom)] == [
-        row.relation_id for row in compared(layout) if row.metric == "relation_mean"
-    ]
-    body = text.partition('id="comparison-real"')[2].partition("</section>")[0]
-    opened = re.findall(
-        r'data-model="(\w+)" data-dataset="real" data-experiment="in_context" data-setting="(.*?)" ', body
-    )
-    small, large = section.sizes[0][0].model, section.sizes[0][0].other
-    assert [model for model, _ in opened] == [*(one.model for one in section.leaders[:4]), small, large]
-    assert {setting for _, setting in opened} == {"shots=4,draw=0"}
-    assert "Answered nothing: silent." in text
-    shared = {row.n for row in compared(layout) if row.metric == "series_pearson" and row.value is not None}
-    [counted] = [f"over the relations that all models answered ({n} of {len(RELATIONS)})" for n in shared]
-    assert counted in text
+    assert {row[1] for row in board} == set(SKILL), "the silent one has no place"
+    assert [(row[0], row[2]) for row in rows if len(row) == 6 and row[0] == "small"] == [("small", "large")]
+    assert [row[:2] for row in rows if row[0] == "chat" and len(row) == 6] == [["chat", "large"]]
+    means = [row for row in layout.read(layout.across(), Measure) if row.metric == "relation_mean"]
+    best = [RELATIONS[conditions_of(row)["relation"]] for row in means if row.suite == "ic_lke"]
+    [note] = [one for one in page.texts["ic_lke-in_context-real"] if one.startswith("Best known relations")]
+    assert [note.index(name) for name in best] == sorted(note.index(name) for name in best)
+    pressed = page.buttons["ic_lke-in_context-real"]
+    assert {wanted["model"] for wanted, _ in pressed} == set(SKILL)
+    assert {conditions["experiment"] for conditions in (json.loads(wanted["where"]) for wanted, _ in pressed)} == {
+        "in_context"
+    }
     for name in ("relations", "likeness"):
-        assert (layout.root / f"figures/real-comparison-{name}.png").stat().st_size > 10_000
+        assert (layout.root / f"figures/ic_lke-in_context-real-{name}.png").stat().st_size > 10_000
     assert "a $dear$ &lt;name&gt;" in text
 
 
-def test_the_page_has_a_chapter_of_prompts_beside_ic_lke(layout, text):
-    [chapter] = prompts.chapters(layout)
-    section = chapter.values["section"]
-    assert list(section.methods.values()) == [
-        "IC-LKE",
-        "written",
-        "written, mangled",
-        "mined",
-        "mined, mangled",
-    ]
-    assert section.silent == ["silent"]
+def test_every_method_that_asks_a_fact_once_is_compared(page):
+    compared = {name for name in page.rows if name.count("-") == 2}
+    kinds = ("written_clean", "written_mangled", "mined_clean", "mined_mangled")
+    assert compared == {"ic_lke-in_context-real", *(f"lke_prompts-{kind}-real" for kind in kinds)}
+
+
+def test_every_number_opens_the_items_that_it_counts(layout, text):
+    metrics = check_items(chapters(layout)[0], text)
+    assert metrics >= {"accuracy", "mean_accuracy", "headline"}
+
+
+def test_the_page_has_a_chapter_of_prompts(layout, page):
+    rows = [row for row in page.rows["lke_prompts-real"] if len(row) == 4 and row[0] in SKILL]
+    kinds = ["Mined prompts", "Mined prompts, mangled", "Written prompts", "Written prompts, mangled"]
+    assert list(dict.fromkeys(row[1] for row in rows)) == kinds
     for model in SKILL:
-        cell = section.cells[model, "written_mangled", None]
-        relations = [section.cells[model, "written_mangled", p] for p in RELATIONS]
-        assert cell.accuracy.value == pytest.approx(sum(one.accuracy.value for one in relations) / 4)
-        assert cell.deviation == pytest.approx(sum(one.deviation for one in relations) / 4)
-        assert section.cells[model, "in_context", "P1"].deviation is None
-    assert 'id="prompts-real"' in text
-    mean = 'data-model="large" data-dataset="real" data-experiment="written_clean" data-setting=""'
-    assert text.count(mean) == 1 + len(RELATIONS)  # without a setting a number leads to the items of all prompts
-    assert "Not applicable: silent." in text
-    assert (layout.root / "figures/real-lke-prompts.png").stat().st_size > 10_000
+        measures = layout.read(layout.measures(asking(layout, "lke_prompts", model)), Measure)
+
+        def of(metric, *keys, measures=measures):
+            found = [row for row in measures if row.metric == metric and conditions_of(row).keys() == {*keys}]
+            return [row.value for row in found if conditions_of(row)["experiment"] == "written_mangled"]
+
+        for metric in ("accuracy", "accuracy_deviation"):
+            [whole] = of(metric, "experiment")
+            relations = of(metric, "experiment", "relation")
+            assert whole == pytest.approx(sum(relations) / 4) and len(relations) == 4
+        [row] = [row for row in rows if row[:2] == [model, "Written prompts, mangled"]]
+        assert row[3] == share(whole)
+    assert "Not applicable: silent." in page.texts["lke_prompts-real"]
+    assert (layout.root / "figures/lke_prompts-real-prompts.png").stat().st_size > 10_000
 
 
-def test_one_mined_string_is_asked_and_the_lack_of_others_is_listed(layout):
-    [chapter] = prompts.chapters(layout)
-    refused = {row.thing: row.reason for row in chapter.values["section"].refused}
+def test_one_mined_string_is_asked_and_the_lack_of_others_is_listed(layout, page):
+    [files] = layout.answers(asking(layout, "lke_prompts", "large")).rounds
+    refused = {row.thing: row.reason for row in layout.read(files.folder / "refused.parquet", NotAsked)}
     assert refused["mined_clean of relation P1"] == "1 prompts; asked for are 3, and what there is is asked"
-    assert chapter.values["section"].cells["large", "mined_clean", "P1"].deviation is None
+    assert any("mined_clean of relation P1" in text for text in page.texts["lke_prompts-real"])
 
 
 def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(layout, tmp_path, capsys):
@@ -162,22 +178,23 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
     (tmp_path / "somebody" / "prompts.jsonl").write_text("")
     settings["suites"]["lke_prompts"]["real"]["published"] = str(tmp_path / "somebody" / "prompts.jsonl")
     settings["sources"]["real"]["redistributable"] = True
-    (layout.root / "edition.json").write_text(EditionConfig.model_validate(settings).model_dump_json())
-    (layout.root / "sources" / "real").mkdir(parents=True)
-    (layout.root / "sources" / "real" / "pull.json").write_text('{"files": []}')
+    layout.record().write_text(EditionConfig.model_validate(settings).model_dump_json())
+    (layout.source("real")).mkdir(parents=True)
+    (layout.source("real") / "pull.json").write_text('{"files": []}')
     archive = tmp_path / "tiny.zip"
     assert main(["freeze", "--edition", str(layout.root), "--output", str(archive)]) == 0
     with zipfile.ZipFile(archive) as opened:
         assert "somebody" not in opened.read("edition.json").decode()
-        assert "measures/comparison.jsonl" in opened.namelist()
+        assert "measures/across.jsonl" in opened.namelist()
     assert main(["verify", "edition", str(archive)]) == 0
-    assert "the comparison" in capsys.readouterr().out
+    assert "measures and the validation, measured again, agree" in capsys.readouterr().out
 
 
-def test_one_model_alone_is_not_compared(layout, tmp_path):
-    config = layout.config.model_copy(update={"models": layout.config.models[:1]})
-    alone = Layout(layout.root, config)
-    rows = compared(alone)
-    assert {row.metric for row in rows} == {"mean_accuracy", "deviation", "relation_mean", "accuracy", "series_pearson"}
-    tables.write(tmp_path / "measures" / "comparison.parquet", Comparison, rows)
-    assert comparison.chapters(Layout(tmp_path, config)) == []
+def test_one_model_alone_is_not_compared(layout):
+    alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
+    rows, _ = measure_across(alone)
+    known = {row.metric for row in rows if row.value is not None}
+    assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
+    board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
+    method = SUITES["ic_lke"].methods[0]
+    assert comparison_chapter.chapter(method, board.measures, board.models, {}) is None

@@ -1,17 +1,27 @@
 """The page of a tiny edition: one planted model and one silent model, made by the functions that the workflow runs."""
 
-import json
 import math
 import re
-from html.parser import HTMLParser
 
-import editions
 import pytest
+from tests.report import editions
+from tests.report.reading import Page, check_items, clickable, numbers
 
 from almanac import tables
-from almanac.report import sections
-from almanac.report.page import share
-from almanac.rows import Entity, Exposure, Relation, Request, Response, Template
+from almanac.report import items as items_module
+from almanac.report.chapters import chapters
+from almanac.report.lines import share
+from almanac.rows import (
+    Context,
+    Entity,
+    Exposure,
+    Link,
+    Relation,
+    Request,
+    Response,
+    Template,
+    Validation,
+)
 from almanac.verbs.report import report_page
 
 TITLE = "What <small> models & \"others\" 'know'"
@@ -20,50 +30,6 @@ RELATION = 'made by <i>& "co"</i> </script> in $ \\frac{$'
 # One name begins with the other, and one is an id of the page itself: neither may mix up what is shown.
 REAL, INVENTED = "data", "data-invented"
 SIZES = editions.SIZES | {"test": 40}
-LOADED = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "cite", "ping"}
-
-
-class Page(HTMLParser):
-    """What a reader of the page meets: its text, buttons, references and scripts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.buttons, self.references, self.scripts, self.texts, self.ids, self.open = [], [], [], [], [], []
-        self.rows, self.in_row = [], False
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        named = dict(attributes)
-        self.references += [(tag, key, value) for key, value in attributes if key in LOADED | {"href", "xlink:href"}]
-        self.ids += [named["id"]] if "id" in named else []
-        self.open.append(tag)
-        if tag == "button" and "data-model" in named:
-            self.buttons.append([named, ""])
-        if tag == "script":
-            self.scripts.append([named, ""])
-        if tag == "tr":
-            self.rows.append([])
-            self.in_row = True
-
-    def handle_endtag(self, tag):
-        self.in_row = self.in_row and tag != "tr"
-        while self.open and self.open.pop() != tag:
-            pass
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "button" and self.buttons:
-            self.buttons[-1][1] += data
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1][1] += data
-        elif data.strip() and "style" not in self.open:
-            self.texts.append(data.strip())
-            if self.in_row:
-                self.rows[-1].append(data.strip())
-
-    @property
-    def data(self):
-        [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
-        return json.loads(embedded)
 
 
 def entities_of():
@@ -120,113 +86,71 @@ def page(text):
     return Page(text)
 
 
-def boards(layout):
-    return [(section, board) for section in sections.sections(layout) for board in section.boards]
+@pytest.fixture(scope="module")
+def found(layout):
+    return chapters(layout)
 
 
-def of_dose(wanted, dose):
-    return wanted is None or (dose is not None and (wanted == "any" or str(dose) in wanted.split(", ")))
+def test_a_number_stands_with_its_interval(found, page):
+    row = next(row for row in numbers(found[0]) if row.metric == "accuracy" and row.low is not None)
+    reach = f"{share(row.value)} [{share(row.low)}, {share(row.high)}]"
+    assert any(reach in cell for own in page.rows.values() for line in own for cell in line)
 
 
-def items_behind(data, wanted):
-    """Return (outcome, confidence) of the items that the page's own script shows for a button."""
-    [found] = [
-        one for one in data["outcomes"] if (one["model"], one["dataset"]) == (wanted["model"], wanted["dataset"])
+def test_every_number_of_every_table_can_be_clicked_and_shows_the_items_that_it_counts(found, text):
+    pages, _ = found
+    metrics = check_items(pages, text)
+    assert {"accuracy", "accuracy_at_k", "accuracy_by_exposure", "recovery_auc", "headline"} <= metrics
+    assert len(clickable(pages)) > 20
+    assert {row.model for row in clickable(pages)} == {"base"}, "the silent one has no number"
+
+
+def test_each_item_shows_the_text_that_was_asked(layout, page):
+    for asking in layout.config.asked():
+        [carried] = [
+            one for one in page.data["judged"] if (one["model"], one["dataset"]) == (asking.model, asking.dataset)
+        ]
+        [files] = layout.answers(asking).rounds
+        requests = {row.request_id: row for path in files.requests for row in tables.read(path, Request)}
+        contexts = {row.context_id: row.text for row in tables.read(files.folder / "contexts.parquet", Context)}
+        asked = {}
+        for link in tables.read(files.folder / "links.parquet", Link):
+            request = requests[link.request_id]
+            whole = contexts.get(request.context_id, "") + (request.text or "".join(request.pieces or ()))
+            asked.setdefault(link.item, whole)
+        columns = carried["columns"]
+        shown = [page.data["texts"][code] for code in columns["asked"]["codes"]]
+        assert shown == [asked[item] for item in columns["item"]["values"]]
+        assert {len(one.get("codes") or one["values"]) for one in columns.values()} == {len(asked)}
+
+
+def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
+    notes = [text for text in page.everything if text.startswith("Not applicable: ")]
+    # A decoder fills no blanks; who was not taught an invented world is not asked of it.
+    counted = "(80 of 80 without an answer)"
+    assert sorted(notes) == [
+        f"Not applicable: base cloze {counted.replace('80', '40')}.",
+        f"Not applicable: silent in context, shots 4, draw 0 {counted}; silent in context, shots 4, draw 1 {counted}.",
     ]
-    items = data["asked"][f"{wanted['suite']}/{wanted['dataset']}"]
-    return [
-        (found["outcome"][at], found["confidence"][at])
-        for at in range(len(items["item"]))
-        if all(items[key][at] == wanted[key] for key in ("experiment", "setting"))
-        and wanted.get("relation") in (None, items["relation"][at])
-        and of_dose(wanted.get("doses"), found["dose"][at])
-        and (wanted["metric"] != "accuracy_at_k" or (found["confidence"][at] or 0) >= 0.5)
-    ]
+    assert not [row for row in page.rows[f"ic_lke-{REAL}"] if row[0] == "silent"]
 
 
-def test_the_page_needs_no_network(page, text):
-    # What is referred to is a part of the page or stands in the reference itself.
-    inner = [value for _, _, value in page.references if not value.startswith("data:image/png;base64,")]
-    assert inner
-    assert {value for value in inner if not value.startswith("#")} == set()
-    assert {value[1:] for value in inner} <= set(page.ids)
-    assert not re.search(r"@import|url\(\s*['\"]?(?!#)", text)
-    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|sendBeacon)\b", text)
-    # The only addresses are names of XML vocabularies, which nothing loads.
-    assert all(found.startswith("xmlns") or "rdf:resource" in found for found in re.findall(r'[\w:]+="https?://', text))
-
-
-def test_ids_are_unique_though_several_drawings_share_the_page(page):
-    assert len(page.ids) == len(set(page.ids))
-
-
-def test_every_number_of_the_boards_stands_on_the_page(layout, page):
-    shown = {
-        tuple(named[f"data-{key}"] for key in ("model", "dataset", "experiment", "setting", "metric")): words
-        for named, words in page.buttons
-        if "data-relation" not in named and "data-doses" not in named
-    }
-    expected = {}
-    for section, board in boards(layout):
-        for number in (board.accuracy, board.mass, board.sure):
-            if number.value is not None:
-                key = (board.model, section.dataset, board.experiment, board.setting, number.metric)
-                expected[key] = share(number.value)
-    assert shown == expected
-    assert len(expected) == 9  # accuracy, mass and accuracy where sure, of one model in one world and two draws
-
-
-def test_the_items_behind_every_number_are_embedded_and_count_up(layout, page):
-    measures = {
-        (row.model, row.dataset, row.experiment, row.setting, row.metric, row.relation_id, row.exposure): row
-        for section in sections.sections(layout)
-        for row in section.measures
-        if row.level in (None, 0.5)
-    }
-    for named, _ in page.buttons:
-        wanted = {key.removeprefix("data-"): value for key, value in named.items()}
-        keys = ("model", "dataset", "experiment", "setting", "metric", "relation")
-        dose = int(wanted["doses"]) if wanted["metric"] == "accuracy_by_exposure" else None
-        row = measures[*(wanted.get(key) for key in keys), dose]
-        behind = items_behind(page.data, wanted)
-        assert len(behind) == row.n
-        assert sum(outcome == "correct" for outcome, _ in behind) == row.n_correct
-    # Accuracy by relation too; and of each of two draws in the taught world, four numbers and one a dose.
-    doses = {row.dose for row in tables.read(layout.exposures(next(iter(layout.config.asked()))), Exposure)}
-    recovery = [named for named, _ in page.buttons if "data-doses" in named]
-    assert len(page.buttons) == 9 + 3 * 2 + len(recovery)
-    assert len(recovery) % (4 + len(doses)) == 0 and recovery
-
-
-def test_each_item_names_its_request(layout, page):
-    for dataset, items in ((key.partition("/")[2], own) for key, own in page.data["asked"].items()):
-        paths = layout.requests_in(layout.request_folder("ic_lke", dataset))
-        ids = {row.request_id[:12] for path in paths for row in tables.read(path, Request)}
-        assert set(items["request"]) == ids
-        assert len(set(map(len, items.values()))) == 1
-
-
-def test_where_a_model_answered_nothing_the_page_says_not_applicable(layout, page, text):
-    silent = [board for _, board in boards(layout) if not board.applicable]
-    assert {(board.model, board.experiment) for board in silent} == {("silent", "in_context"), ("base", "cloze")}
-    notes = [line for line in text.splitlines() if "Not applicable:" in line]
-    assert notes
-    for board in silent:
-        named = f"{board.model} {board.experiment.replace('_', ' ')}"
-        counted = f"({board.accuracy.n} of {board.accuracy.n} questions without an answer)"
-        assert any(f"{named} {counted}" in note for note in notes)
-        assert not any(row[:2] == [board.model, board.experiment.replace("_", " ")] for row in page.rows)
+def test_a_page_that_would_carry_too_much_names_the_files_instead(layout, found, monkeypatch):
+    _, measures = found
+    monkeypatch.setattr(items_module, "MOST_EMBEDDED", 1)
+    carried = items_module.items(layout, measures)
+    assert carried["judged"] == []
+    assert carried["root"] == "results/tiny"
 
 
 def test_names_are_text_and_never_markup(page, text):
     labels = {entity.label for entity in entities_of()}
-    for items in page.data["asked"].values():
-        assert set(items["subject"]) | set(items["object"]) <= labels
-    assert {
-        label for label in NASTY if any(label in one for one in page.data["asked"][f"ic_lke/{REAL}"]["object"])
-    } == set(NASTY)
-    assert RELATION in page.texts
-    assert TITLE in page.texts
+    for one in page.data["judged"]:
+        names = [*one["columns"]["subject"]["names"], *one["columns"]["object"]["names"]]
+        assert set(names) <= labels
+        assert {label for label in NASTY if any(label in name for name in names)} == set(NASTY)
+    assert any(RELATION in text for text in page.everything)
+    assert TITLE in page.everything
     assert len(page.scripts) == text.count("</script>") == 2  # the data and the page's own
     assert "<i>&" not in text
 
@@ -246,10 +170,16 @@ def test_same_inputs_give_the_same_bytes(layout, text):
 
 
 def test_the_recovery_is_shown_with_its_verdict(layout, page):
-    [row] = [row for row in sections.validation(layout) if row.judged]
-    shown = next(cells for cells in page.rows if cells[:2] == [row.model, "in context"] and share(row.auc) in cells)
-    assert f"[{share(row.auc_low)}, {share(row.auc_high)}]" in shown
-    assert f"✗ {'; '.join(row.failed)}" in shown
+    rows = [row for row in tables.read(layout.validation(), Validation) if row.judged]
+    assert rows
+    for row in rows:
+        [shown] = [cells for cells in page.rows["recovery"] if cells[:2] == [row.model, f"ic_lke {words(row.method)}"]]
+        assert f"[{share(row.auc_low)}, {share(row.auc_high)}]" in shown[3]
+        assert shown[-1] == f"✗ {'; '.join(row.failed)}"
+
+
+def words(name):
+    return name.replace("_", " ")
 
 
 @pytest.mark.parametrize(

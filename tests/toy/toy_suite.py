@@ -89,7 +89,7 @@ class Toy(Suite[ToyOptions]):
     needs = frozenset({"choices", "popularity"})
     methods = (
         Method("alone", "Toy", {"reading": ALONE, "order": 0}, guess=1 / 3),
-        Method("checked", "Toy, checked", {"reading": CHECKED, "order": 0}, guess=1 / 9),
+        Method("checked", "Toy, checked", {"reading": CHECKED, "order": 0}, guess=1 / 9, by_answer=False),
     )
 
     def readings(self, options: ToyOptions) -> tuple[str, ...]:

@@ -245,11 +245,14 @@ def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
 
 def test_an_edition_with_forged_numbers_does_not_verify(done, tmp_path):
     """A forger who also mends the manifest is caught by measuring again."""
-    shutil.copytree(done.results, tmp_path / "forged")
+    shutil.copytree(done.results, tmp_path / "forged", ignore=shutil.ignore_patterns("models", "logs"))
+    for model in ("base", "masked"):
+        (tmp_path / "forged" / "models" / model).mkdir(parents=True)
+        shutil.copy(done.results / "models" / model / "exposures.parquet", tmp_path / "forged" / "models" / model)
     layout = Layout.open(tmp_path / "forged")
     path = layout.measures(Asking("base", "ic_lke", "invented"))
     rows = read(path, Measure)
-    write(path, Measure, [replace(one, value=0.999) if one.metric == "accuracy" else one for one in rows])
+    write(path, Measure, [replace(row, value=0.999) if row.metric == "accuracy" else row for row in rows])
     freeze(layout, tmp_path / "forged.zip")
     refused = done.almanac("verify", "edition", str(tmp_path / "forged.zip"))
     assert refused.returncode == 1

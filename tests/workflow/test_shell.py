@@ -84,9 +84,10 @@ import json, sys
 with open({log!r}, "a") as log:
     log.write(json.dumps(sys.argv) + "\\n")
 """
-# Writes down the command of every job that Snakemake plans.
+# Writes down the command of every job that Snakemake plans, after what it puts before all of them.
 PLUGIN = """
 import json, os
+from snakemake.shell import shell
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 class LogHandler(LogHandlerBase):
     writes_to_stream = writes_to_file = has_filter = has_formatter = needs_rulegraph = False
@@ -94,7 +95,7 @@ class LogHandler(LogHandlerBase):
         command = getattr(record, "shellcmd", None)
         if command and "JOB_INFO" in repr(getattr(record, "event", "")):
             with open(os.environ["COMMANDS"], "a") as log:
-                log.write(json.dumps(command) + "\\n")
+                log.write(json.dumps(shell._process_prefix + command) + "\\n")
 """
 
 

@@ -80,11 +80,10 @@ def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folde
     judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own)
     own |= {name: answers.own(name) for name in suite.tables("asked")}
     said = read_frame(folder / "outcomes.parquet", Outcome, ["item", "reading", "prediction"])
-    said = said.filter(pl.col("reading") == suite.readings(options)[0]).drop("reading")
     said = said.with_columns(pl.col("item").cast(pl.UInt32))
     rows = [
         *suite.measure(judged, own, options),
-        *headline.measures(suite, options, _headline(suite, options, judged), said, answers, data),
+        *headline.measures(suite, options, judged, said, answers, data),
     ]
     return sorted(rows, key=lambda row: (row.metric, row.where))
 
@@ -150,23 +149,17 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
         models = [entrant(layout, asking) for asking in askings]
-        first = {name: _headline(suite, layout.options(askings[0]), own) for name, own in judged.items()}
-        for method in suite.methods:
-            board = Board.of(first, models, method)
+        methods = suite.counted(layout.options(askings[0]))
+        for method in methods:
+            board = Board.of(judged, models, method)
             if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
-        for name, own in first.items():
+        for name, own in judged.items():
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                found += runs(own, suite.methods, model.name, model.planted.architecture == "llama", choices)
+                found += runs(own, methods, model.name, model.planted.architecture == "llama", choices)
     return rows, validate(found, layout.config.validation)
-
-
-def _headline(suite: Suite[Any], options: Any, judged: Judged) -> Judged:
-    """Return what a model's headline numbers are of: where answers have several readings, the first."""
-    readings = suite.readings(options)
-    return judged.where(reading=readings[0]) if len(readings) > 1 else judged
 
 
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:

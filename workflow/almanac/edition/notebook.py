@@ -101,7 +101,7 @@ class Edition:
         return read_frame(self._layout.validation(), Validation).to_pandas()
 
     def dataset(self, name: str, table: str = "facts") -> "pandas.DataFrame":
-        """Return a table of a dataset: ``facts``, ``entities``, ``relations``, ``templates``, ``choices`` and others."""
+        """Return a table of a dataset: ``facts``, ``entities``, ``relations``, ``templates``, ``choices``, …."""
         if name not in self.datasets or table not in DATASET_TABLES:
             there = f"{', '.join(self.datasets)} with {', '.join(DATASET_TABLES)}"
             raise AlmanacError(f"edition {self.name}: there is no {table!r} of {name!r}; there are {there}")

@@ -70,12 +70,14 @@ def measures(
     Args:
         suite: whose methods they are of.
         options: its settings.
-        judged: the model's items; where answers have several readings, those of the first.
-        said: ``item`` and ``prediction``, the answer as it was read.
+        judged: the model's items.
+        said: ``item``, ``reading`` and ``prediction``, the answer as it was read.
         answers: what was asked.
         data: the dataset.
     """
-    for method in suite.methods:
+    for method in suite.counted(options):
+        reading = str(method.where.get("reading", suite.readings(options)[0]))
+        read = said.filter(pl.col("reading") == reading).drop("reading")
         for own in judged.where(method.where).groups(*method.by):
             if own.frame.is_empty():
                 continue
@@ -90,7 +92,7 @@ def measures(
             elif method.by_answer:
                 truths = Truths.of(answers, suite.offered(method, answers, data, options))
                 yield from against_others(
-                    own, answered.join(said, on="item", how="left", maintain_order="left"), truths
+                    own, answered.join(read, on="item", how="left", maintain_order="left"), truths
                 )
 
 

@@ -5,7 +5,8 @@ the page) does so through this form and knows no suite by its name: a new one is
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -124,6 +125,13 @@ class Verdict(NamedTuple):
     met: bool
 
 
+def _read_as(reading: str, method: Method) -> Method:
+    guess = method.guess
+    of = {"reading": method.where.get("reading", reading)}
+    guess = {**of, **guess} if isinstance(guess, Mapping) else guess
+    return replace(method, where={**of, **method.where}, guess=guess)
+
+
 class Asks(Generic[Settings]):
     """What asks of models: a suite, or what has texts written for a person to proofread.
 
@@ -214,6 +222,11 @@ class Suite(Asks[Settings]):
     def readings(self, options: Settings) -> tuple[str, ...]:
         """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""
         return ("",)
+
+    def counted(self, options: Settings) -> tuple[Method, ...]:
+        """Return its methods, each of one reading: of the first, where there are several and the method names none."""
+        first, *more = self.readings(options)
+        return tuple(map(partial(_read_as, first), self.methods)) if more else self.methods
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
         """Yield what becomes of the items, in their order, each item whole.

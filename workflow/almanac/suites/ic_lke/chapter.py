@@ -34,7 +34,7 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
     ]
     missing = [row for row in shown.find("accuracy", *ASKED) if row.value is None]
     if missing:
-        names = "; ".join(f"{row.model} {_asked(shown, row)}" for row in missing)
+        names = "; ".join(f"{row.model} {_asked(shown, row)} ({silent(row)} without an answer)" for row in missing)
         parts.append(f"Not applicable: {names}.")
     first = [row for row in doses if shown.at(row)["draw"] in (0, None)]
     if first:

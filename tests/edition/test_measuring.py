@@ -1,0 +1,77 @@
+"""Measuring a model a second time: what depends on nothing that has changed stays, and nothing else does."""
+
+import pytest
+from tests.report import editions
+
+from almanac.cli import main
+from almanac.config import Asking, EditionConfig
+from almanac.edition.layout import Layout
+from almanac.rows import Entity, Outcome, Relation, Response, Template
+from almanac.suites.facteval.reading import abstention
+
+
+@pytest.fixture
+def layout(tmp_path):
+    (tmp_path / "phrases.yaml").write_text("version: 1\nphrases: [dunno]\n")
+    relations = [Relation("P1", "maker", *[None] * 4)]
+    entities = [Entity(f"{kind}{at}", f"{kind} {at}", (), None) for kind in "QO" for at in range(60)]
+    texts = {"statement": "[X] was made by [Y].", "question": "Who made [X]?"}
+    templates = [Template(style, "P1", text, style, "written", None, ()) for style, text in texts.items()]
+    known = editions.Known(relations, editions.facts_of(("P1",), "real"), entities, templates)
+    short = {"types": ["saq"], "styles": ["wh"], "sample": 3, "abstentions": str(tmp_path / "phrases.yaml")}
+    config = {
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real", **editions.SIZES}},
+        "suites": {"ic_lke": {"real": {"shots": 4, "sample": 3}}, "facteval": {"real": short}},
+        "models": [{"name": "mine", "path": "models/mine", "parameters": 1}],
+    }
+
+    def answer(model, request):
+        if request.kind == "generate":
+            return Response(request.request_id, "ok", None, texts=("dunno",))
+        values = tuple(-float(at) for at in range(len(request.choices)))
+        return Response(request.request_id, "ok", None, values, (1,) * len(values))
+
+    return editions.finish(editions.asked(tmp_path, config, known), answer)
+
+
+def measured(layout, capsys):
+    """Measure the model again; return of each suite what is said of it, and what became of FactEval's items."""
+    capsys.readouterr()
+    abstention.load.cache_clear()  # as in a process of its own
+    assert main(["measure", "model", "--edition", str(layout.root), "--model", "mine"]) == 0
+    said = (line.partition(" of real: ") for line in capsys.readouterr().err.splitlines() if " of real: " in line)
+    path = layout.judged(Asking("mine", "facteval", "real"), "outcomes")
+    return {name: words.split(":")[0] for name, _, words in said}, {row.outcome for row in layout.read(path, Outcome)}
+
+
+def changed(layout, **settings):
+    """Record the edition with other settings of FactEval."""
+    values = layout.config.model_dump(mode="json")
+    values["suites"]["facteval"]["real"] |= settings
+    layout.record().write_text(EditionConfig.model_validate(values).model_dump_json())
+    return Layout.open(layout.root)
+
+
+def test_what_depends_on_nothing_that_has_changed_stays(layout, capsys):
+    stays = {"ic_lke": "stays", "facteval": "stays"}
+    assert measured(layout, capsys) == (stays, {"missing"})
+    layout = changed(layout, models=["mine"])
+    assert measured(layout, capsys) == (stays, {"missing"}), "whom else a suite asks is no concern of a model's numbers"
+    (layout.root / "phrases.yaml").write_text("version: 1\nphrases: [no idea]\n")
+    said, outcomes = measured(layout, capsys)
+    assert (said["ic_lke"], outcomes) == ("stays", {"incorrect"}), "the file that answers are judged by has changed"
+    said, _ = measured(changed(layout, modes=["paper"]), capsys)
+    assert said["ic_lke"] == "stays" and said["facteval"] != "stays"
+
+
+def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
+    asking = Asking("mine", "ic_lke", "real")
+    for path in (layout.judged(asking, "outcomes"), layout.measures(asking)):
+        kept = path.read_bytes()
+        for content in (None, kept[:-20]):
+            path.unlink()
+            if content is not None and path == layout.measures(asking):
+                path.write_bytes(content)
+            said, _ = measured(layout, capsys)
+            assert (said["facteval"], path.read_bytes()) == ("stays", kept)
