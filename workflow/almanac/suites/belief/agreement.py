@@ -36,10 +36,10 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     total = (
         alike.select(*within, "answer", "other")
         .join(times, on=keys, how="inner", nulls_equal=True)
-        .group_by([*within, "answer"])
+        .group_by([*within, "answer"], maintain_order=True)
         .agg(pl.col("others").sum().cast(pl.Int64).alias("alike"))
     )
-    size = said.group_by(within).agg(pl.col("times").sum().cast(pl.Int64).alias("size"))
+    size = said.group_by(within, maintain_order=True).agg(pl.col("times").sum().cast(pl.Int64).alias("size"))
     found = answered.join(size, on=list(within), how="left", nulls_equal=True, maintain_order="left")
     found = found.join(total, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
     share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / (pl.col("size") - 1)

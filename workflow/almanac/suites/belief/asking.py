@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import polars as pl
@@ -130,8 +131,9 @@ class _Asker:
         yield self.asked.take()
 
     def _labels(self, facts: Sequence[Fact]) -> tuple[str, ...]:
-        """Return the labels of a relation's objects, sorted."""
-        return distinct(sorted({self.names.names.label(fact.object_key) for fact in facts}))
+        """Return the labels of a relation's objects, in a drawn order."""
+        labels = distinct({self.names.names.label(fact.object_key) for fact in facts})
+        return tuple(hash_order(labels, self.options.seed, "objects"))
 
     def _pair(self, fact: Fact, labels: Sequence[str]) -> Pair:
         """Return a pair as it is asked; its wrong objects are the fact's wrong choices, or others of the relation."""
@@ -139,15 +141,21 @@ class _Asker:
         accepted = self.names.accepted(fact, self.options.aliases)
         found = self.wrong[fact.fact_id].labels if fact.fact_id in self.wrong else None
         if found is None:
-            true = {name.casefold() for name in accepted}
-            others = [label for label in labels if label.casefold() not in true]
-            found = tuple(hash_order(others, self.options.seed, "wrong", fact.fact_id))
+            found = self._others(fact, accepted, labels)
         named = tuple(
             Named(name, place, self.names.ambiguous(fact.subject_id, name))
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
         )
         kept = found[: max(1, len(found) if most is None else most)]
         return Pair(fact, named, accepted, kept, self.names.guessable(fact))
+
+    def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the relation's labels that are no true name, from a place on that is drawn for the pair."""
+        true = {name.casefold() for name in accepted}
+        start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
+        most = self.options.candidates
+        kept = (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
+        return tuple(islice(kept, None if most is None else max(1, most)))
 
     def _grid(self, relation: str, source: str, wordings: Sequence[Wording], asked: Sequence[Pair]) -> Grid:
         """Return the relation's row of the paper's Table 1."""

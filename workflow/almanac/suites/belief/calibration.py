@@ -36,7 +36,9 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
         return Estimate(None, None, None)
     gaps = known.select("subject", (pl.col(column) - pl.col("hit").cast(pl.Float64)).alias("gap"))
     mean = float(gaps["gap"].to_numpy().mean())
-    sums = gaps.group_by("subject").agg((pl.col("gap") - mean).sum().alias("sum"))["sum"].to_numpy()
+    sums = (
+        gaps.group_by("subject", maintain_order=True).agg((pl.col("gap") - mean).sum().alias("sum"))["sum"].to_numpy()
+    )
     count = len(sums)
     if count < 2:
         return Estimate(mean, None, None)
@@ -56,5 +58,5 @@ def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> float | No
     if known.is_empty():
         return None
     gap = (pl.col(column).mean() - pl.col("hit").cast(pl.Float64).mean()).abs()
-    found = known.group_by(bins).agg(gap.alias("gap"), pl.len().alias("size")).sort(bins)
+    found = known.group_by(bins, maintain_order=True).agg(gap.alias("gap"), pl.len().alias("size")).sort(bins)
     return float(np.average(found["gap"].to_numpy(), weights=found["size"].to_numpy()))

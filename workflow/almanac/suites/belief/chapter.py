@@ -19,7 +19,7 @@ ASKS = (
 )
 ACCURACY = (
     "Accuracy: the mean over all sets of prompts, a set having one prompt of each pair. UHN: without pairs whose "
-    "object stands in the subject's name. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
+    "object stands in the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
     "prompts that are answered alike. Overconfidence: mean confidence less accuracy; ECE: its bins' mean distance. "
     "Control: the same texts held against a wrong object."
 )

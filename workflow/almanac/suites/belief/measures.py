@@ -149,7 +149,7 @@ def written_rank(frame: pl.DataFrame) -> float | None:
         frame: prompts with ``relation``, ``template``, ``written`` and ``hit``.
     """
     known = frame.filter(pl.col("hit").is_not_null())
-    cells = known.group_by("relation", "template").agg(
+    cells = known.group_by("relation", "template", maintain_order=True).agg(
         pl.col("written").first(), pl.col("hit").cast(pl.Float64).mean().alias("accuracy")
     )
     rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
@@ -215,16 +215,17 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
 
 def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
     items = frame.select(pl.col("item").cast(pl.Int64), pl.col("relation", "template").cast(pl.String))
-    found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob").join(items, on="item")
+    found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob")
+    found = found.join(items, on="item", maintain_order="left")
     if found.is_empty():
         return None, None
     weight = (pl.col("logprob") - pl.col("logprob").max().over("item")).exp()
     found = found.with_columns((weight / weight.sum().over("item")).alias("share"))
-    by_template = found.group_by("relation", "template", "place").agg(pl.col("share").mean())
-    single = by_template.group_by("relation", "template").agg(level().alias("level"))
-    multi = by_template.group_by("relation", "place").agg(pl.col("share").mean())
-    multi = multi.group_by("relation").agg(level().alias("level"))
-    one = single.group_by("relation").agg(pl.col("level").mean()).sort("relation")["level"]
+    by_template = found.group_by("relation", "template", "place", maintain_order=True).agg(pl.col("share").mean())
+    single = by_template.group_by("relation", "template", maintain_order=True).agg(level().alias("level"))
+    multi = by_template.group_by("relation", "place", maintain_order=True).agg(pl.col("share").mean())
+    multi = multi.group_by("relation", maintain_order=True).agg(level().alias("level"))
+    one = single.group_by("relation", maintain_order=True).agg(pl.col("level").mean()).sort("relation")["level"]
     return _average(one), _average(multi.sort("relation")["level"])
 
 

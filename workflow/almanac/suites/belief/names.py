@@ -43,7 +43,7 @@ class Names:
         return cls(data.names, true_objects(data.facts), {name: frozenset(own) for name, own in labelled.items()})
 
     def subject(self, key: str, most: int | None) -> tuple[str, ...]:
-        """Return the names that a subject is asked by, its label first; names that differ in case or space are one."""
+        """Return the names that a subject is asked by, its label first."""
         return distinct(self.names.names(key))[:most]
 
     def ambiguous(self, key: str, name: str) -> bool:
@@ -64,10 +64,10 @@ class Names:
         return distinct([*labels, *(name for name in others if aliases == "all" or not unsafe(name))])
 
     def guessable(self, fact: Fact) -> bool:
-        """Return whether a true object's label stands in the subject's, case aside (LAMA-UHN's first rule)."""
+        """Return whether every true object's label stands in the subject's, case aside (LAMA-UHN's first rule)."""
         subject = self.names.label(fact.subject_id).lower()
         true = self.true[fact.relation_id, fact.subject_id]
-        return any(self.names.label(key).lower() in subject for key in true)
+        return all(self.names.label(key).lower() in subject for key in true)
 
 
 def unsafe(name: str) -> bool:
@@ -76,12 +76,8 @@ def unsafe(name: str) -> bool:
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names without those that differ from an earlier one in case or space alone, and without empty ones."""
-    found: dict[str, str] = {}
-    for name in names:
-        if key := normalise(name):
-            found.setdefault(key, name)
-    return tuple(found.values())
+    """Return names, each once, without empty ones; another case is another name to a model."""
+    return tuple(dict.fromkeys(name for name in names if name.strip()))
 
 
 def pairs(facts: Sequence[Fact]) -> list[Fact]:

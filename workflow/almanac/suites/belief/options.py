@@ -10,6 +10,7 @@ from almanac.suites.options import Sample, SuiteOptions
 PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
 SENTENCE = 15  # tokens of a sentence
 WRITTEN = 20  # what a token that a model writes costs in tokens that it reads
+Style = Literal["mask", "question"]
 Prompting = Literal["zero_shot", "4_random", "4_relation", "4_template"]
 
 
@@ -49,7 +50,7 @@ class BeliefOptions(SuiteOptions):
         Field(description="BELIEF-ICL, of causal models: without examples, or after four of any kind (empty: not)"),
     ] = ("zero_shot", "4_random", "4_relation", "4_template")
     styles: Annotated[
-        tuple[Literal["mask", "question"], ...],
+        tuple[Style, ...],
         Field(min_length=1, description="BELIEF-ICL: predict the mask in a sentence, or answer a question"),
     ] = ("mask",)
     examples: Annotated[

@@ -47,20 +47,20 @@ class Hits:
         known = frame.filter(pl.col("hit").is_not_null()).select(
             pl.col("relation").cast(pl.String), "fact", pl.col("template").cast(pl.String), pl.col("hit").cast(pl.Int64)
         )
-        cells = known.group_by("relation", "fact", "template").agg(
+        cells = known.group_by("relation", "fact", "template", maintain_order=True).agg(
             pl.col("hit").mean().alias("mean"), pl.col("hit").max().alias("best")
         )
         templates = (
-            cells.group_by("relation", "template")
+            cells.group_by("relation", "template", maintain_order=True)
             .agg(pl.col("mean").mean(), pl.col("best").mean())
             .sort("relation", "template")
         )
         pairs = (
-            known.group_by("relation", "fact")
+            known.group_by("relation", "fact", maintain_order=True)
             .agg(pl.col("hit").sum().alias("right"), pl.len().alias("asked"))
             .sort("relation", pl.col("fact").cast(pl.String))
         )
-        counts = pairs.group_by("relation").len().sort("relation")
+        counts = pairs.group_by("relation", maintain_order=True).len().sort("relation")
         parts = templates.partition_by("relation", maintain_order=True)
         return cls(
             tuple(counts["relation"]),

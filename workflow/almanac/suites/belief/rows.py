@@ -11,8 +11,8 @@ class Prompt:
     ``prompt`` numbers the prompts of a pair that are asked alike, the label and the first template being 0. ``group``
     is the written template that the wording belongs to, ``written`` whether it is that itself, ``form`` its style
     (``statement``, ``entailment``, ``question_answer``). ``alias``: asked by another name than the label;
-    ``ambiguous``: by a name that another entity has as its label. ``guessable``: a true object's label stands in the
-    subject's, which LAMA-UHN leaves out. ``sampled``: its confidence is sampled.
+    ``ambiguous``: by a name that another entity has as its label. ``guessable``: every true object's label stands
+    in the subject's, which LAMA-UHN leaves out. ``sampled``: its confidence is sampled.
     """
 
     KEY: ClassVar = ("item",)

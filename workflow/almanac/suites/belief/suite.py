@@ -1,7 +1,7 @@
 """BELIEF and BELIEF-ICL: how accurately, consistently and confidently a model recalls facts over many wordings."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import polars as pl
 
@@ -10,12 +10,25 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.belief import asking, chapter, judging, measures
 from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
-from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.options import BeliefOptions, Prompting, Style
 from almanac.suites.belief.rows import Grid, Leaning, Prompt, Said
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+
+
+def _icl(prompting: str, style: str) -> Method:
+    """Return a way of BELIEF-ICL as a method; one answers right by chance as often as it names a wrong object."""
+    way = {"prompting": prompting, "style": style}
+    label = f"BELIEF-ICL, {BeliefSetting(**way).label()}"
+    return Method(
+        f"{prompting}-{style}",
+        label,
+        {"experiment": ICL, **way},
+        once={"prompt": 0},
+        guess={"experiment": CONTROL, **way},
+    )
 
 
 class Belief(Suite[BeliefOptions]):
@@ -40,14 +53,7 @@ class Belief(Suite[BeliefOptions]):
     methods: ClassVar[tuple[Method, ...]] = (
         Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),
         Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}, once={"prompt": 0}),
-        Method(
-            "icl",
-            "BELIEF-ICL",
-            {"experiment": ICL},
-            ("prompting", "style"),
-            {"prompt": 0},
-            guess={"experiment": CONTROL},
-        ),
+        *(_icl(prompting, style) for style in get_args(Style) for prompting in get_args(Prompting)),
     )
 
     def ask(self, at: Round, data: Data, options: BeliefOptions, before: Answers | None) -> Iterator[Batch]:
