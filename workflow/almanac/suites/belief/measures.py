@@ -240,11 +240,11 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
     rows = []
     for model, own in judged.items():
         for group in own.where(experiment=ASKED, hit=True).groups(*BY):
-            right = group.frame["item"]
+            right = group.frame.select("item")
             for other, theirs in judged.items():
-                if other != model and len(right):
-                    shared = theirs.frame.filter(pl.col("hit") & pl.col("item").is_in(right)).height
+                if other != model:
+                    shared = theirs.frame.filter(pl.col("hit")).join(right, on="item", how="semi").height
                     answered = theirs.where({name: group.conditions[name] for name in BY}).frame["hit"].is_not_null()
                     if answered.any():
-                        rows.append(group.measure("shared", shared / len(right), of=("hit",), other=other))
+                        rows.append(group.measure("shared", shared / right.height, of=("hit",), other=other))
     return rows
