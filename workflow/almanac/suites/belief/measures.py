@@ -39,9 +39,8 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
         Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
         (``agreement_worth``) and their product (``agreement_part``); ``bin`` and ``sequence_bin``.
     """
-    found = frame.with_columns(*_worth("hit", "worth", "worth_hit"))
+    found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
-        found = found.with_columns(_agreement(found, column).alias(column))
         found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
     return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
 
@@ -53,25 +52,28 @@ def _worth(of: str, worth: str, part: str) -> list[pl.Expr]:
     return [own.alias(worth), (own * pl.col(of).cast(pl.Float64)).alias(part)]
 
 
-def _agreement(frame: pl.DataFrame, column: str) -> pl.Series:
-    """Return an agreement of each item; only items that are asked for an answer have any."""
-    asked = frame.with_row_index("row").filter(pl.col("experiment").is_in(ASKED))
-    parts = [pl.DataFrame({"row": [], "value": []}, {"row": pl.UInt32, "value": pl.Float64})]
-    for texts in (False, True):
-        own = asked.filter((pl.col("experiment") == ICL) == texts)
-        if column == "agreement":
-            value = agreement(own, PAIR, texts)
-        elif column == "agreement_inner":
-            value = agreement(own, [*PAIR, "group"], texts)
-        elif column == "agreement_inter":
-            value = between(own, PAIR, "group", texts)
-        elif column == "agreement_of_names":
-            value = agreement(own, [*PAIR, "template"], texts)
-        else:
-            value = agreement(own, [*PAIR, "name"], texts)
-        parts.append(pl.DataFrame({"row": own["row"], "value": value.cast(pl.Float64)}))
-    whole = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"))
-    return whole.join(pl.concat(parts), on="row", how="left", maintain_order="left")["value"]
+def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any.
+
+    A relation at a time: what is compared of many prompts would not fit into memory at once.
+    """
+    needed = ["relation", *PAIR, "group", "template", "name", "answer"]
+    rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
+    parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
+    asked = rows.filter(pl.col("experiment").is_in(ASKED))
+    for (relation,), _ in asked.group_by("relation", maintain_order=True):
+        for texts in (False, True):
+            own = asked.filter((pl.col("relation") == relation) & ((pl.col("experiment") == ICL) == texts))
+            values = (
+                agreement(own, PAIR, texts),
+                agreement(own, [*PAIR, "group"], texts),
+                between(own, PAIR, "group", texts),
+                agreement(own, [*PAIR, "template"], texts),
+                agreement(own, [*PAIR, "name"], texts),
+            )
+            named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
+            parts.append(pl.DataFrame({"row": own["row"], **named}))
+    return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
