@@ -5,9 +5,12 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.suites.belief import small
+from tests.suites.support import Trial, ok
 
 from almanac import tables
 from almanac.errors import AlmanacError
+from almanac.suites.belief import lemmas
 from almanac.suites.belief.lemmas import (
     Lemmas,
     Lemmatised,
@@ -16,9 +19,12 @@ from almanac.suites.belief.lemmas import (
     first_line,
     is_one_word,
     parts_of,
+    texts_of,
     with_spacy,
     within,
 )
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.suite import Belief
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=5)
 
@@ -60,12 +66,38 @@ def test_one_word_is_a_first_line_of_a_single_word_signs_aside():
 def test_a_file_of_lemmas_comes_before_the_rule_and_what_it_lacks_is_counted(tmp_path):
     path = tmp_path / "lemmas.jsonl"
     tables.write_jsonl(path, [Lemmatised("mice", ("mouse",))])
-    lemmas = Lemmas.of(str(path))
-    assert [lemmas("mice"), lemmas("mouse"), lemmas("mouse")] == [("mouse",)] * 3
-    assert lemmas.by_rule == 1
+    known = Lemmas.of(str(path))
+    assert [known("mice"), known("mouse"), known("mouse")] == [("mouse",)] * 3
+    assert known.by_rule == 1
 
 
 def test_without_spacy_a_user_is_told_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(AlmanacError, match="spaCy is not installed; install it, or leave `lemmas` out"):
         with_spacy("blank")
+
+
+def test_the_command_reads_each_distinct_text_of_an_answered_edition_once(tmp_path, monkeypatch, capsys):
+    asked = tmp_path / "requests" / "belief" / "d"
+    options = BeliefOptions(fill=False, prompting=("zero_shot",))
+    trial = Trial(asked, Belief(), small.data(), options).ask()
+    trial.answer(lambda question: ok(texts=(" Oslo\nmore",)))
+    [path] = trial.rounds[0].responses
+    place = tmp_path / "responses" / "m" / "belief" / "d" / "asked"
+    place.mkdir(parents=True)
+    path.rename(place / path.name)
+    assert texts_of(tmp_path) == ["Bern", "Christiania", "It", "Lima", "Oslo", "Rome"]
+
+    monkeypatch.setattr(lemmas, "with_spacy", lambda model: lambda texts: ((text.upper(),) for text in texts))
+    output = tmp_path / "lemmas.jsonl"
+    monkeypatch.setattr(sys, "argv", ["lemmas", str(tmp_path), "--model", "blank", "--output", str(output)])
+    assert lemmas.main() == 0
+    assert Lemmas.of(str(output))("Oslo") == ("OSLO",)
+    monkeypatch.setattr(sys, "argv", ["lemmas", str(asked), "--model", "blank", "--output", str(output)])
+    assert lemmas.main() == 1
+    assert "no texts of a suite belief; answer the edition first" in capsys.readouterr().out
+
+
+def test_spacys_lookup_tables_know_irregular_words():
+    pytest.importorskip("spacy_lookups_data")
+    assert list(with_spacy("blank")(["The mice's cities!", "It"])) == [("the", "mouse", "city"), ("it",)]

@@ -5,7 +5,7 @@ all sets of prompts. So every prompt counts by ``worth``, one over its pair's an
 of two sums of columns, whose items the page can show.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -98,13 +98,20 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
     for more in ("relation", "dose"):
         part = asked.where({more: Not(None)})
         rows += _mean(part, "consistency", "agreement_part", "agreement_worth", (*BY, more))
-    for group in asked.groups(*BY):
+    for group in ways(asked):
         rows += _fluctuation(group, options)
         rows += _calibration(group)
         rows += _answers(group)
     rows += judged.where(experiment=CONTROL).measures("control", "share", "hit", by=BY)
     rows += bias(judged, own["leanings"])
     return rows + recovery(asked, *BY)
+
+
+def ways(judged: Judged) -> Iterator[Judged]:
+    """Yield the items of each way of asking, sorted; unlike `Judged.groups`, without sorting millions of items."""
+    found = judged.frame.select(pl.col(BY).cast(pl.String)).unique().sort(BY, nulls_last=False)
+    for row in found.iter_rows(named=True):
+        yield judged.where(row)
 
 
 def _mean(judged: Judged, metric: str, part: str, worth: str, by: Sequence[str]) -> list[Measure]:
@@ -208,7 +215,7 @@ def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
         leanings: the rows of `Leaning`.
     """
     rows = []
-    for group in judged.where(experiment=CONTENT_FREE).groups(*BY):
+    for group in ways(judged.where(experiment=CONTENT_FREE)):
         single, multi = _levels(group.frame, leanings)
         rows.append(group.measure("bias_single", single, of=("template",)))
         rows.append(group.measure("bias_multi", multi, of=("template",)))
@@ -241,7 +248,7 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
     """Return what models share (Figure 4): of the prompts that one gets right, the share that another does too."""
     rows = []
     for model, own in judged.items():
-        for group in own.where(experiment=ASKED, hit=True).groups(*BY):
+        for group in ways(own.where(experiment=ASKED, hit=True)):
             right = group.frame.select("item")
             for other, theirs in judged.items():
                 if other != model:
