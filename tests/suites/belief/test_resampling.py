@@ -11,15 +11,20 @@ from almanac.suites.belief.resampling import Hits
 DRAWS = 50_000
 
 
-def hits(matrices: dict[str, list[list[int]]]) -> Hits:
-    """Return the hits of relations, by pair and template."""
+def frame_of(matrices: dict[str, list[list[int]]]) -> pl.DataFrame:
+    """Return prompts of relations, by pair and template."""
     rows = [
         (relation, f"{relation}{pair}", f"{relation}/{place}", bool(hit))
         for relation, own in matrices.items()
         for pair, cells in enumerate(own)
         for place, hit in enumerate(cells)
     ]
-    return Hits.of(pl.DataFrame(rows, ["relation", "fact", "template", "hit"], orient="row"))
+    return pl.DataFrame(rows, ["relation", "fact", "template", "hit"], orient="row")
+
+
+def hits(matrices: dict[str, list[list[int]]]) -> Hits:
+    """Return the hits of relations, by pair and template."""
+    return Hits.of(frame_of(matrices))
 
 
 def test_two_relations_worked_by_hand():

@@ -41,7 +41,12 @@ BIAS = (
     "How far some objects are preferred where the subject says nothing: one less the entropy of the relation's objects "
     "over its most; single: the mean over templates, multi: their distributions averaged first."
 )
+FEW = (
+    "Accuracy with the fewest templates, of each relation as many, with which no other model's accuracy differs by "
+    "more than .01 from that with all."
+)
 SHARED = "Of the prompts that a model gets right, the share that another gets right too."
+LEAST = 5  # answers of a bin that is drawn
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
 
@@ -57,6 +62,7 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
         *_answers(shown),
         *_bias(shown),
         *_grid(shown),
+        *_few(shown),
         *_shared(shown),
         *_relations(shown),
         *shown.not_asked(),
@@ -178,6 +184,20 @@ def _grid(shown: Shown) -> Iterator[Table]:
     yield Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
 
 
+def _few(shown: Shown) -> Iterator[Table]:
+    rows: list[list[Cell]] = []
+    for row in shown.find("accuracy_of_few", *BY, "template"):
+        where = shown.at(row)
+        way = {key: where[key] for key in BY}
+        own = shown.find("accuracy_of_template", "relation", "template", model=row.model, **way)
+        apart = shown.one("few_against_all", str(row.model), **where)
+        every = shown.one("accuracy", str(row.model), **way)
+        rows.append([row.model, asked(way), len(where["template"]), len(own), row, every, apart])
+    if rows:
+        head = ("model", "asked", "templates", "of", "accuracy", "with all", "apart")
+        yield Table("few", FEW, head, rows, folded=True)
+
+
 def _shared(shown: Shown) -> Iterator[Table]:
     rows = [
         [row.model, asked(shown.at(row)), row.other, row]
@@ -238,12 +258,12 @@ def _spread(shown: Shown, model: str, where: Mapping[str, Any]) -> tuple[Any, ..
 
 
 def _bins(shown: Shown, model: str, where: Mapping[str, Any]) -> list[tuple[Measure, Measure]]:
-    """Return the confidence and the accuracy of the bins, by the first kind of confidence that there is."""
+    """Return the confidence and the accuracy of the bins, by the first kind of confidence that has enough answers."""
     for column, bins in CONFIDENCES.items():
         known = {**where, column: Not(None), "hit": Not(None)}
         accuracy = {shown.at(row)[bins]: row for row in shown.find("accuracy_of_bin", bins, model=model, **known)}
         found = shown.find("confidence_of_bin", bins, model=model, **known)
-        if found:
+        if found and min(row.n for row in found) >= LEAST:
             return [(row, accuracy[shown.at(row)[bins]]) for row in found]
     return []
 

@@ -1,12 +1,13 @@
 """BELIEF's figures: calibration, fluctuation between templates, and recall by how often a fact was taught."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.suites.looks import GREY, look, unit_axis, values
+from almanac.suites.looks import COLOURS, GREY, look, unit_axis, values
 
 Lines = Mapping[str, Sequence[tuple[float, Measure]]]  # points by the name of their line
 
@@ -30,7 +31,7 @@ def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figur
             label=name,
             linewidth=1,
             elinewidth=0.5,
-            **look(index),
+            **_line(index),
         )
     axes.set(xlabel="mean confidence of the bin", ylabel="accuracy of the bin", xlim=(-0.02, 1.02))
     return _legend(figure, axes)
@@ -45,7 +46,7 @@ def by_dose(lines: Lines, ylabel: str) -> Figure:
         value, low, high = values([row for _, row in points])
         places = [doses.index(dose) for dose, _ in points]
         axes.errorbar(
-            places, value, [value - low, high - value], label=name, linewidth=1, elinewidth=0.5, **look(index)
+            places, value, [value - low, high - value], label=name, linewidth=1, elinewidth=0.5, **_line(index)
         )
     axes.set_xticks(range(len(doses)), [f"{dose:g}" for dose in doses])
     axes.set(xlabel="times taught", ylabel=ylabel)
@@ -68,6 +69,11 @@ def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figur
     axes.set(xlabel="accuracy", xlim=(-0.02, 1.02))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _line(index: int) -> dict[str, Any]:
+    """Return the look of a line; beyond the colours there are, lines are dashed."""
+    return {**look(index), "linestyle": "-" if index < len(COLOURS) else "--"}
 
 
 def _legend(figure: Figure, axes: Axes) -> Figure:

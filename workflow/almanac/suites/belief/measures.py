@@ -13,6 +13,7 @@ from almanac.rows import Measure
 from almanac.suites.belief.agreement import agreement, between
 from almanac.suites.belief.asking import CANDIDATES, CONTENT_FREE, CONTROL, ICL, VOCABULARY
 from almanac.suites.belief.calibration import binned, calibration_error, overconfidence
+from almanac.suites.belief.few import held_out
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.resampling import Hits
 from almanac.suites.judged import Judged, Not
@@ -245,8 +246,17 @@ def level() -> pl.Expr:
 
 
 def across(judged: Mapping[str, Judged]) -> list[Measure]:
-    """Return what models share (Figure 4): of the prompts that one gets right, the share that another does too."""
-    rows = []
+    """Return the numbers between models.
+
+    Returns:
+        ``shared`` (Figure 4): of the prompts that a model gets right, the share that another does too. And of each
+        model ``accuracy_of_few`` with the fewest templates that the others choose, and ``few_against_all``, its
+        distance from that with all (`few.held_out`).
+    """
+    return [*_shared(judged), *_few(judged)]
+
+
+def _shared(judged: Mapping[str, Judged]) -> Iterator[Measure]:
     for model, own in judged.items():
         for group in ways(own.where(experiment=ASKED, hit=True)):
             right = group.frame.select("item")
@@ -255,5 +265,14 @@ def across(judged: Mapping[str, Judged]) -> list[Measure]:
                     shared = theirs.frame.filter(pl.col("hit")).join(right, on="item", how="semi").height
                     answered = theirs.where({name: group.conditions[name] for name in BY}).frame["hit"].is_not_null()
                     if answered.any():
-                        rows.append(group.measure("shared", shared / right.height, of=("hit",), other=other))
-    return rows
+                        yield group.measure("shared", shared / right.height, of=("hit",), other=other)
+
+
+def _few(judged: Mapping[str, Judged]) -> Iterator[Measure]:
+    first = next(iter(judged.values()))
+    for way in ways(first.where(experiment=ASKED)):
+        asked = {name: own.where({key: way.conditions[key] for key in BY}) for name, own in judged.items()}
+        for name, (templates, few, every) in held_out({name: one.frame for name, one in asked.items()}).items():
+            part = asked[name].where(template=templates)
+            yield part.measure("accuracy_of_few", few, of=("hit",))
+            yield part.measure("few_against_all", abs(few - every), of=("hit",))
