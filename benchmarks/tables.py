@@ -1,14 +1,17 @@
 """What an edition's tables cost at size: `python -m benchmarks.tables` runs each step in a process of its own.
 
-python -m benchmarks.tables                     # every step of every case
+python -m benchmarks.tables                     # every step of every case but the largest
+python -m benchmarks.tables --large             # that too: 6.5 million requests, a quarter of an hour
 python -m benchmarks.tables --only build        # one step; those before it run too, since it reads what they write
 python -m benchmarks.tables --cases one-to-one --form csv
 
 Printed are the largest resident memory of the step's process and its CPU seconds, starting included, with what the case
-allows; the exit status is 1 where a step needs more. Everything in the tables is invented, and the same every time.
+allows, and of a grid how many times the CPU seconds of the grid before they are; the exit status is 1 where a step
+needs more. Everything in the tables is invented, and the same every time.
 """
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from benchmarks.grid import STEPS
 from benchmarks.memory import Spent, measure
 
 SEED = 13
@@ -31,28 +35,40 @@ Tables = Mapping[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Limit:
-    """What a step may use: MiB and CPU seconds."""
+    """What a step may use: MiB, CPU seconds, and times those of the same step in the case before."""
 
     memory: float
-    cpu: float
+    cpu: float = math.inf
+    times: float = math.inf
 
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a case: its words after `almanac`, for the case's folder."""
+    """One command of a case: the module that is run, and its words for the case's folder."""
 
     name: str
     words: Callable[[Path], Sequence[str | Path]]
     limit: Limit
+    module: str = "almanac"
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is made in a folder, by the form of its tables, and the steps: each reads what those before it wrote."""
+    """What is made in a folder, by the form of its tables, and the steps: each reads what those before it wrote.
+
+    Attributes:
+        name: what it is called.
+        make: makes the folder.
+        steps: the steps.
+        after: the smaller case that its CPU seconds are held against.
+        large: whether it is run only where that is wanted.
+    """
 
     name: str
     make: Callable[[Path, str], object]
     steps: Sequence[Step]
+    after: str | None = None
+    large: bool = False
 
 
 def _words(numbers: Integers, syllables: int = 4) -> pl.Series:
@@ -156,6 +172,26 @@ def _building(limit: Limit) -> tuple[Step, ...]:
     return Step("pull", pull, limit), Step("build", build, limit)
 
 
+def grid(requests: int, after: str | None = None, times: float = math.inf, large: bool = False) -> Case:
+    """Return a grid of so many requests, from asking to freezing; see `benchmarks.grid`.
+
+    Args:
+        requests: how many there are.
+        after: the case that it is held against.
+        times: how often its CPU seconds it may use, in every step.
+        large: whether it is run only where that is wanted.
+    """
+
+    def step(name: str) -> Step:
+        limit = Limit(2048, 60 if name == "measure" else math.inf, times)
+        return Step(name, lambda folder: [name, folder], limit, "benchmarks.grid")
+
+    def make(folder: Path, form: str) -> None:
+        measure([sys.executable, "-m", "benchmarks.grid", "facts", str(folder), str(requests)])
+
+    return Case(f"grid-{requests}", make, [step(name) for name in STEPS], after, large)
+
+
 CASES = (
     Case(
         "two-million",
@@ -167,6 +203,9 @@ CASES = (
         lambda folder, form: write(folder / "facts", one_to_one(50_000), form),
         _building(Limit(500, 30)),
     ),
+    grid(100_000),
+    grid(1_000_000, "grid-100000"),
+    grid(6_500_000, "grid-1000000", 7.5, large=True),
 )
 
 
@@ -182,7 +221,7 @@ def run(case: Case, only: Sequence[str], form: str) -> Iterator[tuple[Step, Spen
     with tempfile.TemporaryDirectory() as name:
         case.make(Path(name), form)
         for step in case.steps[: wanted[-1] + 1]:
-            spent = measure([sys.executable, "-m", "almanac", *map(str, step.words(Path(name)))])
+            spent = measure([sys.executable, "-m", step.module, *map(str, step.words(Path(name)))])
             if step.name in only:
                 yield step, spent
 
@@ -195,21 +234,33 @@ def main(words: Sequence[str] | None = None) -> int:
         for one in zip(*((case.name, step.name) for case in CASES for step in case.steps), strict=True)
     )
     parser.add_argument("--only", nargs="+", choices=steps, default=steps, metavar="STEP", help=", ".join(steps))
-    parser.add_argument("--cases", nargs="+", choices=cases, default=cases, metavar="CASE", help=", ".join(cases))
+    parser.add_argument("--cases", nargs="+", choices=cases, default=None, metavar="CASE", help=", ".join(cases))
+    parser.add_argument("--large", action="store_true", help="the largest case too")
     parser.add_argument("--form", choices=FORMS, default="jsonl", help="of the facts' tables [jsonl]")
     arguments = parser.parse_args(words)
+    wanted = arguments.cases or [case.name for case in CASES if arguments.large or not case.large]
     beyond = False
-    print(f"{'case':<14}{'step':<8}{'MiB':>7}{'of':>7}{'CPU s':>8}{'of':>6}{'wall s':>8}")
+    found: dict[tuple[str, str], Spent] = {}
+    print(f"{'case':<14}{'step':<8}{'MiB':>7}{'of':>7}{'CPU s':>8}{'of':>6}{'times':>7}{'of':>6}{'wall s':>8}")
     for case in CASES:
-        for step, spent in run(case, arguments.only, arguments.form) if case.name in arguments.cases else ():
-            more = spent.memory > step.limit.memory or spent.cpu > step.limit.cpu
+        for step, spent in run(case, arguments.only, arguments.form) if case.name in wanted else ():
+            found[case.name, step.name] = spent
+            before = found.get((str(case.after), step.name))
+            times = None if before is None else spent.cpu / before.cpu
+            limit = step.limit
+            more = spent.memory > limit.memory or spent.cpu > limit.cpu or (times or 0) > limit.times
             print(
-                f"{case.name:<14}{step.name:<8}{spent.memory:>7.0f}{step.limit.memory:>7.0f}{spent.cpu:>8.1f}"
-                f"{step.limit.cpu:>6.0f}{spent.wall:>8.1f}{'  too much' if more else ''}",
+                f"{case.name:<14}{step.name:<8}{spent.memory:>7.0f}{_most(limit.memory):>7}{spent.cpu:>8.1f}"
+                f"{_most(limit.cpu):>6}{'' if times is None else f'{times:.1f}':>7}{_most(limit.times):>6}"
+                f"{spent.wall:>8.1f}{'  too much' if more else ''}",
                 flush=True,
             )
             beyond |= more
     return int(beyond)
+
+
+def _most(limit: float) -> str:
+    return "" if math.isinf(limit) else f"{limit:g}"
 
 
 if __name__ == "__main__":

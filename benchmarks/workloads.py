@@ -13,12 +13,12 @@ from pathlib import Path
 from almanac.dataset.multiple_choice import build
 from almanac.dataset.names import ObjectNames
 from almanac.dataset.options import DatasetOptions
-from almanac.rows import Fact, Relation, Request
+from almanac.rows import Context, Fact, Relation, Request
 from almanac.sources.files import FactTables, read_folder
-from almanac.suites.asking import Asked
+from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import IcLkeOptions
-from almanac.suites.ic_lke.requests import ask
-from almanac.tables import hash_order, seed_of
+from almanac.suites.ic_lke.suite import IcLke
+from almanac.tables import as_dict, from_arrow, hash_order, identity, seed_of
 
 FACTS = Path(__file__).resolve().parents[1] / "resources" / "facts"
 # Works and firms and who made them: one pool, since no relation of names alone has 400 facts and 100 objects.
@@ -104,11 +104,14 @@ def in_context(tables: FactTables, shots: int, facts: int, choices: int = 100) -
     relation = Relation("pool", "maker", None, None, None, None)
     options = DatasetOptions(min_facts=TRAIN + facts, train=TRAIN, test=facts, choices=choices, seed=SPLIT)
     dataset = build([relation], pool, tables.entities, options)
-    asked = ask(dataset.facts, tables.entities, dataset.choices, [], IcLkeOptions(shots=shots))
-    texts = {context.context_id: context.text for context in asked.contexts.values()}
+    suite = IcLke()
+    data = Data.of(facts=dataset.facts, entities=tables.entities, choices=dataset.choices)
+    asked = list(suite.ask(suite.rounds[0], data, IcLkeOptions(shots=shots), None))
+    texts = {context.context_id: context.text for one in asked for context in from_arrow(Context, one.contexts)}
     items = [
         Item((one,), texts[one.context_id or ""] + one.text, tuple(choice.strip() for choice in one.choices or ()))
-        for one in asked.requests.values()
+        for batch in asked
+        for one in from_arrow(Request, batch.requests)
     ]
     return Workload(items, texts)
 
@@ -149,10 +152,10 @@ def _sentence(template: str, subject: str, answer: str) -> str:
 
 def statements(tables: FactTables, count: int, answers: int = 60) -> Workload:
     """Return statements as BEAR has them: for each fact the whole sentence with each answer, scored from BOS on."""
-    asked, items = Asked(), []
+    items = []
     for fact in _stated(tables, count, answers):
         sentences = tuple(_sentence(fact.template, fact.subject, answer) for answer in fact.answers)
-        request = _named(asked, Request("", "choices", None, "", choices=sentences))
+        request = _named(Request("", "choices", None, "", choices=sentences))
         items.append(Item((request,), "", fact.answers, fact.subject, fact.template))
     return Workload(items, {})
 
@@ -162,24 +165,24 @@ def masked_statements(tables: FactTables, count: int, answers: int = 60) -> Work
 
     That is the within-word variant of the pseudo-log-likelihood (Kauf & Ivanova 2023), LM Pub Quiz's default.
     """
-    asked, items = Asked(), []
+    items = []
     for fact in _stated(tables, count, answers):
         requests = []
         for answer in fact.answers:
             sentence = _sentence(fact.template, fact.subject, answer)
             words = [(match.start(), match.end()) for match in WORD.finditer(sentence)]
             starts, ends = zip(*words, strict=True)
-            requests.append(_named(asked, Request("", "spans", None, sentence, span_starts=starts, span_ends=ends)))
+            requests.append(_named(Request("", "spans", None, sentence, span_starts=starts, span_ends=ends)))
         items.append(Item(tuple(requests), "", fact.answers, fact.subject, fact.template))
     return Workload(items, {})
 
 
 def masked_answers(tables: FactTables, count: int, answers: int = 60) -> Workload:
     """Return statements with a blank for masked models: only the answer is scored, left to right under masks."""
-    asked, items = Asked(), []
+    items = []
     for fact in _stated(tables, count, answers):
         text = _sentence(fact.template, fact.subject, "[MASK]")
-        request = _named(asked, Request("", "fill", None, text, choices=fact.answers))
+        request = _named(Request("", "fill", None, text, choices=fact.answers))
         items.append(Item((request,), "", fact.answers, fact.subject, fact.template))
     return Workload(items, {})
 
@@ -198,7 +201,8 @@ def paraphrases(
         k: the likeliest tokens that are returned.
     """
     names = ObjectNames.of(tables.entities)
-    asked, items = Asked(), []
+    items: list[Item] = []
+    contexts: dict[str, str] = {}
     by_relation = {key: [fact for fact in tables.facts if fact.relation_id == key] for key in STATED}
     pool = {f"{fact.relation_id} {fact.subject_id}": fact for facts in by_relation.values() for fact in facts}
     for key in hash_order(pool, "paraphrases"):
@@ -207,18 +211,19 @@ def paraphrases(
         answers = tuple(dict.fromkeys(map(names.label, (*others, fact.object_key)))) if candidates else ()
         for wording in _wordings(tables, fact.relation_id)[:wordings]:
             shown = _shown(own, fact, wording, names, examples) if examples else ""
+            contexts |= {identity(shown): shown} if shown else {}
             text = wording.replace("[X]", names.label(fact.subject_id))
             request = Request(
                 request_id="",
                 kind="fill",
-                context_id=asked.context(shown) if shown else None,
+                context_id=identity(shown) if shown else None,
                 text=f"{text} [MASK]",
                 choices=answers or None,
                 top_k=k,
             )
-            items.append(Item((_named(asked, request),), shown + text, answers, names.label(fact.subject_id)))
+            items.append(Item((_named(request),), shown + text, answers, names.label(fact.subject_id)))
             if len(items) == count:
-                return Workload(items, {row.context_id: row.text for row in asked.contexts.values()})
+                return Workload(items, contexts)
     raise ValueError(f"the facts give {len(items)} prompts, not {count}")
 
 
@@ -249,10 +254,10 @@ def _shown(own: Sequence[Fact], fact: Fact, wording: str, names: ObjectNames, ex
 def samples(tables: FactTables, count: int, number: int = 100, new: int = 10) -> Workload:
     """Return short prompts that are sampled often: confidence as the share of samples that agree (Zhao et al.)."""
     prompts = paraphrases(tables, count, examples=4, wordings=1).items[:count]
-    asked, items = Asked(), []
+    items = []
     for prompt in prompts:
         request = Request("", "generate", None, prompt.text, max_new_tokens=new, samples=number, temperature=1.0)
-        named = _named(asked, replace(request, seed=seed_of("samples", prompt.text) % 2**31))
+        named = _named(replace(request, seed=seed_of("samples", prompt.text) % 2**31))
         items.append(Item((named,), prompt.text))
     return Workload(items, {})
 
@@ -260,13 +265,14 @@ def samples(tables: FactTables, count: int, number: int = 100, new: int = 10) ->
 def greedy(tables: FactTables, shots: int, count: int, new: int = 16) -> Workload:
     """Return prompts that share a long prefix, to be continued greedily."""
     base = in_context(tables, shots, 2 * count, choices=2)
-    asked, items = Asked(), {}
+    items: dict[str, Item] = {}
     for item in base.items:
         [one] = item.requests
-        named = _named(asked, Request("", "generate", one.context_id, one.text, max_new_tokens=new))
+        named = _named(Request("", "generate", one.context_id, one.text, max_new_tokens=new))
         items.setdefault(named.request_id, Item((named,), item.text))
     return Workload(list(items.values())[:count], base.contexts)
 
 
-def _named(asked: Asked, request: Request) -> Request:
-    return asked.requests[asked.request(request)]
+def _named(request: Request) -> Request:
+    """Return a request under the id that its content gives it."""
+    return replace(request, request_id=identity(as_dict(request)))

@@ -72,8 +72,9 @@ wildcard_constraints:
 
 # Jobs find the package without installing it, in every environment and on every node.
 PACKAGE = quote(str(ROOT / "workflow"))
+WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}; "
 )
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 

@@ -2,6 +2,9 @@
 # REQUIRED INPUTS: requests/…, responses/…, exposures of planted models. OUTPUTS: outcomes/, measures/.
 
 
+# Measuring is given the whole configuration and does not depend on it: what it depends on is in `params`. The record of
+# the edition cannot be an input: where it is made anew, Snakemake does not look at the params of a job that has it as an
+# input, `ancient` or not. So it stands in the environment (common.smk).
 # One process a model; what depends on nothing that has changed stays.
 for MODEL in ASKED:
 
@@ -10,7 +13,6 @@ for MODEL in ASKED:
             f"measure_{MODEL}"
         input:
             JOBS.measured_from(MODEL),
-            edition=ancient(LAYOUT.record()),
         output:
             [update(path) for path in JOBS.measures(MODEL)],
         log:
@@ -24,16 +26,16 @@ for MODEL in ASKED:
             version=VERSIONS["measure"],
             model=MODEL,
             settings=JOBS.settings(MODEL),
-            edition=RESULTS,
+            edition=lambda wildcards: RESULTS,
         shell:
-            "python -m almanac measure model --edition {params.edition} --model {params.model:q} 2> {log}"
+            'python -m almanac measure model --edition {params.edition} --settings "$ALMANAC_SETTINGS" --model {params.model:q}'
+            " 2> {log}"
 
 
 rule measure_across:
     """Put the models side by side, and hold what the methods recover against what planted models were taught."""
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
-        edition=ancient(LAYOUT.record()),
     output:
         LAYOUT.across(),
         LAYOUT.validation(),
@@ -47,6 +49,6 @@ rule measure_across:
     params:
         version=VERSIONS["measure"],
         settings=JOBS.compared(),
-        edition=RESULTS,
+        edition=lambda wildcards: RESULTS,
     shell:
-        "python -m almanac measure across --edition {params.edition} > {log} 2>&1"
+        'python -m almanac measure across --edition {params.edition} --settings "$ALMANAC_SETTINGS" > {log} 2>&1'

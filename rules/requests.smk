@@ -8,9 +8,8 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
 
         rule:
             name:
-                f"ask_{SUITE.name}" + (
-                    f"_{AT.name}" if AT is not SUITE.rounds[0] else ""
-                )
+                f"ask_{SUITE.name}"
+                + (f"_{AT.name}" if AT is not SUITE.rounds[0] else "")
             input:
                 JOBS.dataset,
                 JOBS.files(SUITE, "ask"),

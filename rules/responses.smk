@@ -13,12 +13,16 @@ ANSWER = (
 rule answer_requests:
     """Run a model on a shard of requests: one response each, whatever happened."""
     input:
-        requests=LAYOUT.requests_folder(*ROUND) / "requests-{shard}.parquet",
+        requests=LAYOUT.shard(LAYOUT.requests_folder(*ROUND), "requests", "{shard}"),
         contexts=LAYOUT.requests_folder(*ROUND) / "contexts.parquet",
         first=JOBS.reusable,
         model=JOBS.model_files,
     output:
-        update(LAYOUT.responses_folder("{model}", *ROUND) / "responses-{shard}.parquet"),
+        update(
+            LAYOUT.shard(
+                LAYOUT.responses_folder("{model}", *ROUND), "responses", "{shard}"
+            )
+        ),
     log:
         LAYOUT.log("answer_requests/{model}/{suite}/{dataset}/{round}-{about}-{shard}"),
     wildcard_constraints:
@@ -50,7 +54,7 @@ for MODEL, ROUNDS in JOBS.together.items():
             f"answer_together_{MODEL}"
         input:
             requests=[
-                LAYOUT.requests_folder(*one, ALL) / "requests-{shard}.parquet"
+                LAYOUT.shard(LAYOUT.requests_folder(*one, ALL), "requests", "{shard}")
                 for one in ROUNDS
             ],
             contexts=[
@@ -61,8 +65,11 @@ for MODEL, ROUNDS in JOBS.together.items():
         output:
             [
                 update(
-                    LAYOUT.responses_folder("{model}", *one, ALL)
-                    / "responses-{shard}.parquet"
+                    LAYOUT.shard(
+                        LAYOUT.responses_folder("{model}", *one, ALL),
+                        "responses",
+                        "{shard}",
+                    )
                 )
                 for one in ROUNDS
             ],

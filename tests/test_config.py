@@ -10,7 +10,7 @@ import pytest
 
 from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
 from almanac.errors import AlmanacError
-from almanac.suites.methods import METHODS
+from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).parents[1]
 REGISTRIES = sorted((REPOSITORY / "config").glob("*models.yaml"))
@@ -297,7 +297,7 @@ def test_every_file_that_ships_is_good(path):
 
 def test_the_demo_asks_every_suite():
     demo = check(read_yaml(REPOSITORY / "config" / "config.yaml"), "config.yaml", REPOSITORY)
-    assert {asking.suite for asking in demo.asked()} == set(METHODS)
+    assert {asking.suite for asking in demo.asked()} == set(SUITES)
 
 
 @pytest.mark.parametrize("path", REGISTRIES, ids=lambda path: path.name)
@@ -348,9 +348,11 @@ def test_the_demo_with_ones_own_models_alone_says_what_is_not_asked():
     assert {asking.dataset for asking in config.asked()} == {"shipped"}
     assert config.suites.facteval["invented"].pairs == ()
     assert told == [
-        f"no model is asked {', '.join(METHODS)} on invented; an invented world is asked only of models planted in it"
+        f"no model is asked {', '.join(SUITES)} on invented; an invented world is asked only of models planted in it"
     ]
-    assert with_models("config.yaml", ["base", MINE])[1] == []
+    assert with_models("config.yaml", ["base", MINE])[1] == [
+        "facteval names instruct on invented, which this edition lacks; what needs them is left out"
+    ]
     _, told = with_models("config.yaml", [])
     assert told == ["no model is named, so only the questions are made; name one with --config model=…"]
 
@@ -395,7 +397,7 @@ def test_an_address_with_a_password_is_refused_and_its_name_holds_none():
 
 def test_own_facts_are_asked_every_suite_and_nothing_is_planted():
     config, told = with_models("own.yaml", [], model="/models/mine")
-    assert asked_by_suite(config) == set(METHODS)
+    assert asked_by_suite(config) == set(SUITES)
     assert told == [] and not config.planting.worlds
     assert config.source_folder("facts") == "resources/facts"
     assert not config.sources["facts"].redistributable, "nobody knows the terms of facts that are given instead"
@@ -455,3 +457,11 @@ def test_small_models_answer_all_that_they_are_asked_in_one_job():
         "tiny": [Asking("tiny", "ic_lke", "real")],
     }
     assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answered_together() == {}
+
+
+def test_the_full_size_sets_every_sample_aside():
+    def samples(**values):
+        config = check(read_yaml(REPOSITORY / "config" / "own.yaml") | values, "own.yaml", REPOSITORY)
+        return {own.sample for of in config.suites.by_name().values() for own in of.values() if hasattr(own, "sample")}
+
+    assert None not in samples() and samples(size="full") == {None}

@@ -46,7 +46,7 @@ def configuration(home, **changes):
             "births": {"kind": "google_re", "path": f"{home}/lama"},
         },
         "datasets": {"own": {"source": "own", "train": 50, "drafts": f"{home}/drafts.jsonl"}},
-        "suites": {"facteval": {"own": {"abstentions": f"{home}/phrases.yaml", "embedder": f"{home}/mine"}}},
+        "suites": {"facteval": {"own": {"abstentions": f"{home}/phrases.yaml"}}},
         "models": [
             {"name": "mine", "path": f"{home}/mine"},
             {"name": "far", "api": "http://localhost:1/v1", "api_tokenizer": f"{home}/mine"},
@@ -86,13 +86,12 @@ def test_what_is_missing_is_named_with_its_key(home, gone, message):
     assert f"configuration of 'tiny': {message.format(home=home)}" in refusal(home)
 
 
-def test_the_folders_of_a_tokenizer_and_an_embedder_are_looked_at_too(home):
+def test_the_folder_of_a_tokenizer_is_looked_at_too(home):
     shutil.rmtree(home / "mine")
     (home / "mine").mkdir()
     said = refusal(home)
     assert f"models.far.api_tokenizer: {home}/mine: holds no tokenizer" in said
-    assert f"suites.facteval.own.embedder: {home}/mine: holds no model" in said
-    assert len(said.splitlines()) == 3, "all mistakes together"
+    assert len(said.splitlines()) == 2, "all mistakes together"
 
 
 def test_the_nearest_name_is_proposed_for_a_misspelt_one(home):

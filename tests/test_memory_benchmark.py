@@ -7,8 +7,9 @@ import pytest
 from benchmarks import memory
 
 from almanac import tables
+from almanac.edition.asking import write_asked
 from almanac.rows import Request
-from almanac.suites.asking import Asked
+from almanac.suites.asked import Asked
 
 
 def test_the_requests_are_those_that_ask_would_write(tmp_path, monkeypatch):
@@ -17,8 +18,10 @@ def test_the_requests_are_those_that_ask_would_write(tmp_path, monkeypatch):
     asked = Asked()
     for one in memory.requests(0, 100):
         asked.request(dataclasses.replace(one, request_id=""))
-    assert tables.read(tmp_path / "requests.parquet", Request) == asked.shards(1)[0]
-    assert [path.name for path in tmp_path.iterdir()] == ["requests.parquet"]
+    write_asked(tmp_path / "asked", [asked.take()], {}, 1)
+    written = tables.read(tmp_path / "asked" / "requests-0.parquet", Request)
+    assert tables.read(tmp_path / "requests.parquet", Request) == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["asked", "requests.parquet"]
 
 
 def test_a_process_is_measured_by_what_it_used_and_not_by_what_started_it():

@@ -1,10 +1,11 @@
 """The benchmark of tables at size: what it invents is as it says, and what its steps need is measured."""
 
+from dataclasses import replace
 from itertools import chain
 
 import polars as pl
 import pytest
-from benchmarks import tables
+from benchmarks import grid, tables
 from benchmarks.tables import Case, Limit
 
 from almanac.sources.files import read_folder
@@ -44,3 +45,14 @@ def test_each_step_is_measured_and_held_against_what_it_may_need(monkeypatch, ca
     assert line.split()[:2] == ["small", "build"]
     assert 50 < float(line.split()[2]) < 1000
     assert line.endswith("too much") == bool(status)
+
+
+def test_a_grid_goes_from_asking_to_freezing_and_is_held_against_the_smaller_one(monkeypatch, capsys):
+    few = tables.grid(5 * grid.EACH)
+    more = tables.grid(10 * grid.EACH, few.name, times=0.01, large=True)
+    monkeypatch.setattr(tables, "CASES", (few, replace(more, steps=more.steps[:1])))
+    assert tables.main(["--large"]) == 1
+    *lines, last = (line.split() for line in capsys.readouterr().out.splitlines()[1:])
+    assert [line[:2] for line in lines] == [[few.name, step] for step in grid.STEPS]
+    assert not any("much" in line for line in lines)
+    assert last[:2] == [more.name, "ask"] and last[-1] == "much"

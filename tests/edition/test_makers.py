@@ -89,7 +89,7 @@ def test_a_record_that_names_another_model_than_the_rows_is_refused(archive, tmp
     other = forged(archive, tmp_path / "other.zip", lambda record: record | {"model": "0" * 64})
     assert main(["verify", "edition", other]) == 1
     said = capsys.readouterr().err
-    assert "responses/base/ic_lke/invented/round1/responses-" in said
+    assert "responses/base/ic_lke/invented/asked/all/responses-" in said
     assert f"the manifest says that the model {'0' * 64} made it" in said
     assert tiny_model().digest in said
 

@@ -24,7 +24,7 @@ from almanac.edition.layout import Layout
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
 from almanac.options import Named, places
-from almanac.rows import Comparison
+from almanac.rows import Measure
 from almanac.sources.files import read_folder
 
 PACKAGE = Path(__file__).resolve().parents[2] / "workflow"
@@ -112,13 +112,14 @@ SETTINGS = {
                 "written": "~/written.jsonl",
                 "abstentions": "~/phrases.yaml",
                 "official_abstentions": "~/official.txt",
-                "embedder": "~/embedder",
+                "embedder": "embedder",
             }
         },
     },
     "models": [
         "small",
         {"name": "large", "path": "~/large", "series": "tiny", "suites": ["ic_lke"]},
+        {"name": "embedder", "path": "~/embedder", "family": "encoder", "suites": []},
         {"name": "far", "api": "http://localhost:1/v1", "api_tokenizer": "~/tokenizer", "suites": []},
     ],
     "shards": 1,
@@ -154,14 +155,11 @@ def layout(home, config, tmp_path_factory):
     words = ["--licence", "CC0-1.0", "--redistributable", "--output", str(root / "sources" / "own")]
     assert main(["pull", "files", "--from", str(home / "facts"), *words]) == 0
     answerers = {
-        one.name: LocalAnswerer(load(ModelSource(one.path, device="cpu", wrapper=one.wrapper)))
+        one.name: LocalAnswerer(load(ModelSource(one.path, one.family, device="cpu", wrapper=one.wrapper)))
         for one in config.models
         if one.path is not None
     }
     editions.answered(layout, answerers.get)
-    asked = str(layout.request_folder("facteval", "own"))
-    words = ["--embedder", str(home / "embedder"), "--output", str(layout.similarity("own"))]
-    assert main(["measure", "similarity", "--requests", asked, *words]) == 0
     return editions.measure(layout)
 
 
@@ -198,10 +196,10 @@ def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):
     """In another folder, with another home, its user's files gone and a stranger's of the same names there."""
-    sizes = [row for row in tables.read(layout.comparison(), Comparison) if row.metric == "subsumption_size"]
-    assert [(row.model, row.other) for row in sizes] == [("small", "large")], (
-        "what depends on the models' sizes is there"
-    )
+    across = tables.read(layout.across(), Measure)
+    sizes = {(row.model, row.other) for row in across if row.metric == "subsumption_size"}
+    assert sizes == {("small", "large")}, "what depends on the models' sizes is there"
+    assert any(row.metric == "bertscore_f1" for row in across), "what the embedder compared is there"
     there, gone = tmp_path / "there", home.with_name("gone")
     (there / "home").mkdir(parents=True)
     for folder in (there, there / "home"):
@@ -223,7 +221,7 @@ def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_pat
         gone.rename(home)
     status, opened = json.loads(ran.stdout.splitlines()[-1])
     assert status == 0, ran.stderr
-    assert "measured again from the responses, agree" in ran.stdout
+    assert "and the validation, measured again, agree" in ran.stdout
     assert {path for path in opened if path.startswith((str(there), str(home)))} == {str(there / "mine.zip")}
 
 
@@ -252,7 +250,7 @@ def test_the_content_of_files_travels_and_of_folders_the_name_alone(home, archiv
     assert carried == {Path(path).name: Path(path).read_bytes() for path in files}
     own = settings["suites"]["facteval"]["own"]
     assert own["abstentions"].startswith(f"{FILES}/") and own["abstentions"].endswith("/phrases.yaml")
-    small, large, _ = settings["models"]
+    small, large, *_ = settings["models"]
     assert small["wrapper"].startswith(f"{FILES}/") and small["wrapper"].endswith("/mine.yaml:own")
     assert [small["path"], large["path"]] == [f"{ELSEWHERE}/small", f"{ELSEWHERE}/large"]
     assert 0 < small["parameters"] < large["parameters"] < 10**6

@@ -17,7 +17,7 @@ from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
 from almanac.models.digest import tokenizer_digest, weights_digest
 from almanac.rows import Context, Request, Response
-from almanac.suites.asking import Asked
+from almanac.suites.asked import Asked
 from almanac.tables import identity
 from almanac.verbs import answer as verb
 
@@ -51,7 +51,8 @@ def requests_of(count):
     asked.request(Request("", "spans", None, "Paris is red", span_starts=(0,), span_ends=(5,)))
     asked.request(Request("", "generate", None, "Paris is", max_new_tokens=3))
     asked.request(Request("", "fill", None, "Paris is [MASK]", top_k=2))
-    return asked.shards(1)[0]
+    rows = tables.from_arrow(Request, asked.take().requests)
+    return sorted(rows, key=lambda row: (row.kind, row.context_id or "", row.text, row.request_id))
 
 
 @pytest.fixture

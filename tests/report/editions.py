@@ -6,15 +6,17 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.dataset.multiple_choice import build
+from almanac.edition.jobs import Jobs
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.models import windows
-from almanac.options import to_flags
 from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Response, Template
+from almanac.suites.listing import SUITES
 from almanac.verbs.answer import Files, answer_file
 from almanac.verbs.report import report_page
 
@@ -45,13 +47,11 @@ def facts_of(relations, source="invented"):
 def asked(root, config, known):
     """Write an edition's datasets, all built of the same, and ask its suites of them."""
     layout = Layout(root, EditionConfig.model_validate({"edition": "tiny", **config}))
-    (root / "edition.json").write_text(layout.config.model_dump_json())
+    layout.record().write_text(layout.config.model_dump_json())
     for name in layout.config.datasets:
         _write_dataset(layout, name, known)
-    for suite, name in dict.fromkeys((asking.suite, asking.dataset) for asking in layout.config.asked()):
-        flags = shlex.split(to_flags(getattr(layout.config.suites, suite)[name]))
-        words = ["--dataset", str(root / "dataset" / name), "--shards", str(layout.config.shards), *flags]
-        assert main(["ask", suite, *words, "--output", str(layout.request_folder(suite, name))]) == 0
+    for asking in layout.config.asked():
+        _ask(layout, layout.steps(asking)[0])
     return layout
 
 
@@ -63,45 +63,56 @@ def _write_dataset(layout, name, known):
         tables.write(layout.dataset(name, table), row, rows[table])
 
 
+def _ask(layout, step):
+    """Ask a round, by the flags of its rule; what is asked already stays."""
+    suite, jobs = SUITES[step.suite], Jobs(layout.config, layout)
+    folder, wildcards = layout.files(step).folder, SimpleNamespace(about=step.about, dataset=step.dataset)
+    if folder.is_dir():
+        return
+    flags = shlex.split(f"{jobs.asks(suite)(wildcards)} {jobs.before_flags(suite, step.round)(wildcards)}")
+    words = ["--dataset", str(layout.dataset_folder(step.dataset)), "--shards", str(layout.config.shards), *flags]
+    assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
+
+
+def _play(layout, reply):
+    """Ask and answer every round: ``reply(model, files)`` answers a request file."""
+    for asking in layout.config.asked():
+        for step in layout.steps(asking):
+            _ask(layout, step)
+            found = layout.files(step)
+            contexts = found.folder / "contexts.parquet"
+            for requests, responses in zip(found.requests, found.responses, strict=True):
+                if not responses.is_file():
+                    reply(step.answerer, Files(requests, contexts, responses))
+
+
 def finish(layout, answer, exposures=()):
     """Answer every request by ``answer(model, request)``, and go on to the page."""
-    for asking in layout.config.asked():
-        if (taught := layout.exposures(asking)) is not None:
-            tables.write(taught, Exposure, exposures)
-        responses, shards = layout.responses(asking), layout.config.shards
-        for number, folder in enumerate(layout.request_folders(asking)):
-            if number > 0:
-                _ask_again(layout, asking, responses[:shards])
-            own = responses[number * shards : (number + 1) * shards]
-            for path, target in zip(layout.requests_in(folder), own, strict=True):
-                tables.write(target, Response, [answer(asking.model, row) for row in tables.read(path, Request)])
+    for path in filter(None, map(layout.exposures, layout.config.asked())):
+        tables.write(path, Exposure, exposures)
+
+    def reply(model, files):
+        tables.write(files.output, Response, [answer(model, row) for row in tables.read(files.requests, Request)])
+
+    _play(layout, reply)
     return measure(layout)
 
 
 def answered(layout, answerer_of):
-    """Answer every request of the first round by real models: ``answerer_of(model)``."""
-    for asking in layout.config.asked():
-        contexts = layout.request_folder(asking.suite, asking.dataset) / "contexts.parquet"
-        for requests, responses in zip(layout.requests_in(contexts.parent), layout.responses(asking), strict=True):
-            files = Files(requests, contexts, responses)
-            answer_file(answerer_of(asking.model), files, windows.survey(requests, contexts))
+    """Answer every request by real models: ``answerer_of(model)``."""
 
+    def reply(model, files):
+        answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
 
-def _ask_again(layout, asking, responses):
-    """Ask a model the second round, by its responses to the first."""
-    flags = shlex.split(to_flags(getattr(layout.config.suites, asking.suite)[asking.dataset]))
-    words = ["--dataset", str(layout.root / "dataset" / asking.dataset), "--shards", str(layout.config.shards), *flags]
-    words += ["--after", str(layout.request_folder(asking.suite, asking.dataset)), "--responses", *map(str, responses)]
-    assert main(["ask", asking.suite, *words, "--output", str(layout.second_folder(asking))]) == 0
+    _play(layout, reply)
 
 
 def measure(layout):
     """Measure every model, compare, validate, and make the page."""
     edition = ["--edition", str(layout.root)]
-    for asking in layout.config.asked():
-        assert main(["measure", asking.suite, *edition, "--model", asking.model, "--dataset", asking.dataset]) == 0
-    for table in ("comparison", "validation"):
-        assert main(["measure", table, *edition]) == 0
+    for model in dict.fromkeys(asking.model for asking in layout.config.asked()):
+        assert main(["measure", "model", *edition, "--model", model]) == 0
+    assert main(["measure", "across", *edition]) == 0
     report_page(layout)
     return layout
 
@@ -112,17 +123,15 @@ const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
 """
 PRESS = """
-console.log(JSON.stringify(given.buttons.map((wanted) => {
-  const found = data.outcomes.find((one) => one.suite === wanted.suite && one.model === wanted.model);
-  const judged = wanted.reading ? found.readings[wanted.reading] : found;
-  const items = askedOf(wanted);
-  return behind(wanted, items, found).map((at) => [items.setting[at], judged.outcome[at]]);
+console.log(JSON.stringify(given.buttons.map(({ suite, dataset, model, where }) => {
+  const { columns } = data.judged.find((one) => one.suite === suite && one.dataset === dataset && one.model === model);
+  return chosen(columns, JSON.parse(where)).map((at) => [columns.item.values[at], value(columns.outcome, at)]);
 })));
 """
 
 
 def opened(page, buttons):
-    """Return by button (setting, outcome) of the items that the page's own script finds."""
+    """Return by button the items that the page's own script finds: their numbers and outcomes."""
     script = page.rpartition("<script>")[2].partition("</script>")[0]
     given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "buttons": buttons}
     words = [shutil.which("node"), "-e", PAGE + script + PRESS]

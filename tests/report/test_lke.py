@@ -8,17 +8,17 @@ from html.parser import HTMLParser
 
 import editions
 import pytest
+from almanac.edition.remeasure import held
+from almanac.suites.ic_lke.experiment_figures import by_place, by_shots
+from almanac.suites.ic_lke.positions.measures import IN_BIN
 
 from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import held
 from almanac.report import lke
 from almanac.report.page import share
 from almanac.rows import Entity, Exposure, Measure, Relation, Response, Template
-from almanac.suites.ic_lke.experiment_figures import by_place, by_shots
-from almanac.suites.ic_lke.positions.measures import IN_BIN
 
 DOSES = (0, 64)
 SUITES = {

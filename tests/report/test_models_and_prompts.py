@@ -6,12 +6,12 @@ import zipfile
 
 import editions
 import pytest
+from almanac.edition.remeasure import compared, entrant
 
 from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.remeasure import compared, entrant
 from almanac.report import comparison, prompts
 from almanac.rows import Comparison, Entity, Evidence, Measure, Relation, Response, Template
 

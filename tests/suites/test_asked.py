@@ -34,6 +34,8 @@ CHANGES = {
     "best_only": True,
     "instruction": "Answer in one word.",
     "options": ("Paris", "Washington, D.C."),
+    "other": "Rome",
+    "layer": 1,
 }
 
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 import polars as pl
 from pydantic import Field
 
-from almanac.options import NO_FLAG
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.chapter import Chapter, Drawing, Shown, Table
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
-from almanac.suites.options import Sample, SuiteOptions
+from almanac.suites.options import MODEL, Sample, SuiteOptions
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Judgements, Method, Own, Round, Suite
 
@@ -33,7 +32,7 @@ class ToyOptions(SuiteOptions):
 
     orders: Annotated[int, Field(ge=1, description="orders of the choices, each asked")] = 1
     checker: Annotated[
-        str | None, NO_FLAG, Field(description="the model that is asked whether it would pick the same")
+        str | None, MODEL, Field(description="the model that is asked whether it would pick the same")
     ] = None
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the sample")] = 0

@@ -1,4 +1,4 @@
-"""`snakemake drafts`: from facts to a file of drafts for a person, and from the proofread file into a dataset."""
+"""`snakemake drafting`: from facts to a file of drafts for a person, and from the proofread file into a dataset."""
 
 import json
 from itertools import pairwise
@@ -72,8 +72,8 @@ def run(project, *words):
     return project.run(*command)
 
 
-def drafts_of(project, number):
-    path = project.results / "drafting" / "two" / f"round{number}.jsonl"
+def drafts_of(project):
+    path = project.results / "drafting" / "two.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -82,35 +82,35 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     two_relations(project)
     chain_model(project.root / "writer")
     config = configure(project)
-    made = run(project, "--", "drafts")
+    made = run(project, "--", "drafting")
     assert made.returncode == 0, made.stdout + made.stderr
 
-    first, second = drafts_of(project, 1), drafts_of(project, 2)
-    assert {(row["relation_id"], row["style"], row["text"]) for row in first} == {
+    drafts = drafts_of(project)
+    assert {(row["relation_id"], row["style"], row["text"]) for row in drafts} == {
         (relation, style, "Whom[X]?") for relation in RELATIONS for style in ("question", "statement")
     }
-    assert {row["style"] for row in first if row["verdict"] == "keep"} == {"question"}
     slots = "holds [X] 1 times and [Y] 0; needed are 1 and 1"
-    assert {row["reason"] for row in first if row["verdict"] == "drop"} == {slots}
+    assert {row["reason"] for row in drafts if row["style"] == "statement"} == {slots}
+    assert not any("agreement" in row for row in drafts if row["style"] == "statement"), "nothing is led back by these"
 
     # What is said of one filled template is said of all: the model looks at one byte, so one relation is led back to.
-    questions = [row for row in second if row["style"] == "question"]
+    questions = [row for row in drafts if row["style"] == "question"]
     assert sorted((row["agreement"], row["verdict"]) for row in questions) == [(0.0, "drop"), (1.0, "keep")]
-    reasons = {row["reason"] for row in second if row["verdict"] == "drop"}
+    reasons = {row["reason"] for row in drafts if row["verdict"] == "drop"}
     assert reasons == {slots, "led a model back to the relation for 0 of 3 facts"}
     assert not (project.results / "report.html").exists()
-    again = run(project, "--", "drafts")
+    again = run(project, "--", "drafting")
     assert "Nothing to be done" in again.stdout + again.stderr
 
     # A file that the next run would write over is not taken for a proofread one.
     datasets = config["datasets"]["two"]
-    configure(project, datasets={"two": datasets | {"drafts": "results/tiny/drafting/two/round2.jsonl"}})
+    configure(project, datasets={"two": datasets | {"drafts": "results/tiny/drafting/two.jsonl"}})
     refused = run(project, "--", "data")
     assert refused.returncode != 0
-    assert "datasets.two.drafts: results/tiny/drafting/two/round2.jsonl lies in results/tiny" in refused.stderr
+    assert "datasets.two.drafts: results/tiny/drafting/two.jsonl lies in results/tiny" in refused.stderr
 
     before = read(project.results / "dataset" / "two" / "templates.parquet", Template)
-    proofread = [row | {"text": "Whom has [X]?"} if row.get("agreement") == 1 else row for row in second]
+    proofread = [row | {"text": "Whom has [X]?"} if row.get("agreement") == 1 else row for row in drafts]
     (project.root / "proofread.jsonl").write_text("".join(json.dumps(row) + "\n" for row in proofread))
     configure(project, datasets={"two": datasets | {"drafts": "proofread.jsonl"}})
     built = run(project, "--", "data")
@@ -129,21 +129,21 @@ def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_p
         writer = {"name": "writer", "api": url, "api_model": str(folder), "kinds": ["generate"], "datasets": []}
         drafting = {"dataset": "two", "model": "writer", "samples": 2, "tokens": 16, "round_trip": False}
         configure(project, models=[writer | {"api_generate_with": "completions"}], drafting=drafting)
-        made = run(project, "--", "drafts")
-        assert not (project.results / "drafting" / "two" / "round2.jsonl").exists()
-        assert not (project.results / "requests" / "drafting" / "two" / "round2").exists()
+        made = run(project, "--", "drafting")
+        first = drafts_of(project)
+        assert [path.name for path in (project.results / "requests" / "drafting" / "two").iterdir()] == ["drafts"]
         # The second round, of a model that weighs no choices: the agreement stays open, and the draft to the reader.
         models = [writer | {"api_generate_with": "completions"}]
         configure(project, models=models, drafting=drafting | {"round_trip": True})
-        tried = run(project, "--", "drafts")
+        tried = run(project, "--", "drafting")
     assert made.returncode == 0, made.stdout + made.stderr
     assert tried.returncode == 0, tried.stdout + tried.stderr
-    assert drafts_of(project, 2) == drafts_of(project, 1)
-    assert not any("agreement" in row for row in drafts_of(project, 2))
-    assert sorted((row["text"], row["style"], row["verdict"]) for row in drafts_of(project, 1)) == [
+    assert drafts_of(project) == first
+    assert not any("agreement" in row for row in first)
+    assert sorted((row["text"], row["style"], row["verdict"]) for row in first) == [
         ("Whom[X]?", style, verdict) for style, verdict in (("question", "keep"), ("statement", "drop")) for _ in "ab"
     ]
-    answered = project.results / "responses" / "writer" / "drafting" / "two" / "round1"
+    answered = project.results / "responses" / "writer" / "drafting" / "two" / "drafts" / "all"
     assert {row.status for path in answered.glob("*.parquet") for row in read(path, Response)} == {"ok"}
 
 
@@ -151,6 +151,6 @@ def test_without_a_drafting_key_the_target_says_what_is_missing(fresh):
     project = fresh()
     two_relations(project)
     configure(project, drafting=None, models=[])
-    refused = run(project, "--dry-run", "--", "drafts")
+    refused = run(project, "--dry-run", "--", "drafting")
     assert refused.returncode != 0
     assert "add `drafting: {dataset: …, model: …}`" in refused.stdout + refused.stderr

@@ -22,7 +22,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config.models import ModelConfig
 from almanac.models.registry import ModelSource, load
-from almanac.suites.methods import METHODS
+from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -121,7 +121,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     assert made.returncode == 0, made.stdout + made.stderr
     results = clone / "results" / "own"
     assert (results / "report.html").is_file()
-    assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(METHODS)
+    assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(SUITES)
     assert not (results / "planting").exists()
 
 
@@ -139,7 +139,8 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
     _, server = BLOCKS[2].splitlines()
     made = shell(server, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
-    assert all(f"measure_{suite}" in made.stdout + made.stderr for suite in METHODS)
+    assert all(f"ask_{suite}" in made.stdout + made.stderr for suite in SUITES)
+    assert "measure_" in made.stdout + made.stderr
 
 
 def test_a_model_as_an_entry_is_asked_the_facts_that_ship(clone, mine):

@@ -239,7 +239,7 @@ def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told,
     pulls = [f"results/mine/sources/{name}/pull.json" for name in values["sources"]]
     words = ["snakemake", "--cores", "1", "--nolock", "--dry-run", "--logger", "commands", "--configfile", "here.yaml"]
     planned = subprocess.run(
-        [*words, "--", "all", "drafts", "written", "repull", *pulls],
+        [*words, "--", "all", "drafting", "writing", "repull", *pulls],
         cwd=project.root, env=environment | {"COMMANDS": str(tmp_path / "commands")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -254,7 +254,9 @@ def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told,
     assert not list(project.root.rglob("hit")) and not list(folder.rglob("hit"))
     ran = [json.loads(line) for line in (tmp_path / "ran").read_text().splitlines()]
     assert len(ran) == len(commands)
-    [settings] = [json.loads(words[words.index("--settings") + 1]) for words in ran if "--settings" in words]
+    passed = [json.loads(words[words.index("--settings") + 1]) for words in ran if "--settings" in words]
+    settings = passed[0]
+    assert len(passed) > 2 and passed == [settings] * len(passed)
     arrived = {word for words in ran for word in words}
     for way, text in taken.items():
         found = settings

@@ -1,11 +1,11 @@
-"""`snakemake written`: from facts to a file of questions for a person, and from the proofread file into FactEval."""
+"""`snakemake writing`: from facts to a file of questions for a person, and from the proofread file into FactEval."""
 
 import json
 
 import yaml
 from tests.workflow.test_drafts import chain_model, two_relations
 
-from almanac.rows import NotAsked, Question
+from almanac.rows import Item, Link, NotAsked, Request, Setting
 from almanac.tables import read
 
 SLOTS = {
@@ -32,8 +32,16 @@ def run(project, *words):
 
 
 def asked(project):
-    folder = project.results / "requests" / "facteval" / "two" / "round1"
-    return read(folder / "questions.parquet", Question), read(folder / "refused.parquet", NotAsked)
+    """What FactEval asks: the origin, the relation and the text of each question; and what it does not."""
+    folder = project.results / "requests" / "facteval" / "two" / "asked" / "all"
+    origins = {row.setting: json.loads(row.fields)["origin"] for row in read(folder / "settings.parquet", Setting)}
+    items = {row.item: row for row in read(folder / "items.parquet", Item)}
+    texts = {row.request_id: row.text for path in folder.glob("requests-*") for row in read(path, Request)}
+    questions = {
+        (origins[items[row.item].setting], items[row.item].relation_id, texts[row.request_id])
+        for row in read(folder / "links.parquet", Link)
+    }
+    return questions, read(folder / "refused.parquet", NotAsked)
 
 
 def test_questions_are_written_proofread_and_asked(fresh):
@@ -41,11 +49,11 @@ def test_questions_are_written_proofread_and_asked(fresh):
     two_relations(project)
     chain_model(project.root / "writer")
     configure(project, writing=None)
-    nobody = run(project, "-n", "--", "written")
+    nobody = run(project, "-n", "--", "writing")
     assert nobody.returncode != 0
     assert "writing: the configuration does not say who writes" in nobody.stdout + nobody.stderr
     configure(project)
-    made = run(project, "--", "written")
+    made = run(project, "--", "writing")
     assert made.returncode == 0, made.stdout + made.stderr
     path = project.results / "writing" / "two.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -54,7 +62,7 @@ def test_questions_are_written_proofread_and_asked(fresh):
     assert {(row["style"], row["text"], row["verdict"], row["reason"]) for row in rows} == {
         (style, "Whom[X]?", "drop", reason) for style, reason in SLOTS.items()
     }
-    log = (project.results / "logs" / "build_writing" / "two.log").read_text()
+    log = (project.results / "logs" / "write_writing" / "two.log").read_text()
     assert "12 questions: 8 does not name the subject, 4 holds [MASK] 0 times; needed is 1" in log
 
     # A person writes one question anew and keeps it; a file in the way of the next run is not taken for theirs.
@@ -73,15 +81,16 @@ def test_questions_are_written_proofread_and_asked(fresh):
     built = run(project, "--", "data")
     assert built.returncode == 0, built.stdout + built.stderr
     questions, left_out = asked(project)
-    assert {row.text for row in questions if row.origin == "written"} == {mended}
-    assert len({row.relation_id for row in questions}) == 2
+    written = {text for origin, _, text in questions if origin == "written"}
+    assert written and all(mended in text for text in written)
+    assert len({relation for _, relation, _ in questions}) == 2
     assert len(left_out) == 11 and {row.reason for row in left_out} == set(SLOTS.values())
 
     # A file that changes is read again; one that is not there is named.
     (project.root / "mine.jsonl").write_text("")
     again = run(project, "--", "data")
     assert again.returncode == 0, again.stdout + again.stderr
-    assert {row.origin for row in asked(project)[0]} == {"template"}
+    assert {origin for origin, _, _ in asked(project)[0]} == {"template"}
     (project.root / "mine.jsonl").unlink()
     gone = run(project, "--", "data")
     assert gone.returncode != 0 and "suites.facteval.two.written: there is no file mine.jsonl" in gone.stderr

@@ -44,7 +44,7 @@ class Named:
         split: returns the path in a value, or none, and what follows the path.
     """
 
-    kind: Literal["file", "checkpoint", "embedder", "tokenizer", "facts", "downloads", "registry"]
+    kind: Literal["file", "checkpoint", "tokenizer", "facts", "downloads", "registry"]
     read_by: str = ""
     split: Callable[[str], tuple[str | None, str]] = _whole
 

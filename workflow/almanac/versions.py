@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 8,
     "answer": 5,
-    "measure": 12,
-    "report": 14,
-    "freeze": 3,
+    "measure": 14,
+    "report": 15,
+    "freeze": 4,
 }

@@ -1,5 +1,6 @@
 """A small world and a made-up model that knows of it what it was taught, for the tests of KaRR's numbers."""
 
+import json
 import math
 import random
 from collections import defaultdict
@@ -12,7 +13,20 @@ import polars as pl
 from almanac import tables
 from almanac.edition.asking import write_asked
 from almanac.frames import frame_of
-from almanac.rows import Choices, Entity, Exposure, Fact, Item, Link, NotAsked, Relation, Request, Response, Template
+from almanac.rows import (
+    Choices,
+    Entity,
+    Exposure,
+    Fact,
+    Item,
+    Link,
+    NotAsked,
+    Relation,
+    Request,
+    Response,
+    Setting,
+    Template,
+)
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.joining import join
@@ -122,7 +136,8 @@ class Written:
 
     def __init__(self, folder):
         self.items = {row.item: row for row in tables.read(folder / "items.parquet", Item)}
-        asked = {name: name.partition("=")[2] for name in {row.setting for row in self.items.values()}}
+        settings = tables.read(folder / "settings.parquet", Setting)
+        asked = {row.setting: json.loads(row.fields)["asked"] for row in settings}
         self.names = {at: (row.experiment, asked[row.setting], row.fact_id) for at, row in self.items.items()}
         self.accepted = {self.names[at]: row.accepted for at, row in self.items.items()}
         self.requests = {row.request_id: row for row in tables.read(folder / "requests-0.parquet", Request)}

@@ -4,7 +4,7 @@ from almanac.config.datasets import DatasetConfig
 from almanac.config.edition import Asking, EditionConfig, Participant
 from almanac.config.models import ModelConfig
 from almanac.config.planting import PlantedConfig, PlantingConfig, TaughtConfig, WorldConfig
-from almanac.config.reading import check, load, read_yaml
+from almanac.config.reading import check, given, load, read_yaml
 from almanac.config.suites import SuitesConfig
 from almanac.models.options import UNPINNED
 
@@ -21,6 +21,7 @@ __all__ = [
     "TaughtConfig",
     "WorldConfig",
     "check",
+    "given",
     "load",
     "read_yaml",
 ]

@@ -67,8 +67,8 @@ def _check(place: Place, results: Path) -> None:
         raise AlmanacError(no_such(path, "folder"))
     if kind == "checkpoint":
         checkpoint.complete(path)
-    if kind in ("tokenizer", "embedder") and not read_of(place):
-        raise AlmanacError(f"{path}: holds no {'model' if kind == 'embedder' else kind}; name a checkpoint's folder")
+    if kind == "tokenizer" and not read_of(place):
+        raise AlmanacError(f"{path}: holds no {kind}; name a checkpoint's folder")
     missing = [file.name for file in read_of(place) if not file.exists()]
     if missing:
         raise AlmanacError(f"{path}: lacks {', '.join(missing)}; correct the path, or bring what is missing")
@@ -96,7 +96,7 @@ def read_of(place: Place) -> list[Path]:
         return [file for several in inside for file in several]
     if place.named.kind == "tokenizer":
         return [file for file in checkpoint.files(path) if any(file.match(pattern) for pattern in TOKENIZER)]
-    if place.named.kind in ("checkpoint", "embedder"):
+    if place.named.kind == "checkpoint":
         return checkpoint.files(path, isinstance(owner, ModelConfig) and owner.trust_remote_code)
     return [path]
 

@@ -1,5 +1,6 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:
     """Read and check an edition's file; relative names in it start from the working folder."""
     return check({**read_yaml(path), **(overrides or {})}, str(path), Path())
+
+
+def given(text: str) -> EditionConfig:
+    """Read and check an edition's settings as JSON, as the workflow passes them to a command (``--settings``).
+
+    Raises:
+        AlmanacError: it is no JSON object, or as `check`.
+    """
+    try:
+        values = dict(json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise AlmanacError(f"--settings: is no JSON object ({error})") from error
+    return check(values, "--settings", Path())

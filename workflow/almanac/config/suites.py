@@ -52,7 +52,11 @@ else:
         "SuitesConfig",
         __base__=SettingsBySuite,
         **{
-            name: _field(dict[Name, suite.options], {"default_factory": dict}, f"{suite.label}: settings by dataset")
+            name: _field(
+                dict[Name, suite.options],
+                {"default_factory": dict},
+                f"{suite.label}, {suite.summary}: settings by dataset",
+            )
             for name, suite in SUITES.items()
         },
     )

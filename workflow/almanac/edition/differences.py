@@ -75,7 +75,7 @@ def differences(a: Side, b: Side, tolerance: float) -> Iterator[Difference]:
         rows += [named[place.name] for named in NAMED if place.name in named]
         with a.file(own) as first, b.file(other) as second:
             try:
-                yield from _compared(table, _scan(first, rows), _scan(second, rows), rows, tolerance)
+                yield from compared(table, _scan(first, rows), _scan(second, rows), rows, tolerance)
             except pl.exceptions.PolarsError as error:
                 said = str(error).partition("\n")[0]
                 raise AlmanacError(f"{table}: cannot be read on one side ({said}); is it whole?") from error
@@ -100,10 +100,18 @@ def _key(row: type) -> tuple[str, ...]:
     return getattr(row, "KEY", ())
 
 
-def _compared(
+def compared(
     table: str, a: pl.LazyFrame, b: pl.LazyFrame, rows: Sequence[type], tolerance: float
 ) -> Iterator[Difference]:
-    """Yield what differs between two tables, whose key is that of the first row class of which both have it."""
+    """Yield what differs between two tables; see `differences`.
+
+    Args:
+        table: how it is called.
+        a: one side.
+        b: the other.
+        rows: row classes; the key is that of the first of which both sides have it, else all columns without floats.
+        tolerance: of floats.
+    """
     own, other = a.collect_schema(), b.collect_schema()
     if not own and not other:
         return

@@ -283,7 +283,7 @@ class Jobs:
             return []
         folder = self.layout.responses_folder(wildcards.model, suite.name, wildcards.dataset, first.name, ALL)
         asked = any(one.answered_by is None for one in suite.rounds if one.name == wildcards.round)
-        return [folder / f"responses-{wildcards.shard}.parquet"] if asked else []
+        return [self.layout.shard(folder, "responses", wildcards.shard)] if asked else []
 
     # Numbers
 
@@ -312,7 +312,7 @@ class Jobs:
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
-        asked = [[*asking, self.layout.options(asking).model_dump(mode="json")] for asking in self._of(model)]
+        asked = [[*asking, self.layout.options(asking).how()] for asking in self._of(model)]
         read = [path for asking in self._of(model) for path in read_by(self.layout.options(asking), "measure")]
         return tables.identity([asked, known(read)])
 

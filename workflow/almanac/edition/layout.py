@@ -37,6 +37,7 @@ from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Round, Suite
 
 Row = TypeVar("Row")
+RECORD = "edition.json"  # of an edition's configuration
 ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
     "entities": Entity,
@@ -83,9 +84,9 @@ class Layout:
         Raises:
             AlmanacError: the folder holds no edition.
         """
-        record = root / "edition.json"
+        record = root / RECORD
         if not record.is_file():
-            raise AlmanacError(f"{root}: is no edition (it has no edition.json); name a folder like results/demo")
+            raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = json.loads(record.read_text(encoding="utf-8"))
             return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
@@ -97,6 +98,11 @@ class Layout:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
 
     @classmethod
+    def bare(cls, root: Path) -> "Layout":
+        """Return the layout of a folder whose configuration nobody asks for: of an edition that failed, say."""
+        return cls(root, EditionConfig(edition="unknown"))
+
+    @classmethod
     def context(cls, root: Path) -> dict[str, Any]:
         """Return what the record of the configuration is checked in the light of."""
         return {}
@@ -105,7 +111,7 @@ class Layout:
 
     def record(self) -> Path:
         """Return the record of the whole configuration."""
-        return self.root / "edition.json"
+        return self.root / RECORD
 
     def page(self) -> Path:
         """Return the page."""
@@ -121,7 +127,11 @@ class Layout:
 
     def log(self, name: str) -> Path:
         """Return the log of a job, by the name of its rule and what it is about."""
-        return self.root / "logs" / f"{name}.log"
+        return self.logs() / f"{name}.log"
+
+    def logs(self) -> Path:
+        """Return the folder of all logs."""
+        return self.root / "logs"
 
     def source(self, source: str) -> Path:
         """Return the folder of a source's tables."""
@@ -165,17 +175,30 @@ class Layout:
 
     def shards(self, folder: Path, name: str) -> list[Path]:
         """Return the files of a folder that are divided into shards: ``requests`` or ``responses``."""
-        return [folder / f"{name}-{shard}.parquet" for shard in range(self.config.shards)]
+        return [self.shard(folder, name, shard) for shard in range(self.config.shards)]
+
+    def shard(self, folder: Path, name: str, shard: int | str) -> Path:
+        """Return one of these files, or the pattern of one."""
+        return folder / f"{name}-{shard}.parquet"
 
     def steps(self, asking: Asking) -> list[Step]:
         """Return the rounds in which a suite asks a model, in their order."""
         options = self.options(asking)
         found = []
         for one in ASKING[asking.suite].rounds_of(options):
-            answerer = asking.model if one.answered_by is None else str(getattr(options, one.answered_by))
+            answerer = asking.model
+            if one.answered_by is not None:
+                answerer = self._beside(asking.model, getattr(options, one.answered_by))
             about = asking.model if one.about_one else ALL
             found.append(Step(asking.suite, asking.dataset, one, about, answerer))
         return found
+
+    def _beside(self, asked: str, answers: str) -> str:
+        """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
+        participants = self.config.participants()
+        world = participants[asked].world if asked in participants else None
+        found = [one for one in participants.values() if one.model.name == answers]
+        return min(found, key=lambda one: one.world != world).name
 
     def files(self, step: Step) -> RoundFiles:
         """Return the files of a round."""
@@ -183,6 +206,10 @@ class Layout:
         answered = self.responses_folder(step.answerer, step.suite, step.dataset, step.round.name, step.about)
         requests, responses = self.shards(folder, "requests"), self.shards(answered, "responses")
         return RoundFiles(step.round.name, folder, tuple(requests), tuple(responses), step.answerer)
+
+    def responses(self, asking: Asking) -> list[Path]:
+        """Return the files of what was answered, in all rounds."""
+        return [path for step in self.steps(asking) for path in self.files(step).responses]
 
     def answers(self, asking: Asking) -> Answers:
         """Return what was asked of a model and what it answered."""

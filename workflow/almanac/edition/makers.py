@@ -11,6 +11,7 @@ from typing import Any
 from almanac import tables
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.frames import frames
 from almanac.rows import Response
 
 KEY = "made_by"  # of a file's entry in the manifest
@@ -29,7 +30,7 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
     """Hold the manifest's records of response files against the models that the responses name.
 
     Args:
-        layout: the unpacked edition.
+        layout: the unpacked edition; responses that are withheld are no part of it, and their records are believed.
         manifest: its manifest.
 
     Returns:
@@ -39,23 +40,30 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
         AlmanacError: a record is damaged, or names another model than the file's rows.
     """
     entries = {entry["path"]: entry for entry in manifest["files"]}
+    steps = [step for asking in layout.config.asked() for step in layout.steps(asking)]
+    answered = {path: step.answerer for step in steps for path in layout.files(step).responses}
     found: dict[str, None] = {}
     silent = 0
-    for asking in layout.config.asked():
-        for path in layout.responses(asking):
-            name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
-            record = _record(entries.get(name, {}), name)
-            if not record:
-                silent += 1
-                continue
-            named = {row.model_digest for row in layout.read(path, Response)}
-            if others := sorted(named - {record["model"]}):
-                raise AlmanacError(
-                    f"{name}: the manifest says that the model {record['model']} made it, a row that {others[0]} did; "
-                    "get the archive again"
-                )
-            found[f"{asking.model}: {_words(record)}"] = None
+    for path, answerer in answered.items():
+        name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
+        record = _record(entries.get(name, {}), name)
+        if not record:
+            silent += 1
+            continue
+        if path.is_file():
+            _check_rows(path, name, record["model"])
+        found[f"{answerer}: {_words(record)}"] = None
     return [*found, *([f"{silent} response files do not say what made them"] if silent else [])]
+
+
+def _check_rows(path: Path, name: str, model: str) -> None:
+    """Refuse a record whose model is not that of the file's rows."""
+    for frame in frames(path, Response, ["model_digest"]):
+        if others := sorted(set(frame["model_digest"].unique()) - {model}):
+            raise AlmanacError(
+                f"{name}: the manifest says that the model {model} made it, a row that {others[0]} did; "
+                "get the archive again"
+            )
 
 
 def _record(entry: Mapping[str, Any], name: str) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, NotAsked, Outcome, Relation, Validation
+from almanac.suites import headline
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
@@ -77,7 +78,14 @@ def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folde
     own = {name: read_frame(folder / f"{name}.parquet", row) for name, row in suite.tables("judged").items()}
     judged = join(suite, options, answers, data, read_frame(folder / "outcomes.parquet", Outcome), own)
     own |= {name: answers.own(name) for name in suite.tables("asked")}
-    return sorted(suite.measure(judged, own, options), key=lambda row: (row.metric, row.where))
+    said = read_frame(folder / "outcomes.parquet", Outcome, ["item", "reading", "prediction"])
+    said = said.filter(pl.col("reading") == suite.readings(options)[0]).drop("reading")
+    said = said.with_columns(pl.col("item").cast(pl.UInt32))
+    rows = [
+        *suite.measure(judged, own, options),
+        *headline.measures(suite, options, _headline(suite, options, judged), said, answers, data),
+    ]
+    return sorted(rows, key=lambda row: (row.metric, row.where))
 
 
 def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | None]]:
@@ -118,9 +126,10 @@ def _part(layout: Layout, asking: Asking) -> str:
     for one in map(layout.files, layout.steps(asking)):
         files += [one.folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *SUITES[asking.suite].tables("asked"))]
         files += [*one.requests, *one.responses]
-    exposures = layout.exposures(asking)
-    digests = [tables.sha256(path) for path in (*files, *([exposures] if exposures is not None else []))]
-    return tables.identity([VERSIONS["measure"], asking, layout.options(asking).model_dump(mode="json"), digests])
+    exposures, options = layout.exposures(asking), layout.options(asking)
+    files += [exposures] if exposures is not None else []
+    files += map(Path, options.files("measure"))
+    return tables.identity([VERSIONS["measure"], asking, options.how(), list(map(tables.sha256, files))])
 
 
 def judged_of(layout: Layout, asking: Asking) -> Judged:
@@ -140,13 +149,13 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
         models = [entrant(layout, asking) for asking in askings]
-        headline = {name: _headline(suite, layout.options(askings[0]), own) for name, own in judged.items()}
+        first = {name: _headline(suite, layout.options(askings[0]), own) for name, own in judged.items()}
         for method in suite.methods:
-            board = Board.of(headline, models, method)
-            if any(own.height for own in board.hits.values()):
+            board = Board.of(first, models, method)
+            if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
-        for name, own in headline.items():
+        for name, own in first.items():
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, suite.methods, model.name, model.planted.architecture == "llama", choices)

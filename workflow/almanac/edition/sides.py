@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from almanac.edition.layout import Layout
+from almanac.edition.layout import RECORD, Layout
 from almanac.errors import AlmanacError
 
 ENDINGS = (".parquet", ".jsonl")
-RECORD = "edition.json"
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
-"""The chapters of an edition's page: each suite on each dataset, then models side by side."""
+"""The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import shown
+from almanac.report import answer
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
 
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
-    """Return the chapters, and every number by suite and dataset."""
+    """Return the chapters, the answer first, and every number by suite and dataset."""
     between = layout.read(layout.across(), Measure)
     found: list[Page] = []
     compared: list[Page] = []
@@ -23,4 +24,5 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             one = comparison_chapter.chapter(method, own.measures, own.models, own.relations)
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
-    return [*found, *compared], measures
+    first = answer.found(layout, (row for own in measures.values() for row in own))
+    return [Page("answer", "", "", answer.chapter(first)), *found, *compared], measures

@@ -15,10 +15,15 @@ LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
 SHOWN = 12  # lines of a failed job's log
 
 
-def failed(root: Path, since: float = 0.0) -> str:
-    """Return the end of every log written after a time whose job did not come to its end, with the log's name."""
+def failed(logs: Path, since: float = 0.0) -> str:
+    """Return the end of every log written after a time whose job did not come to its end, with the log's name.
+
+    Args:
+        logs: the folder of an edition's logs.
+        since: the time.
+    """
     parts = []
-    for log in sorted((root / "logs").rglob("*.log")):
+    for log in sorted(logs.rglob("*.log")):
         if log.stat().st_mtime < since:
             continue
         lines = log.read_text("utf-8", "replace").splitlines()
@@ -35,15 +40,18 @@ def run_began(folder: Path) -> float:
     return datetime.datetime.strptime(names[-1].removesuffix(".snakemake.log"), "%Y-%m-%dT%H%M%S.%f").timestamp()
 
 
-def spent(root: Path) -> str:
+def spent(logs: Path) -> str:
     """Return a table of jobs, wall seconds, CPU seconds and largest memory by rule, the most costly first.
 
     The seconds are those of the last run of each job, wherever it ran; jobs run side by side, so wall seconds add up to
     more than the time that passed.
+
+    Args:
+        logs: the folder of an edition's logs.
     """
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0.0])
-    for log in sorted((root / "logs").rglob("*.log")):
-        rule = log.relative_to(root / "logs").parts[0].removesuffix(".log")
+    for log in sorted(logs.rglob("*.log")):
+        rule = log.relative_to(logs).parts[0].removesuffix(".log")
         found = [match for line in log.read_text("utf-8", "replace").splitlines() if (match := LINE.match(line))]
         if found:
             wall, cpu, memory = map(float, found[-1].groups())
@@ -92,3 +100,16 @@ def _number(value: float | None) -> str:
 
 def _interval(value: float | None, low: float | None, high: float | None) -> str:
     return f"{_number(value)} [{_number(low)}, {_number(high)}]"
+
+
+def share(value: float | None) -> str:
+    """Return a number as the field writes shares: .873; a dash for none."""
+    if value is None:
+        return "–"
+    text = f"{value:.3f}"
+    return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
+
+
+def with_interval(row: Measure) -> str:
+    """Return a number with its interval, as `share` writes both."""
+    return share(row.value) + ("" if row.low is None else f" [{share(row.low)}, {share(row.high)}]")

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.report.lines import share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, Table
 
@@ -114,14 +115,6 @@ def _unique_ids(text: str, name: str) -> str:
     for mark in (' id="', 'href="#', "url(#"):
         text = text.replace(mark, f"{mark}{name}-")
     return text
-
-
-def share(value: float | None) -> str:
-    """Return a number as the field writes shares: .873; a dash for none."""
-    if value is None:
-        return "–"
-    text = f"{value:.3f}"
-    return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
 def write_figures(drawn: Mapping[str, Figure], folder: Path) -> None:

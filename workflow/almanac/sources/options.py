@@ -71,7 +71,8 @@ class WikidataOptions(NetworkOptions):
     )
     nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
     property_aliases: bool = Field(
-        default=False, description="also bring the properties' other names, as templates for KaRR (`[X] NAME [Y].`)"
+        default=False,
+        description="also bring the properties' other names, as templates of the style `alias` (`[X] NAME [Y].`)",
     )
     ranks: Literal["accepted", "best"] = Field(
         default="accepted", description="accepted: all statements but deprecated ones; best: of those the preferred"

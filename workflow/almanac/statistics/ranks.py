@@ -1,7 +1,4 @@
-"""How well a score ranks the taught before the never taught: AUC and rank correlations.
-
-They are written out here, since scipy takes longer to load than most steps take to run; tests hold them against it.
-"""
+"""How well a score ranks the taught before the never taught: AUC and rank correlations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
-
-EXACT = 33  # Up to so many pairs without ties, the p of Kendall's tau is counted.
-VANISHING = 180  # Of more things, the share of orders with at most one discordant pair is no float above 0.
 
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -51,9 +45,11 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
 
 def _root(function: Callable[[float], float], above: float, below: float) -> float:
     """Return where a function changes its sign between a place where it is above 0 and one where it is not."""
-    while (middle := (above + below) / 2) not in (above, below):
-        above, below = (middle, below) if function(middle) > 0 else (above, middle)
-    return middle
+    from scipy import optimize  # slow to load, and most steps compute nothing with it
+
+    if function(below) > 0:
+        return below
+    return float(optimize.brentq(function, above, below, xtol=1e-15))
 
 
 def spearman(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> Estimate:
@@ -69,12 +65,13 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     Raises:
         ValueError: a value is NaN.
     """
+    from scipy import stats
+
     one, other = _numbers(first), _numbers(second)
     n = len(one)
     if n < 4 or np.all(one == one[0]) or np.all(other == other[0]):
         return NOTHING
-    ranked = np.column_stack([_ranks(one), _ranks(other)])
-    rho = float(np.atleast_2d(np.corrcoef(ranked, rowvar=False))[1, 0])
+    rho = float(stats.spearmanr(one, other).statistic)
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
     half = normal_quantile(level) * math.sqrt((1 + rho * rho / 2) / (n - 3))
@@ -90,12 +87,6 @@ def _numbers(values: Sequence[float]) -> NDArray[np.float64]:
     return found
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rank of every value, 1 first; equal ones share the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
-
-
 class Kendall(NamedTuple):
     """Kendall's tau-b, and the p of no correlation (two-sided)."""
 
@@ -106,8 +97,7 @@ class Kendall(NamedTuple):
 def kendall(first: Sequence[float], second: Sequence[float]) -> Kendall | None:
     """Return Kendall's tau-b (Kendall 1945) of two or more pairs; nothing where either side is constant.
 
-    Its p is exact for up to `EXACT` pairs without ties and where at most one pair stands against all others. Else it is
-    that of the normal distribution, with the variance that ties leave (Kendall, Rank Correlation Methods, section 4.9).
+    Its p is scipy's: counted for few pairs without ties, else that of the normal distribution, ties minded.
 
     Args:
         first: values, any scale; finite or infinite, no NaN.
@@ -116,59 +106,10 @@ def kendall(first: Sequence[float], second: Sequence[float]) -> Kendall | None:
     Raises:
         ValueError: a value is NaN.
     """
-    (_, one, ties), (_, other, other_ties) = (
-        np.unique(_numbers(values), return_inverse=True, return_counts=True) for values in (first, second)
-    )
-    if len(ties) < 2 or len(other_ties) < 2:
+    from scipy import stats
+
+    one, other = _numbers(first), _numbers(second)
+    if len(np.unique(one)) < 2 or len(np.unique(other)) < 2:
         return None
-    n, pairs = len(first), math.comb(len(first), 2)
-    tied, tied_other = _pairs(ties), _pairs(other_ties)
-    tied_both = _pairs(np.unique(one * n + other, return_counts=True)[1])
-    discordant = _discordant(other[np.lexsort((other, one))])
-    score = pairs - tied - tied_other + tied_both - 2 * discordant
-    tau = max(-1.0, min(1.0, score / math.sqrt(pairs - tied) / math.sqrt(pairs - tied_other)))
-    fewer = min(discordant, pairs - discordant)
-    if not tied and not tied_other and (n <= EXACT or fewer <= 1):
-        return Kendall(tau, _exact_p(n, fewer))
-    size = n * (n - 1.0)
-    (untied, threes), (untied_other, threes_other) = _tie_terms(ties), _tie_terms(other_ties)
-    variance = (size * (2 * n + 5) - untied - untied_other) / 18 + 2 * tied * tied_other / size
-    variance += threes * threes_other / (9 * size * max(1, n - 2))
-    return Kendall(tau, math.erfc(abs(score) / math.sqrt(2 * variance)))
-
-
-def _tie_terms(counts: NDArray[np.int64]) -> tuple[float, float]:
-    """Return what groups of equal values take from the variance of tau's score, and their ordered triples."""
-    pairs = counts * (counts - 1.0)
-    return float((pairs * (2 * counts + 5)).sum()), float((pairs * (counts - 2)).sum())
-
-
-def _pairs(counts: NDArray[np.int64]) -> int:
-    """Return how many pairs lie within groups of given sizes."""
-    return int((counts * (counts - 1) // 2).sum())
-
-
-def _discordant(ranks: NDArray[np.intp]) -> int:
-    """Return how many pairs stand in the wrong order, in as many sweeps as the highest rank has binary digits.
-
-    Each sweep sorts by one digit more, the highest first. Among ranks that were alike so far, those with a 1 move back,
-    each by as many places as ranks with a 0 stood behind it: those are its pairs in the wrong order.
-    """
-    count, ordered = 0, np.sort(ranks)
-    for digit in reversed(range(int(ordered[-1]).bit_length())):
-        here, there = ((places >> digit & 1).astype(bool) for places in (ranks, ordered))
-        count += int((np.flatnonzero(there) - np.flatnonzero(here)).sum())
-        sorted_so_far = np.empty_like(ranks)
-        sorted_so_far[there], sorted_so_far[~there] = ranks[here], ranks[~here]
-        ranks = sorted_so_far
-    return count
-
-
-def _exact_p(n: int, discordant: int) -> float:
-    """Return the share of orders of n things with at most so many discordant pairs or concordant ones."""
-    if n > VANISHING and discordant <= 1:
-        return 0.0
-    counts = [1] + [0] * discordant  # by discordant pairs, the orders of one thing, of two, of three, and so on
-    for size in range(2, n + 1):
-        counts = [sum(counts[max(0, found - size + 1) : found + 1]) for found in range(discordant + 1)]
-    return min(1.0, 2 * sum(counts) / math.factorial(n))
+    found = stats.kendalltau(one, other)
+    return Kendall(float(found.statistic), float(found.pvalue))

@@ -27,6 +27,8 @@ LINK = ("role", "index", "weight", "round")
 REQUEST = columns(Request)
 RESPONSE = [name for name in columns(Response) if name != "request_id"]
 BY = ("answerer", *KEY)  # what a response belongs to
+CODED = ("kind", "status", "reason", "model_digest", "engine")  # texts of which there are few, held as categories
+END = np.uint64(2**64 - 1)  # after every key
 
 
 @dataclass(frozen=True)
@@ -123,19 +125,22 @@ class Answers:
         of_link = [name for name in columns if name in LINK]
         of_request = [name for name in columns if name in REQUEST]
         of_response = [name for name in columns if name in RESPONSE]
-        links, rows = self._links(), {}
+        links, rows = self._links(of_link), {}
         if of_request:
             links, rows["request"] = _placed(links, self._requests(of_request), KEY, "request")
         if of_response:
             links, rows["response"] = _placed(links, self._responses(of_response), BY, "response")
             self._check_answered(links)
-        links = links.sort("item", maintain_order=True)
+        links = links.drop(BY)
+        if not links["item"].is_sorted():
+            links = links.sort("item", maintain_order=True)
         wanted = list(dict.fromkeys(["item", *columns]))
         tables_of_items = {name: self.own(name).with_columns(pl.col("item").cast(pl.UInt32)) for name in own}
         for items, low, high in self._items(of_item, of_setting, links["item"].to_numpy(), size):
             part = links.slice(low, high - low)
             joined = [part.select("item", *of_link), *(frame[part[name]] for name, frame in rows.items())]
             whole = pl.concat(joined, how="horizontal").join(items, on="item", how="left", maintain_order="left")
+            whole = whole.with_columns(pl.col(name).cast(pl.String) for name in CODED if name in columns)
             about = pl.col("item").is_between(items["item"][0], items["item"][-1])
             yield Part(whole.select(wanted), {name: frame.filter(about) for name, frame in tables_of_items.items()})
 
@@ -155,29 +160,31 @@ class Answers:
     def _answerers(self) -> list[int]:
         """The first round that each round's answerer answers: rounds of one answerer have one number."""
         names = [one.answerer for one in self.rounds]
+        assert len(names) < 16, "who answered stands in four bits of a key"
         return [names.index(name) for name in names]
 
-    def _links(self) -> pl.DataFrame:
-        """Return the links of all rounds, by numbers: a few bytes each."""
+    def _links(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns of the links of all rounds, with items, who answered and keys: a few bytes each."""
+        types = {"role": pl.Categorical, "index": pl.Int32, "weight": pl.Float64}
+        own = [pl.col(name).cast(kind) for name, kind in types.items() if name in columns]
+        wanted = ["item", "request_id", *(name for name in types if name in columns)]
         return pl.concat(
             frame.select(
                 pl.col("item").cast(pl.UInt32),
                 pl.lit(answerer, pl.UInt8).alias("answerer"),
-                pl.lit(one.name).cast(pl.Categorical).alias("round"),
-                pl.col("role").cast(pl.Categorical),
-                pl.col("index").cast(pl.Int32),
-                "weight",
+                *([pl.lit(one.name).cast(pl.Categorical).alias("round")] if "round" in columns else []),
+                *own,
                 *request_key(),
             )
             for answerer, one in zip(self._answerers, self.rounds, strict=True)
-            for frame in frames(one.folder / "links.parquet", Link)
+            for frame in frames(one.folder / "links.parquet", Link, wanted)
         )
 
     def _requests(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of all requests, with their keys."""
         wanted = list(dict.fromkeys(["request_id", *columns]))
         return pl.concat(
-            frame.select(*request_key(), *columns)
+            frame.select(*request_key(), *_coded(columns))
             for one in self.rounds
             for path in one.requests
             for frame in frames(path, Request, wanted)
@@ -193,7 +200,7 @@ class Answers:
             for frame in frames(path, Response, wanted)
         ]
         return pl.concat(
-            frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *columns)
+            frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *_coded(columns))
             for answerer, frame in found or [(0, frame_of(Response, ()).select(wanted))]
         )
 
@@ -252,14 +259,36 @@ class Answers:
                     start = stop
 
 
+def _coded(columns: Sequence[str]) -> list[pl.Expr]:
+    """Return columns, texts of which there are few as categories."""
+    return [pl.col(name).cast(pl.Categorical) if name in CODED else pl.col(name) for name in columns]
+
+
 def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return links with a column that says which row is theirs, of several that match the first, and the rows.
 
     So of several responses of one model to one request that of the earliest round counts, whatever its status: what a
     later round asks once more changes nothing of the earlier ones.
     """
-    place = rows.select(on).with_row_index(name).unique(on, keep="first", maintain_order=True)
-    return links.join(place, on=on, how="left", maintain_order="left"), rows.drop(on)
+    (wanted, more), (there, more_there) = _numbers(links, on), _numbers(rows, on)
+    order = np.append(np.argsort(there, kind="stable").astype(np.uint32), np.uint32(len(there)))
+    there, more_there = np.append(there, END)[order], np.append(more_there, 0)  # so that there is a row at every place
+    turns = np.argsort(wanted)  # keys are looked up in their order: at random it takes several times as long
+    place = np.empty(len(wanted), np.uint32)
+    place[turns] = np.searchsorted(there, wanted[turns])
+    # Rows of one key are tried one after the other until all of it is the same, not only its first number.
+    while (other := (there[place] == wanted) & (more_there[order[place]] != more)).any():
+        place += other
+    found = pl.DataFrame({name: order[place], "there": there[place] == wanted})
+    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(on)
+
+
+def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the keys of rows as two numbers: the first, with who answered in the four bits that it leaves free."""
+    first = frame["key"].to_numpy().astype(np.uint64)
+    if "answerer" in on:
+        first |= frame["answerer"].to_numpy().astype(np.uint64) << np.uint64(60)
+    return first, frame["more"].to_numpy()
 
 
 def expanded(settings: Sequence[Setting], kind: type[Any]) -> pl.DataFrame:

@@ -49,25 +49,20 @@ class Board:
     hits: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Board":
-        """Put together what the models answered.
+    def of(cls, judged: Mapping[str, Judged], entrants: Sequence[Entrant], method: Method) -> "Board | None":
+        """Put together what the models answered; none where the method asks a fact several times (`Method.once`).
 
         Args:
             judged: the items of each model, by its name; of one suite and dataset.
             entrants: the models.
             method: the method.
-
-        Raises:
-            ValueError: a fact stands twice among the method's items.
         """
         some = next(iter(judged.values()))
         hits = {}
         for name, own in judged.items():
             asked = own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit")
             if asked["fact"].drop_nulls().is_duplicated().any():
-                raise ValueError(
-                    f"method {method.name} of suite {own.suite} asks a fact more than once; set its `once`"
-                )
+                return None
             hits[name] = asked.filter(pl.col("hit").is_not_null()).sort("relation", "fact")
         return cls(some.suite, some.dataset, method, {one.name: one for one in entrants}, hits)
 

@@ -57,6 +57,14 @@ class Data:
         return self.rows("relations", Relation)
 
     @cached_property
+    def offered(self) -> pl.DataFrame:
+        """What each test fact is chosen among: ``fact`` and ``offered``, the wrong choices and the true object."""
+        true = {fact.fact_id: self.names.label(fact.object_key) for fact in self.facts}
+        rows = [(row.fact_id, [*row.labels, true[row.fact_id]]) for row in self.choices]
+        found = pl.DataFrame(rows, {"fact": pl.String, "offered": pl.List(pl.String)}, orient="row")
+        return found.with_columns(pl.col("fact").cast(pl.Categorical))
+
+    @cached_property
     def facts(self) -> list[Fact]:
         """Every fact: shown in examples, asked, and beyond what is asked."""
         return self.rows("facts", Fact)

@@ -2,12 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from almanac.options import NO_FLAG, Named, Options, places
 
+MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")]
 
 
@@ -30,13 +31,24 @@ class SuiteOptions(Options):
         """The setting that says how many train facts of a relation are shown at most, and how many these are."""
         return "shots", 0
 
+    def how(self) -> dict[str, Any]:
+        """Return the settings as plain values, but for who is asked: what asking, judging and measuring depend on."""
+        return self.model_dump(mode="json", exclude={"models"})
+
     def named_models(self) -> Iterator[tuple[str, str]]:
         """Yield the models that the settings name, each after the setting that names it."""
         yield from (("models", name) for name in self.models)
+        yield from ((key, name) for key in self._of_models() if (name := getattr(self, key)) is not None)
 
     def among(self, there: Collection[str]) -> Self:
         """Return the settings without models that an edition does not have."""
-        return self.model_copy(update={"models": tuple(name for name in self.models if name in there)})
+        update: dict[str, Any] = {"models": tuple(name for name in self.models if name in there)}
+        update |= {key: None for key in self._of_models() if getattr(self, key) not in there}
+        return self.model_copy(update=update)
+
+    @classmethod
+    def _of_models(cls) -> list[str]:
+        return [name for name, field in cls.model_fields.items() if MODEL in field.metadata]
 
     @abstractmethod
     def tokens(self, facts: int, choices: int, relations: int) -> int:

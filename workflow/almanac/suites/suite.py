@@ -66,10 +66,13 @@ class Method:
         name: unique in its suite.
         label: what the page calls it.
         where: the items that it counts; a fact may stand among them several times, once a draw, say.
-        once: further conditions by which a fact stands among them once, where models are compared fact by fact.
+        once: further conditions by which a fact stands among them once. Models are compared fact by fact, so a method
+            whose items hold a fact several times all the same is not compared.
         by: columns of the setting that part these items further; each value is a method of its own.
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
+        by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
+            other facts (`suites.headline`).
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
     """
@@ -80,6 +83,7 @@ class Method:
     by: tuple[str, ...] = ()
     once: Mapping[str, Condition] = field(default_factory=dict)
     guess: float | Mapping[str, Condition] | None = None
+    by_answer: bool = True
     validated: bool = True
     held: bool = False
 
@@ -220,6 +224,14 @@ class Suite(Asks[Settings]):
             options: the settings.
         """
         raise NotImplementedError
+
+    def offered(self, method: Method, answers: Answers, data: Data, options: Settings) -> pl.DataFrame | None:
+        """Return what a method's answers are chosen among; none: they are open.
+
+        Returns:
+            ``item`` or ``fact``, and ``offered``: the texts.
+        """
+        return None
 
     def derived(self, frame: pl.DataFrame, options: Settings) -> pl.DataFrame:
         """Return what was judged with further columns, which follow from those that are there."""

@@ -35,8 +35,9 @@ from almanac.versions import VERSIONS
 ASKED_AGAIN = {"failed", "refused"}  # the next time it may be answered
 
 EXAMPLES = """\
-  python -m almanac answer --model results/demo/models/base --contexts R/contexts.parquet \\
-      --requests R/requests-0.parquet --output responses-0.parquet      # R=results/demo/requests/ic_lke/invented/round1
+  R=results/demo/requests/ic_lke/invented/asked/all
+  python -m almanac answer --model results/demo/models/base --contexts $R/contexts.parquet \\
+      --requests $R/requests-0.parquet --output responses-0.parquet
   python -m almanac answer --model /models/my-llama --dtype bfloat16 --device cuda --contexts … --requests … --output …
   python -m almanac answer --model … --requests A/requests-0.parquet B/requests-0.parquet \\
       --contexts A/contexts.parquet B/contexts.parquet --output a.parquet b.parquet    # two files, loaded once

@@ -5,7 +5,6 @@ drafted templates that are kept.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac import tables
-from almanac.config import check, load
+from almanac.config import given, load
 from almanac.dataset.building import build_tables
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.templates import KEEP, merged
@@ -134,16 +133,9 @@ def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
 
 def build_edition(arguments: argparse.Namespace) -> None:
     """Write the checked configuration with every default."""
-    settings = load(arguments.config) if arguments.config else check(_parsed(arguments.settings), "--settings", Path())
+    settings = load(arguments.config) if arguments.config else given(arguments.settings)
     with tables.atomic(arguments.output) as temporary:
         temporary.write_text(tables.canonical(settings.model_dump(mode="json")) + "\n", encoding="utf-8")
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text))
-    except (TypeError, ValueError) as error:
-        raise AlmanacError(f"--settings: is no JSON object ({error})") from error
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:

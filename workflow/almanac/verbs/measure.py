@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac import tables
+from almanac.config import given
 from almanac.edition.asking import write_asked
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import held, judge, measure, measure_across, measure_model
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     across.add_argument("--strict", action="store_true", help="exit with 1 where a bar of the validation is missed")
     for part in (model, across):
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+        part.add_argument("--settings", metavar="JSON", help="its configuration, as the workflow has it [its record]")
     for name, suite in SUITES.items():
         part = what.add_parser(name, help=f"{suite.summary}: its numbers, without an edition")
         origin = part.add_mutually_exclusive_group(required=True)
@@ -61,9 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure what is asked for."""
     if arguments.what == "model":
-        return _model(Layout.open(arguments.edition), arguments.model)
+        return _model(_layout(arguments), arguments.model)
     if arguments.what == "across":
-        return _across(Layout.open(arguments.edition), arguments.strict)
+        return _across(_layout(arguments), arguments.strict)
     suite = SUITES[arguments.what]
     options = from_flags(arguments, suite.options)
     if getattr(arguments, "answers", None) is not None:
@@ -72,6 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     rows = _measured(suite, options, answers, _data(arguments.facts, answers), arguments.output)
     print(f"{answers.count} items, {len(rows)} measures", file=sys.stderr)
     return 0
+
+
+def _layout(arguments: argparse.Namespace) -> Layout:
+    folder, settings = arguments.edition, arguments.settings
+    return Layout.open(folder) if settings is None else Layout(folder, given(settings))
 
 
 def _model(layout: Layout, model: str) -> int:

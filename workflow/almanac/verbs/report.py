@@ -14,6 +14,7 @@ import polars as pl
 from almanac import tables
 from almanac.edition.layout import Layout
 from almanac.frames import frames
+from almanac.report import answer
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.resources import stored_parameters
 from almanac.rows import Response, Validation
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("page", "tables/, figures/ and report.html"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
-        ("after", "what is printed after a run: the validation, then what was spent"),
+        ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
@@ -38,16 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report the thing that is asked for."""
-    folder = arguments.edition
+    layout = Layout.bare(arguments.edition)
     if arguments.thing == "page":
-        report_page(Layout.open(folder))
+        report_page(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
-        print(failed(folder, run_began(Path())))
+        print(failed(layout.logs(), run_began(Path())))
     else:
-        table = folder / "measures" / "validation.parquet"
+        table = layout.validation()
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
-        print(spent(folder))
+        print(spent(layout.logs()))
+        if arguments.thing == "after" and layout.page().is_file():
+            found = answer.read(Layout.open(arguments.edition))
+            if found:
+                print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
+            print(f"\n{layout.page()}")
     return 0
 
 

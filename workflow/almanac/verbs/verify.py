@@ -1,24 +1,29 @@
 """Check an `edition` (its bytes, then its numbers, measured again), or `facts` against another source's facts."""
 
 import argparse
-import math
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
+import polars as pl
+
+from almanac import tables
+from almanac.config import Asking
 from almanac.dataset.comparison import compare
-from almanac.edition.archive import Frozen, unpack
+from almanac.edition.archive import Frozen, unpack, withheld_of
+from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
 from almanac.edition.makers import check_makers
-from almanac.edition.remeasure import compared, measured, planted_runs
+from almanac.edition.measuring import judge, measure, measure_across
 from almanac.errors import AlmanacError
-from almanac.rows import Comparison, Measure, Outcome, Validation
+from almanac.rows import Measure, Outcome, Validation
 from almanac.sources.files import read_folder
-from almanac.suites.methods import METHODS
-from almanac.suites.validation import validate
-from almanac.tables import as_dict
+from almanac.suites.listing import SUITES
 
+Row = TypeVar("Row")
 EXAMPLES = """\
   python -m almanac verify edition results/editions/demo.zip
   python -m almanac verify facts --facts resources/facts --against another_folder"""
@@ -41,56 +46,78 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify_edition(archive: Path) -> int:
-    """Check an archive's bytes, then measure it again from its responses.
+    """Check an archive's bytes, then measure it again: from its responses, or where they are withheld from outcomes.
 
     Raises:
         AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
             naming it.
     """
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, again = Path(name) / "edition", Path(name) / "again"
+        folder.mkdir()
         manifest = unpack(archive, folder)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = Frozen.open(folder)
+        withheld = withheld_of(layout, manifest)
         for line in check_makers(layout, manifest):
             print(line)
         numbers = 0
         for asking in layout.config.asked():
-            again = measured(layout, asking)
-            _agree(layout, layout.outcomes(asking), Outcome, again.outcomes)
-            numbers += _agree(layout, layout.measures(asking), Measure, again.measures)
-            for table, row in METHODS[asking.suite].measured_beside.items():
-                _agree(layout, layout.beside_outcomes(asking, table), row, again.beside[table])
-        _agree(layout, layout.comparison(), Comparison, compared(layout))
-        _agree(layout, layout.validation(), Validation, validate(planted_runs(layout), layout.config.validation))
-    print(f"{numbers} measures, the comparison and the validation, measured again from the responses, agree")
+            judged_again = withheld.isdisjoint(layout.responses(asking))
+            if not judged_again:
+                print(
+                    f"{asking.model}, {asking.suite} of {asking.dataset}: the edition has digests of its responses "
+                    "alone; measured again from its outcomes"
+                )
+            numbers += _measure_again(layout, asking, again, judged_again)
+        rows, validation = measure_across(layout)
+        numbers += _agree_rows(layout, layout.across(), Measure, rows, again)
+        _agree_rows(layout, layout.validation(), Validation, validation, again)
+    print(f"{numbers} measures and the validation, measured again, agree")
     return 0
 
 
-def _agree(layout: Layout, path: Path, row_class: type, again: Sequence[object]) -> int:
-    """Hold each row of a frozen table against the one of its key that is measured again; return how many they are."""
-    rows: list[object] = layout.read(path, row_class)
-    columns: tuple[str, ...] = vars(row_class)["KEY"]
-    old, new = (
-        sorted(map(as_dict, found), key=lambda row: [str(row.get(column)) for column in columns])
-        for found in (rows, again)
-    )
-    name = path.relative_to(layout.root)
-    for stated, found in zip(old, new, strict=False):
-        for key in stated | found:
-            if not _equal(stated.get(key), found.get(key)):
-                raise AlmanacError(
-                    f"{name}: {key} is {stated.get(key)!r}, measured again it is {found.get(key)!r} (row {stated})"
-                )
-    if len(old) != len(new):
-        raise AlmanacError(f"{name}: has {len(old)} rows, measured again there are {len(new)}")
-    return len(old)
+def _measure_again(layout: Layout, asking: Asking, again: Path, judge_again: bool) -> int:
+    """Judge, where there are responses, and measure what a model was asked; return how many numbers agree."""
+    suite, options = SUITES[asking.suite], layout.options(asking)
+    answers, data = layout.answers(asking), layout.data(asking.dataset)
+    folder = layout.judged(asking, "outcomes").parent
+    if judge_again:
+        folder = again / "/".join(asking)
+        judge(suite, options, answers, data, folder)
+        for table, row in {"outcomes": Outcome, **suite.tables("judged")}.items():
+            path = layout.judged(asking, table)
+            if path.is_file():
+                _agree(layout, path, folder / path.name, row)
+            else:  # not frozen, since it follows from the responses; what is between models may read it
+                shutil.copy(folder / path.name, path)
+    found = measure(suite, options, answers, data, folder)
+    return _agree_rows(layout, layout.measures(asking), Measure, found, again)
 
 
-def _equal(stated: object, found: object) -> bool:
-    if isinstance(stated, float) and isinstance(found, float):
-        return math.isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return stated == found
+def _agree_rows(layout: Layout, path: Path, row: type[Row], rows: Sequence[Row], again: Path) -> int:
+    """Hold a frozen table against rows that are measured again; return how many they are."""
+    tables.write(again / "rows.parquet", row, rows)
+    return _agree(layout, path, again / "rows.parquet", row)
+
+
+def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
+    """Hold a frozen table against another; return how many rows they have.
+
+    Raises:
+        AlmanacError: a row or a value differs, naming it.
+    """
+    name = path.relative_to(layout.root).with_suffix("").as_posix()
+    sides = pl.scan_parquet(path), pl.scan_parquet(again)
+    for one in compared(name, *sides, [row], TOLERANCE):
+        assert one.rows is not None  # of one row class, tables differ in rows and values alone
+        first = one.rows.row(0, named=True)
+        stated, found = first.pop(IN_A, None), first.pop(IN_B, None)
+        if one.kind == "value":
+            raise AlmanacError(f"{name}: {one.column} is {stated!r}, measured again it is {found!r} (row {first})")
+        told = "is frozen and not" if one.kind == "row only in A" else "is not frozen, and"
+        raise AlmanacError(f"{name}: the row {first} {told} measured again ({one.count} such rows)")
+    return tables.count(path, row)
 
 
 def verify_facts(arguments: argparse.Namespace) -> int:

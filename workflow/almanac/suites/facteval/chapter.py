@@ -6,7 +6,6 @@ from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
-from almanac.suites.facteval import figures
 from almanac.suites.facteval.judging import OFFICIAL
 from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS
 from almanac.suites.facteval.options import FactEvalOptions
@@ -90,7 +89,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         *_alike(shown, options),
         *shown.not_asked(),
     ]
-    return Chapter(f"FactEval: {shown.dataset}", asks, parts)
+    return Chapter("FactEval", asks, parts)
 
 
 def boards(shown: Shown) -> list[Board]:
@@ -153,6 +152,8 @@ def without_blanks(found: Sequence[Board]) -> set[str]:
 
 def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures: of questions from templates, with the first kind of wrong objects."""
+    from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
+
     kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
     def drawn(metric: str, *keys: str, **fixed: Any) -> list[Measure]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from almanac.options import Named
-from almanac.suites.options import AuthorOptions, Sample, SuiteOptions
+from almanac.suites.options import MODEL, AuthorOptions, Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
 PASSAGE_TOKENS = 60
@@ -64,6 +64,7 @@ class FactEvalOptions(SuiteOptions):
     ] = "dash"
     embedder: Annotated[
         str | None,
+        MODEL,
         Field(
             description="model of the edition whose embeddings compare written questions with templates' (BERTScore)"
         ),
@@ -77,17 +78,14 @@ class FactEvalOptions(SuiteOptions):
     ] = ()
 
     def named_models(self) -> Iterator[tuple[str, str]]:
-        """Yield the models that are asked, compared, and read to compare wordings."""
+        """Yield the models that are asked, read to compare wordings, and compared."""
         yield from super().named_models()
         yield from (("pairs", name) for pair in self.pairs for name in pair.split(":"))
-        if self.embedder is not None:
-            yield "embedder", self.embedder
 
     def among(self, there: Collection[str]) -> Self:
-        """Return the settings without models, pairs of models and an embedder that an edition does not have."""
+        """Return the settings without models, and pairs of models, that an edition does not have."""
         pairs = tuple(pair for pair in self.pairs if set(pair.split(":")) <= set(there))
-        embedder = self.embedder if self.embedder in there else None
-        return super().among(there).model_copy(update={"pairs": pairs, "embedder": embedder})
+        return super().among(there).model_copy(update={"pairs": pairs})
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: every question has its own text; see `SuiteOptions`."""

@@ -93,6 +93,12 @@ class FactEval(Suite[FactEvalOptions]):
         """Judge every answer in every mode; see `judging.judge`."""
         return judging.judge(answers, data, options)
 
+    def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame:
+        """Return the options of each question that has some."""
+        found = [part.links.filter(pl.col("options").is_not_null()) for part in answers.parts(("options",))]
+        every = pl.concat(found).unique("item", keep="first", maintain_order=True)
+        return every.select("item", pl.col("options").alias("offered"))
+
     def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
         """Add what numbers are made of; see `measures.derived`."""
         return measures.derived(frame)

@@ -17,7 +17,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke.questions import OFFERED
 from almanac.suites.judged import Condition, Judged
 from almanac.suites.options import SuiteOptions
-from almanac.suites.suite import Judgements, Own, Suite
+from almanac.suites.suite import Judgements, Method, Own, Suite
 
 Settings = TypeVar("Settings", bound=SuiteOptions)
 WANTED = ("status", "index", "logprobs", "choices")
@@ -38,6 +38,10 @@ class ChoiceSuite(Suite[Settings]):
         """Judge every item by the one request that serves it."""
         for part in answers.parts(WANTED):
             yield Judgements(judge_choices(part.links), {})
+
+    def offered(self, method: Method, answers: Answers, data: Data, options: Settings) -> pl.DataFrame:
+        """Return the choices of each fact."""
+        return data.offered
 
     def derived(self, frame: pl.DataFrame, options: Settings) -> pl.DataFrame:
         """Add ``probability``: the true object's share of the probability of all choices."""

@@ -55,7 +55,7 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
         *_relations(shown),
         *shown.not_asked(),
     ]
-    return Chapter(f"KaRR: {shown.dataset}", ASKS, parts)
+    return Chapter("KaRR", ASKS, parts)
 
 
 def _methods(shown: Shown) -> Iterator[Table | str]:

@@ -13,7 +13,7 @@ from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
 from almanac.suites.karr import chapter, expected, given, judging, labels, measures
-from almanac.suites.karr.asking import FACTS, NULL, Asker, KarrSetting, first_objects, pools_of
+from almanac.suites.karr.asking import FACTS, LAMA, NULL, PARAREL, Asker, KarrSetting, first_objects, pools_of
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
@@ -24,7 +24,7 @@ def _method(name: str) -> Method:
     """Return a method's headline: what is known of the true facts, against the null where that is asked."""
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
-    return Method(name, chapter.NAMES[name], {**where, "asked": FACTS}, guess=guess)
+    return Method(name, chapter.NAMES[name], {**where, "asked": FACTS}, guess=guess, by_answer=LAMA.get(name, 1) == 1)
 
 
 class Karr(Suite[KarrOptions]):
@@ -79,6 +79,10 @@ class Karr(Suite[KarrOptions]):
     def elsewhere(self, path: Path, options: KarrOptions) -> Elsewhere:
         """Ask exactly what the draws of a file say, nothing else; no dataset is needed."""
         return given.read(path, Asked(self.tables("asked")))
+
+    def offered(self, method: Method, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame | None:
+        """Return the choices of each fact, which ParaRel chooses among; LAMA's answers are open."""
+        return data.offered if method.name == PARAREL else None
 
     def judge(self, answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgements]:
         """Compute the values first, then the thresholds that they are judged by; see `judging.judge`."""

@@ -1,0 +1,75 @@
+"""How often a model that knows nothing is called above chance, and one that knows a little is.
+
+    python -m benchmarks.chance
+
+An edition of 200 models is simulated: each has its own liking of objects, follows how common they are, or both, and
+knows a share of the facts. Relations' objects are skewed (a Zipf distribution). Printed are the share of models, and of
+whole editions of twelve such rows adjusted together, that are called above chance.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from almanac.suites.headline import ABOVE, LEVEL, Truths, against_others, holm
+from almanac.suites.judged import Judged
+
+RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12
+# How a model likes objects: by itself, as common as they are, and how much it wavers from fact to fact.
+LIKINGS = {"any object": (0.0, 0.0, 9.0), "a favourite": (1.0, 0.0, 0.05), "the common": (0.3, 1.0, 0.05),
+           "common, wavering": (0.3, 1.0, 1.0)}  # fmt: skip
+
+
+def model(rng: np.random.Generator, liking: tuple[float, float, float], knows: float) -> float:
+    """Return the p of one simulated model."""
+    own, prior, noise = liking
+    weights = 1 / np.arange(1, OBJECTS + 1)
+    weights /= weights.sum()
+    said: list[NDArray[np.int64]] = []
+    true: list[NDArray[np.int64]] = []
+    for _ in range(RELATIONS):
+        objects = rng.choice(OBJECTS, FACTS, p=weights)
+        score = own * rng.standard_normal(OBJECTS) + prior * np.log(weights)
+        best = (score + noise * rng.standard_normal((FACTS, OBJECTS))).argmax(1)
+        true.append(objects)
+        said.append(np.where(rng.random(FACTS) < knows, objects, best))
+    right, told = np.concatenate(true), np.concatenate(said)
+    frame = pl.DataFrame(
+        {
+            "item": pl.Series(range(len(right)), dtype=pl.UInt32),
+            "relation": np.repeat(np.arange(RELATIONS), FACTS).astype(str),
+            "fact": np.arange(len(right)).astype(str),
+            "subject": np.arange(len(right)).astype(str),
+            "hit": right == told,
+            "outcome": np.where(right == told, "correct", "incorrect"),
+            "prediction": told.astype(str),
+        }
+    )
+    truths = Truths(
+        pl.DataFrame({"item": frame["item"], "truth": pl.Series(right, dtype=pl.UInt64)}),
+        {at: frozenset({str(at)}) for at in range(OBJECTS)},
+        None,
+    )
+    rows = {row.metric: row for row in against_others(Judged("s", "d", "m", frame), frame, truths)}
+    return rows[ABOVE].p or 0.0
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chance", description=__doc__)
+    parser.add_argument("--models", type=int, default=200, metavar="N", help="models of a kind [200]")
+    count = parser.parse_args(arguments).models
+    rng = np.random.default_rng(0)
+    print(f"{'likes':<18}{'knows':>7}{'p <= .025':>12}{f'of {ROWS} rows':>12}")
+    for knows in (0.0, 0.02, 0.05):
+        for name, liking in LIKINGS.items():
+            ps = [model(rng, liking, knows) for _ in range(count)]
+            whole = [min(holm(ps[at : at + ROWS])) <= LEVEL for at in range(0, count - ROWS + 1, ROWS)]
+            print(f"{name:<18}{knows:>7.2f}{np.mean(np.array(ps) <= LEVEL):>12.3f}{np.mean(whole):>12.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""A frozen edition is the same bytes every time, travels whole, and what was changed in it is found and named."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from almanac import tables
+from almanac.cli import main
+from almanac.edition.archive import Frozen, freeze, unpack
+from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
+from almanac.rows import Item, Measure, Outcome, Setting
+
+
+@pytest.fixture(scope="module")
+def archive(small, tmp_path_factory):
+    path = tmp_path_factory.mktemp("frozen") / "small.zip"
+    freeze(small, path)
+    return path
+
+
+@pytest.fixture
+def own(small, tmp_path):
+    """A copy of the edition that may be changed."""
+    shutil.copytree(small.root, tmp_path / "own")
+    return Layout.open(tmp_path / "own")
+
+
+def capped(layout, megabytes):
+    """Set how many megabytes of responses an archive carries."""
+    config = layout.config.model_copy(update={"freeze_megabytes": megabytes})
+    layout.record().write_text(config.model_dump_json())
+    return Layout(layout.root, config)
+
+
+def written_again(archive, target, change):
+    """Write an archive again, its members changed: ``change`` gets them by their names."""
+    with zipfile.ZipFile(archive) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    change(members)
+    with zipfile.ZipFile(target, "w") as new:
+        for name, content in members.items():
+            new.writestr(name, content)
+    return target
+
+
+def test_the_same_edition_is_the_same_bytes(small, archive, tmp_path):
+    manifest = freeze(small, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+    with zipfile.ZipFile(archive) as frozen:
+        assert json.loads(frozen.read("manifest.json")) == manifest
+        for entry in manifest["files"]:
+            content = frozen.read(entry["path"])
+            assert (entry["bytes"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+            assert entry.get("rows", content.count(b"\n")) == content.count(b"\n")
+
+
+def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
+    unpack(archive, tmp_path / "there")
+    there = Frozen.open(tmp_path / "there")
+    assert len(small.tables()) == len(there.tables()) > 50
+    for path, row in small.tables().items():
+        moved = there.root / path.relative_to(small.root)
+        assert tables.read(moved, row) == tables.read(path, row), path
+    assert there.page().read_bytes() == small.page().read_bytes()
+    assert not list(there.root.rglob("*.jsonl"))
+
+
+def test_it_verifies(archive, capsys):
+    assert main(["verify", "edition", str(archive)]) == 0
+    assert "measures and the validation, measured again, agree" in capsys.readouterr().out
+
+
+def test_large_responses_are_known_by_digest_and_the_numbers_are_measured_from_outcomes(own, tmp_path, capsys):
+    whole = {entry["path"]: entry for entry in freeze(own, tmp_path / "whole.zip")["files"]}
+    manifest = freeze(capped(own, 0), tmp_path / "small.zip")
+    with zipfile.ZipFile(tmp_path / "small.zip") as frozen:
+        assert not [name for name in frozen.namelist() if name.startswith("responses/")]
+    withheld = {entry["path"]: entry for entry in manifest["files"] if entry.get("withheld")}
+    assert set(withheld) == {name for name in whole if name.startswith("responses/")}
+    for name, entry in withheld.items():
+        assert entry == whole[name] | {"withheld": True}
+    more = {entry["path"] for entry in manifest["files"]} - set(whole)
+    assert more == {f"outcomes/{model}/karr/invented/leaves.jsonl" for model in ("base", "large")}, (
+        "what was judged travels, so that numbers can be made of it"
+    )
+    capsys.readouterr()
+    assert main(["verify", "edition", str(tmp_path / "small.zip")]) == 0
+    said = capsys.readouterr().out
+    for asking in own.config.asked():
+        assert f"{asking.model}, {asking.suite} of {asking.dataset}: the edition has digests of its responses" in said
+
+
+def forge(path, row, change):
+    """Change rows of a table; return the place of the file."""
+    tables.write(path, row, [change(one) for one in tables.read(path, row)], tables.read_metadata(path))
+
+
+@pytest.mark.parametrize("megabytes", [500, 0])
+@pytest.mark.parametrize("suite", ["ic_lke", "karr", "facteval"])
+def test_forged_numbers_are_found_by_measuring_again(own, tmp_path, capsys, suite, megabytes):
+    asking = next(one for one in own.config.asked() if one.suite == suite)
+    metric = tables.read(own.measures(asking), Measure)[0].metric
+    forge(own.measures(asking), Measure, lambda row: replace(row, value=0.999) if row.metric == metric else row)
+    freeze(capped(own, megabytes), tmp_path / "forged.zip")
+    assert main(["verify", "edition", str(tmp_path / "forged.zip")]) == 1
+    said = capsys.readouterr().err
+    assert f"measures/base/{suite}/invented: value is 0.999, measured again it is" in said
+    assert "Traceback" not in said
+
+
+def test_forged_outcomes_are_found_where_the_responses_travel(own, tmp_path, capsys):
+    asking = next(iter(own.config.asked()))
+    forge(own.judged(asking, "outcomes"), Outcome, lambda row: replace(row, outcome="correct"))
+    freeze(own, tmp_path / "forged.zip")
+    assert main(["verify", "edition", str(tmp_path / "forged.zip")]) == 1
+    assert "outcomes/base/ic_lke/invented/outcomes: outcome is 'correct', measured again" in capsys.readouterr().err
+
+
+def test_a_forged_number_between_models_is_found(own, tmp_path, capsys):
+    forge(own.across(), Measure, lambda row: replace(row, n=row.n + 1))
+    freeze(own, tmp_path / "forged.zip")
+    assert main(["verify", "edition", str(tmp_path / "forged.zip")]) == 1
+    assert "measures/across: n is" in capsys.readouterr().err
+
+
+CHANGES = {
+    "outcomes/base/ic_lke/invented/outcomes.jsonl: has sha256": lambda members: members.update(
+        {"outcomes/base/ic_lke/invented/outcomes.jsonl": b"{}\n"}
+    ),
+    "report.html: is in the manifest and not in the archive": lambda members: members.pop("report.html"),
+    "more.txt: is in the archive and not in the manifest": lambda members: members.update({"more.txt": b""}),
+    "manifest.json: is missing or damaged": lambda members: members.pop("manifest.json"),
+    "manifest.json: its files give the digest": lambda members: members.update(
+        {"manifest.json": members["manifest.json"].replace(b'"digest": "', b'"digest": "0')}
+    ),
+    "would be written outside its folder": lambda members: listed(members, "../outside.txt", b"text"),
+    "outcomes.jsonl: a line after row 0 is no row of Outcome": lambda members: listed(
+        members, "outcomes/base/ic_lke/invented/outcomes.jsonl", b'{"item":"first"}\n'
+    ),
+}
+
+
+def listed(members, name, content):
+    """Put a file into an archive, and into its manifest."""
+    manifest = json.loads(members["manifest.json"])
+    kept = [entry for entry in manifest["files"] if entry["path"] != name]
+    entry = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest["files"] = [*kept, entry]
+    manifest["digest"] = tables.identity(
+        sorted((one["path"], one["bytes"], one["sha256"]) for one in manifest["files"])
+    )
+    members |= {name: content, "manifest.json": json.dumps(manifest).encode()}
+
+
+@pytest.mark.parametrize("message", CHANGES)
+def test_what_was_changed_in_an_archive_is_named(archive, tmp_path, message):
+    changed = written_again(archive, tmp_path / "changed.zip", CHANGES[message])
+    with pytest.raises(AlmanacError) as error:
+        unpack(changed, tmp_path / "there" / "deep")
+    assert message in str(error.value)
+    assert not list((tmp_path / "there").rglob("outside.txt"))
+
+
+@pytest.mark.parametrize("damage", ["no zip", "half", "a byte"])
+def test_a_damaged_archive_is_said_to_be(archive, tmp_path, damage):
+    content = bytearray(archive.read_bytes())
+    if damage == "no zip":
+        content = bytearray(b"text")
+    elif damage == "half":
+        del content[len(content) // 2 :]
+    else:
+        content[2000] ^= 255  # within the first member
+    (tmp_path / "damaged.zip").write_bytes(content)
+    with pytest.raises(AlmanacError, match=r"damaged\.zip: .*(is no readable archive|cannot be read)"):
+        unpack(tmp_path / "damaged.zip", tmp_path / "there")
+
+
+def test_a_number_that_json_cannot_say_is_named(own, tmp_path):
+    asking = next(iter(own.config.asked()))
+    forge(own.judged(asking, "outcomes"), Outcome, lambda row: replace(row, score=float("inf")))
+    with pytest.raises(AlmanacError, match=r"outcomes\.parquet: one of the rows 1 to .* is not finite"):
+        freeze(own, tmp_path / "small.zip")
+    assert not (tmp_path / "small.zip").exists()
+
+
+def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tmp_path, capsys):
+    before = {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()}
+    across, page = tables.read(own.across(), Measure), own.page().read_text()
+    folders = {own.files(step).folder for asking in own.config.asked() for step in own.steps(asking)}
+    for folder in folders:
+        rows = tables.read(folder / "settings.parquet", Setting)
+        # One name of a suite through all its rounds, as its items may be judged in a later one.
+        opaque = {row.setting: tables.identity(row.setting)[:8] + "?" for row in rows}
+        forge(folder / "settings.parquet", Setting, lambda row, names=opaque: replace(row, setting=names[row.setting]))
+        forge(folder / "items.parquet", Item, lambda row, names=opaque: replace(row, setting=names[row.setting]))
+    for model in ("base", "large"):
+        assert main(["measure", "model", "--edition", str(own.root), "--model", model]) == 0
+    assert main(["measure", "across", "--edition", str(own.root)]) == 0
+    assert {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()} == before
+    assert tables.read(own.across(), Measure) == across
+    assert main(["report", "page", "--edition", str(own.root)]) == 0
+    assert own.page().read_text() == page
+    freeze(own, tmp_path / "opaque.zip")
+    assert main(["verify", "edition", str(tmp_path / "opaque.zip")]) == 0

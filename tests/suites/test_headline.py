@@ -1,0 +1,151 @@
+"""What is owed to chance, by hand and against the exact distribution; verdicts that are adjusted together."""
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from almanac.rows import Measure
+from almanac.suites import headline
+from almanac.suites.headline import ABOVE, CHANCE, FACTS, KNOWN, Truths, findings, holm
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Method
+
+METHOD = Method("m", "M", {"experiment": "m"})
+
+
+def judged(rows, **more):
+    """Items by relation, subject, accepted texts and prediction; right where the prediction is accepted."""
+    frame = pl.DataFrame(
+        {
+            "item": pl.Series(range(len(rows)), dtype=pl.UInt32),
+            "experiment": ["m"] * len(rows),
+            "relation": [row[0] for row in rows],
+            "fact": [f"f{at}" for at in range(len(rows))],
+            "subject": [row[1] for row in rows],
+            "hit": [None if row[3] is None else row[3] in row[2] for row in rows],
+            "outcome": ["error" if row[3] is None else "correct" if row[3] in row[2] else "incorrect" for row in rows],
+            "prediction": [row[3] for row in rows],
+        }
+        | more
+    )
+    names = {at: frozenset(map(str.lower, row[2])) for at, row in enumerate(rows)}
+    numbers = {texts: number for number, texts in reversed(names.items())}
+    truths = [numbers[names[at]] for at in range(len(rows))]
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(truths, dtype=pl.UInt64)})
+    return Judged("s", "d", "model", frame), Truths(of_item, names, None)
+
+
+def numbers(own, truths):
+    answered = own.frame.filter(pl.col("hit").is_not_null())
+    return {row.metric: row for row in headline.against_others(own, answered, truths)}
+
+
+def test_an_answer_is_held_against_the_other_facts_of_its_relation():
+    """Of relation a, Rome is right for 2 of the 3 others of the second fact, and so on; of b nothing is ever right."""
+    own, truths = judged(
+        [
+            ("a", "s1", ["Rome"], "Rome"),
+            ("a", "s2", ["Paris"], "Rome"),
+            ("a", "s3", ["Rome"], "Paris"),
+            ("a", "s4", ["Oslo"], "Oslo"),
+            ("b", "s5", ["red"], "Rome"),
+            ("b", "s6", ["blue"], "Rome"),
+            ("b", "s7", ["blue"], None),
+        ]
+    )
+    found = numbers(own, truths)
+    in_a = [1 / 3, 2 / 3, 1 / 3, 0]
+    assert found[CHANCE].value == pytest.approx((np.mean(in_a) + 0) / 2)
+    assert found[ABOVE].value == pytest.approx((np.mean([1, 0, 0, 1]) - np.mean(in_a)) / 2)
+
+
+def test_few_hits_by_chance_have_the_exact_p():
+    own, truths = judged(
+        [("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome"), ("a", "s3", ["Rome"], "Paris")]
+        + [("a", f"t{at}", ["Oslo"], "Oslo") for at in range(2)]
+    )
+    chance, hits = [1 / 4, 2 / 4, 1 / 4, 1 / 4, 1 / 4], 3
+    expected = sum(
+        math.prod(p if right else 1 - p for p, right in zip(chance, case, strict=True))
+        for case in itertools.product((0, 1), repeat=5)
+        if sum(case) >= hits
+    )
+    assert numbers(own, truths)[ABOVE].p == pytest.approx(expected, abs=1e-12)
+
+
+def test_only_facts_whose_truth_was_offered_count_and_names_are_found_in_longer_answers():
+    rows = [
+        ("a", "s1", ["New York", "NYC"], "It is New York!"),
+        ("a", "s2", ["Rome"], "In Rome."),
+        ("a", "s3", ["Rome", "Roma"], "Romeo"),
+        ("a", "s4", ["New York", "NYC"], "Oslo"),
+    ]
+    own, truths = judged(rows)
+    open_answers = numbers(own, truths)[CHANCE].value
+    assert open_answers == pytest.approx(np.mean([1 / 3, 1 / 3, 0, 0]))
+    offered = pl.DataFrame({"fact": [f"f{at}" for at in range(4)], "offered": [["NYC", "Rome"], ["Rome", "Oslo"]] * 2})
+    restricted = numbers(own, Truths(truths.of_item, truths.names, offered))[CHANCE].value
+    assert restricted == pytest.approx(np.mean([1 / 3, 1, 0, 0]))
+
+
+def test_facts_of_one_subject_are_one_draw():
+    rows = [("a", f"s{at}", [f"o{at % 4}"], f"o{at % 4 if at % 3 else 0}") for at in range(120)]
+    alone = numbers(*judged(rows))[ABOVE]
+    pairs = numbers(*judged([("a", f"s{at // 2}", *row[2:]) for at, row in enumerate(rows)]))[ABOVE]
+    assert pairs.value == alone.value and pairs.p > alone.p
+
+
+def false_objects(true, false):
+    """Facts with the score of their true object and of a false one; known above 0."""
+    scores = [*true, *false]
+    rows = [("a", f"s{at % len(true)}", ["x"], "x") for at in range(len(scores))]
+    more = {
+        "fact": [f"f{at % len(true)}" for at in range(len(scores))],
+        "score": scores,
+        "hit": [score > 0 for score in scores],
+        "experiment": ["true"] * len(true) + ["false"] * len(false),
+    }
+    own, _ = judged(rows, **more)
+    return own.where(experiment="true"), own.where(experiment="false")
+
+
+def test_a_threshold_is_held_against_false_objects_by_a_sign_test():
+    true, false = false_objects([3.0, 2.0, 1.0, 4.0, -1.0, 2.0], [1.0, -2.0, 0.5, 0.2, -2.0, 3.0])
+    found = {row.metric: row for row in headline.against_false(true, true.frame, false)}
+    assert found[CHANCE].value == pytest.approx(4 / 6)
+    assert found[ABOVE].value == pytest.approx(5 / 6 - 4 / 6)
+    assert found[ABOVE].p == pytest.approx((1 + 6) / 2**6)  # of six pairs five or six are won
+
+
+def test_holms_adjustment_is_that_of_his_example():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == [] and holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def rows_of(model, p, facts=100, invalid=0):
+    """The headline numbers of one model."""
+
+    def row(metric, value, p=None):
+        return Measure("s", "d", model, None, metric, '{"experiment":"m"}', "other", (), value, None, None, p, 100,
+                       100 - invalid, 0, 0, invalid, 0)  # fmt: skip
+
+    return [row(KNOWN, 0.5), row(FACTS, facts), row(CHANCE, 0.1), row(ABOVE, 0.4, p)]
+
+
+def verdicts(*rows):
+    return [one.verdict for one in findings(list(itertools.chain(*rows)), {"s": (METHOD,)})]
+
+
+def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
+    few, astray = rows_of("few", 0.0, facts=19), rows_of("astray", 0.0, invalid=51)
+    assert verdicts(rows_of("a", 0.02)) == [headline.ABOVE_CHANCE]
+    assert verdicts(rows_of("a", 0.02), rows_of("b", 0.5)) == [headline.NOT_ABOVE] * 2
+    assert verdicts(rows_of("a", 0.02), few, astray) == [
+        headline.ABOVE_CHANCE,
+        headline.TOO_FEW,
+        headline.NO_FORMAT,
+    ]
+    assert verdicts(rows_of("a", 0.5)[:2]) == [headline.UNDEFINED]

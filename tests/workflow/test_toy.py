@@ -1,0 +1,120 @@
+"""A suite of another package, from the configuration to the page and a verified archive: the toy suite of the tests."""
+
+import html
+import json
+import os
+import re
+from dataclasses import dataclass
+
+import pytest
+import yaml
+from tests.report.editions import opened
+from tests.workflow.conftest import Project
+
+from almanac import tables
+from almanac.rows import Link, Measure, Outcome, Request, Response
+
+PLANTED = {"hidden": 32, "heads": 2, "feed_forward": 64, "layers": 1, "length": 512}
+CONFIGURATION = {
+    "edition": "tiny",
+    "planting": {
+        "worlds": {"invented": {"seed": 1, "relations": 2, "objects": 8, "doses": [0, 4, 16]}},
+        "tokenizer": {"vocabulary": 1024},
+    },
+    "datasets": {
+        "invented": {"world": "invented", "min_facts": 10, "min_objects": 8, "train": 6, "test": 18, "choices": 8}
+    },
+    "suites": {"toy": {"invented": {"orders": 2, "checker": "judge", "models": ["base"]}}},
+    "models": [{"name": "base", "planted": PLANTED}, {"name": "judge", "planted": PLANTED | {"hidden": 48}}],
+    "shards": 2,
+}
+
+
+@dataclass(frozen=True)
+class WithToy(Project):
+    """A copy of the project beside which a package with a suite is installed."""
+
+    def environment(self):
+        found = super().environment()
+        return found | {"PYTHONPATH": os.pathsep.join([found["PYTHONPATH"], str(self.root / "tests" / "toy")])}
+
+    def command(self, *words):
+        return [word if word != "tests/data/tiny.yaml" else "here.yaml" for word in super().command(*words)]
+
+
+@pytest.fixture(scope="module")
+def project(fresh):
+    project = WithToy(fresh().root)
+    (project.root / "here.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+    built = project.snakemake("--", "edition")
+    assert built.returncode == 0, built.stdout + built.stderr
+    return project
+
+
+def read(project, path, row):
+    return tables.read(project.results / path, row)
+
+
+def test_the_first_round_is_asked_of_the_model_and_the_second_of_its_checker(project):
+    asked, answered = project.results / "requests" / "toy" / "invented", project.results / "responses"
+    folders = {str(path.parent.relative_to(answered)) for path in answered.rglob("*.parquet")}
+    assert folders == {"base/toy/invented/picks/all", "judge/toy/invented/checks/base"}
+    for about, at in (("picks/all", "base/toy/invented/picks/all"), ("checks/base", "judge/toy/invented/checks/base")):
+        for shard in (0, 1):
+            requests = tables.read(asked / about / f"requests-{shard}.parquet", Request)
+            responses = tables.read(answered / at / f"responses-{shard}.parquet", Response)
+            assert [row.request_id for row in requests] == [row.request_id for row in responses]
+            assert requests and {row.status for row in responses} == {"ok"}
+    # What the model has picked stands first for the checker.
+    picks = {link.item: link.request_id for link in tables.read(asked / "picks" / "all" / "links.parquet", Link)}
+    checks = {link.item: link.request_id for link in tables.read(asked / "checks" / "base" / "links.parquet", Link)}
+    requests = {row.request_id: row for path in asked.rglob("requests-*") for row in tables.read(path, Request)}
+    said = {row.request_id: row for path in answered.rglob("base/**/*.parquet") for row in tables.read(path, Response)}
+    assert picks.keys() == checks.keys()
+    for item, check in checks.items():
+        weighed = said[picks[item]].logprobs
+        assert requests[check].choices[0] == requests[picks[item]].choices[weighed.index(max(weighed))]
+
+
+def test_both_readings_are_judged_measured_and_recovered(project):
+    outcomes = read(project, "outcomes/base/toy/invented/outcomes.parquet", Outcome)
+    assert [row.reading for row in outcomes[:4]] == ["alone", "checked"] * 2
+    assert len(outcomes) == 2 * 2 * 2 * 18  # readings, orders, relations, facts
+    measures = read(project, "measures/base/toy/invented.parquet", Measure)
+    found = {(row.metric, frozenset(json.loads(row.where))) for row in measures}
+    assert ("accuracy", frozenset({"reading", "order", "bucket"})) in found, "popularity reaches a suite"
+    assert ("recovery_auc", frozenset({"reading", "order", "hit", "dose"})) in found
+    across = (project.results / "tables" / "validation.csv").read_text()
+    assert re.search(r"^toy,.*base", across, re.MULTILINE)
+
+
+def test_every_number_of_the_chapter_opens_the_items_that_it_counts(project):
+    page = (project.results / "report.html").read_text()
+    chapter = page.partition('<section id="toy-invented">')[2].partition("</section>")[0]
+    assert "<h2>Toy: invented</h2>" in chapter and "<svg" in chapter
+    pattern = r'<button data-suite="(.*?)" data-dataset="(.*?)" data-model="(.*?)" data-where="(.*?)"'
+    keys = ("suite", "dataset", "model", "where")
+    buttons = [dict(zip(keys, map(html.unescape, found), strict=True)) for found in re.findall(pattern, chapter)]
+    measures = {(row.metric, row.where): row for row in read(project, "measures/base/toy/invented.parquet", Measure)}
+    assert len(buttons) > 10
+    for button, items in zip(buttons, opened(page, buttons), strict=True):
+        row = measures["accuracy", button["where"]]
+        assert (len(items), sum(outcome == "correct" for _, outcome in items)) == (row.n, row.n_correct)
+
+
+def test_the_archive_verifies_only_where_the_suite_is_installed(project):
+    archive = project.results.parent / "editions" / "tiny.zip"
+    verified = project.almanac("verify", "edition", str(archive))
+    assert verified.returncode == 0, verified.stderr
+    refused = Project(project.root).almanac("verify", "edition", str(archive))
+    assert refused.returncode == 1
+    assert "suites.toy: is unknown" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_second_run_does_nothing_and_a_checker_that_is_not_there_is_named(project):
+    again = project.snakemake("--", "edition")
+    assert "Nothing to be done" in again.stdout + again.stderr
+    refused = project.snakemake("--dry-run", "--config", "suites={toy: {invented: {checker: jugde}}}")
+    assert refused.returncode == 1
+    assert "suites.toy.invented.checker: there is no model 'jugde'; there are base" in refused.stderr

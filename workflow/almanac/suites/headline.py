@@ -1,0 +1,329 @@
+"""What a method says of a model in one line: the share of facts that are known, the share by chance, and the rest.
+
+Chance is measured with the model's own answers. A model that knows nothing still has favourites, and where objects are
+skewed a favourite is often right: so each answer is held against the *other* facts of its relation. Where it would be
+right for a tenth of them, a tenth is what it owes to chance here, however it came about. Methods that call a fact known
+by a threshold (KaRR) have no such answers: there the true object is held against a false one of the same fact.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from almanac.dataset.templates import folded
+from almanac.frames import frames
+from almanac.rows import Item, Measure
+from almanac.statistics.intervals import Estimate, normal_quantile
+from almanac.suites.answers import Answers
+from almanac.suites.data import Data
+from almanac.suites.judged import Judged, conditions_of
+from almanac.suites.suite import Method, Suite
+
+# The metrics.
+KNOWN, FACTS = "headline", "headline_facts"
+CHANCE, ABOVE = "headline_chance", "headline_above_chance"
+FEW = 20  # answered facts below which nothing is concluded
+EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
+LEVEL = 0.025  # of the one-sided tests of an edition, all together
+ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
+    "above chance",
+    "not distinguishable from chance",
+    "too few facts",
+    "format not followed",
+    "no chance defined",
+)
+
+
+class Finding(NamedTuple):
+    """What one method says of one model on one dataset.
+
+    Attributes:
+        method: the method.
+        known: the share of the facts that it calls known, a mean over relations.
+        chance: what would be right by chance; none where that is not defined.
+        above: the difference, with its interval; ``p`` is one-sided and not adjusted.
+        facts: how many facts were answered.
+        adjusted: the p after Holm's adjustment over all findings of the edition.
+        verdict: one of the five that this module names.
+    """
+
+    method: Method
+    known: Measure
+    chance: Measure | None
+    above: Measure | None
+    facts: int
+    adjusted: float | None
+    verdict: str
+
+
+def measures(
+    suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data
+) -> Iterator[Measure]:
+    """Yield the headline numbers of one model: `KNOWN`, `FACTS` and, where chance is defined, `CHANCE` and `ABOVE`.
+
+    Args:
+        suite: whose methods they are of.
+        options: its settings.
+        judged: the model's items; where answers have several readings, those of the first.
+        said: ``item`` and ``prediction``, the answer as it was read.
+        answers: what was asked.
+        data: the dataset.
+    """
+    for method in suite.methods:
+        for own in judged.where(method.where).groups(*method.by):
+            if own.frame.is_empty():
+                continue
+            answered = own.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
+            yield from own.measures(KNOWN, "macro_of_facts", "hit")
+            yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
+            if answered.is_empty():
+                continue
+            if isinstance(method.guess, Mapping):
+                false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
+                yield from against_false(own, answered, false)
+            elif method.by_answer:
+                truths = Truths.of(answers, suite.offered(method, answers, data, options))
+                yield from against_others(
+                    own, answered.join(said, on="item", how="left", maintain_order="left"), truths
+                )
+
+
+def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
+    """Yield chance by false objects: how often these are called known; the test is a sign test of the scores.
+
+    The scores and not the verdicts are compared, so no threshold has a say that was chosen on the same facts.
+
+    Args:
+        own: the items that the numbers are of.
+        answered: those that were answered.
+        false: the same facts asked with false objects.
+    """
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
+    wrong = (
+        false.frame.filter(pl.col("hit").is_not_null())
+        .group_by("fact")
+        .agg(pl.col("score").mean().alias("false_score"), pl.col("hit").mean().alias("false_hit"))
+    )
+    right = answered.group_by("fact", "relation", "subject", maintain_order=True).agg(
+        pl.col("score").mean(), pl.col("hit").mean()
+    )
+    both = right.join(wrong, on="fact", how="inner", maintain_order="left")
+    if both.is_empty():
+        return
+    better = both.filter(pl.col("score") > pl.col("false_score")).height
+    worse = both.filter(pl.col("score") < pl.col("false_score")).height
+    p = float(stats.binomtest(better, better + worse, 0.5, "greater").pvalue) if better + worse else 1.0
+    yield own.measure(CHANCE, _macro(both, "false_hit"), "other", ("hit", "score"))
+    difference = both.with_columns((pl.col("hit") - pl.col("false_hit")).alias("d"))
+    yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
+
+
+@dataclass(frozen=True)
+class Truths:
+    """What is right for each item, and what its answer was chosen among.
+
+    Attributes:
+        of_item: ``item`` and ``truth``, the number of what is accepted as right.
+        names: the accepted texts of each such number.
+        offered: what answers are chosen among (`Suite.offered`); none: they are open.
+    """
+
+    of_item: pl.DataFrame
+    names: Mapping[int, frozenset[str]]
+    offered: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, answers: Answers, offered: pl.DataFrame | None) -> "Truths":
+        """Read what the items accept; see `Suite.offered`."""
+        found, names = [], {}
+        for one in answers.rounds:
+            for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
+                numbered = frame.with_columns(pl.col("accepted").list.join("\x1f").hash(seed=0).alias("truth"))
+                found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
+                for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
+                    names[truth] = frozenset(map(folded, texts)) - {""}
+        return cls(pl.concat(found), names, offered)
+
+
+def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
+    """Yield chance by the model's own answers, each held against the other facts of its relation.
+
+    Args:
+        own: the items that the numbers are of.
+        answered: those that were answered, with ``prediction``.
+        truths: what is right for them.
+    """
+    if answered["prediction"].null_count() == answered.height:
+        return
+    columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
+    frame = answered.select(columns).join(truths.of_item, on="item", how="left", maintain_order="left")
+    keys = ["relation", "fact", "prediction"]
+    if truths.offered is not None:
+        on = "item" if "item" in truths.offered.columns else "fact"
+        frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
+        keys += ["item"] * (on == "item")
+    expected = [one for _, part in frame.group_by("relation") for one in _expected(part, keys, truths.names)]
+    found = pl.DataFrame(
+        expected, [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64)], orient="row"
+    )
+    frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
+        pl.col("hit").mean(), pl.col("by_chance").fill_null(0.0).mean()
+    )
+    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", ("prediction", "fact"))
+    yield own.measure(ABOVE, _difference(facts), "other", ("prediction", "hit", "fact"), _p(facts))
+
+
+def _expected(
+    part: pl.DataFrame, keys: Sequence[str], names: Mapping[int, frozenset[str]]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield for each distinct answer of a relation how often it would be right for the other facts.
+
+    Args:
+        part: the items of one relation.
+        keys: what makes answers distinct.
+        names: what each truth accepts.
+    """
+    every = Counter(part["truth"].to_list())
+    own: dict[str, Counter[int]] = defaultdict(Counter)
+    for fact, truth in part.select("fact", "truth").iter_rows():
+        own[fact][truth] += 1
+    of_text: dict[str, set[int]] = defaultdict(set)
+    for truth in every:
+        for text in names[truth]:
+            of_text[text].add(truth)
+    right = _Right(of_text)
+    total = part.height
+    shown = "offered" in part.columns
+    for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
+        mine = own[row["fact"]]
+        if shown and row["offered"] is not None:
+            there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
+            others = sum(every[truth] - mine[truth] for truth in there)
+        else:
+            there, others = None, total - sum(mine.values())
+        hits = sum(every[one] - mine[one] for one in right.of(row["prediction"]) if there is None or one in there)
+        yield (*(row[key] for key in keys), hits / others if others else 0.0)
+
+
+class _Right:
+    """For which truths an answer is right: those of which an accepted name stands in it, as whole words."""
+
+    def __init__(self, of_text: Mapping[str, set[int]]) -> None:
+        self._of_text = of_text
+        self._known: dict[str, set[int]] = {}
+
+    def of(self, answer: str) -> set[int]:
+        found = self._known.get(answer)
+        if found is None:
+            text = folded(answer)
+            found = set(self._of_text.get(text, ()))
+            for name, truths in self._of_text.items():
+                if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                    found |= truths
+            self._known[answer] = found
+        return found
+
+
+def _macro(facts: pl.DataFrame, column: str) -> float:
+    """Return the mean over relations of the mean of a column."""
+    return float(facts.group_by("relation", maintain_order=True).agg(pl.col(column).mean())[column].mean())  # type: ignore[arg-type]
+
+
+def _difference(facts: pl.DataFrame) -> Estimate:
+    """Return the mean over relations of the mean ``d`` of facts; its interval takes a subject's facts as one draw."""
+    centred = facts.with_columns(
+        pl.col("d").mean().over("relation").alias("mean"), pl.len().over("relation").cast(pl.Float64).alias("n")
+    )
+    relations = facts["relation"].n_unique()
+    value = _macro(facts, "d")
+    parts = centred.group_by("subject").agg(((pl.col("d") - pl.col("mean")) / pl.col("n")).sum().alias("part"))
+    half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
+    return Estimate(value, value - half, value + half)
+
+
+def _p(facts: pl.DataFrame) -> float:
+    """Return the p of as many hits by chance alone: of a sum of independent hits, a subject's facts being one draw."""
+    from scipy import stats
+
+    chance = facts["by_chance"].to_numpy()
+    spread = chance * (1 - chance)
+    if spread.sum() < EXPECTED:
+        return _exact(chance, float(facts["hit"].sum()))
+    weighted = facts.with_columns(
+        (pl.Series(np.sqrt(spread)) / pl.len().over("relation")).alias("sd"),
+        (pl.col("d") / pl.len().over("relation")).alias("part"),
+    )
+    deviation = float(np.sqrt((weighted.group_by("subject").agg(pl.col("sd").sum())["sd"].to_numpy() ** 2).sum()))
+    return float(stats.norm.sf(float(weighted["part"].sum()) / deviation))
+
+
+def _exact(chance: NDArray[np.float64], hits: float) -> float:
+    """Return the p of so many hits or more by the Poisson-binomial distribution."""
+    from scipy import stats
+
+    least = int(np.ceil(hits - 1e-9))
+    return float(stats.poisson_binom.sf(least - 1, np.clip(chance, 0.0, 1.0))) if len(chance) else 1.0
+
+
+def findings(rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]]) -> list[Finding]:
+    """Return what each method says of each model, with verdicts whose tests are adjusted together (Holm 1979).
+
+    Args:
+        rows: the numbers of an edition; those that are no headline are passed over.
+        methods: each suite's.
+    """
+    of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
+    for row in rows:
+        if row.metric in (KNOWN, CHANCE, ABOVE, FACTS):
+            of[row.suite, row.dataset, row.model, row.where][row.metric] = row
+    groups = list(of.values())
+    tested = [own[ABOVE].p for own in groups if ABOVE in own and _lack(own) is None]
+    adjusted = iter(holm([p for p in tested if p is not None]))
+    out = []
+    for own in groups:
+        lack = _lack(own)
+        p = next(adjusted) if lack is None else None
+        verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
+        method = method_of(own[KNOWN], methods[own[KNOWN].suite])
+        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own), p, verdict))
+    return out
+
+
+def method_of(row: Measure, methods: Sequence[Method]) -> Method:
+    """Return the method that a headline number is of: the one whose conditions say most of the number's own."""
+    where = conditions_of(row)
+    fitting = [one for one in methods if all(where.get(name, ...) == value for name, value in one.where.items())]
+    return max(fitting, key=lambda one: len(one.where))
+
+
+def _facts(own: Mapping[str, Measure]) -> int:
+    return int(own[FACTS].value or 0)
+
+
+def _lack(own: Mapping[str, Measure]) -> str | None:
+    """Return why nothing is tested, if nothing is."""
+    row = own[KNOWN]
+    if row.n_invalid > (row.n - row.n_error) / 2:
+        return NO_FORMAT
+    if _facts(own) < FEW:
+        return TOO_FEW
+    return None if ABOVE in own and own[ABOVE].p is not None else UNDEFINED
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for all of them being looked at (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    order = np.argsort(np.asarray(ps, dtype=float), kind="stable")
+    scaled = np.maximum.accumulate([min(1.0, ps[at] * (len(ps) - place)) for place, at in enumerate(order)] or [0.0])
+    out = [0.0] * len(ps)
+    for place, at in enumerate(order):
+        out[at] = float(scaled[place])
+    return out
