@@ -2,15 +2,17 @@
 
 import math
 
+import polars as pl
 import pytest
 from tests.suites.belief.small import data
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, number, ok, silent
 
+from almanac.suites import headline
 from almanac.suites.belief.measures import across
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
-from almanac.suites.judged import Not
+from almanac.suites.judged import Not, from_text
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
 TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
@@ -163,3 +165,27 @@ def test_a_real_model_answers_both_rounds(tmp_path):
     blank = number(rows, "accuracy", **BLANK)  # of which a causal model can fill none
     assert (blank.value, blank.n_error) == (None, blank.n)
     assert 0 < number(rows, "bias_single", **{**TEXT, "experiment": "content_free"}).value < 1
+
+
+def test_the_headline_holds_ranked_objects_against_what_they_were_ranked_among(tmp_path):
+    world = small_world.world(train=8, test=24, relations=("born", "died"))
+
+    def reply(question):
+        count = len(question.request.choices)
+        own = int(question.request.request_id[:8], 16) % count  # any object, whatever is asked
+        logs = tuple(-0.5 if at == own else -2.0 - at for at in range(count))
+        return ok(logprobs=logs, ranks=(None,) * count, tokens=("x",), probabilities=(0.5,))
+
+    trial = played(tmp_path, reply, dataset=world, candidates=None, templates="dataset")
+    method = next(one for one in trial.suite.methods if one.name == "candidates")
+    offered = trial.suite.offered(method, trial.answers, trial.data, trial.options)
+    choices = {served.item.item: one.request.choices for one in trial.questions() for served in one.serves}
+    assert [tuple(row["offered"]) for row in offered.iter_rows(named=True)] == [
+        choices[item] for item in offered["item"]
+    ]
+    said = trial.judge()["outcomes"].select(pl.col("item").cast(pl.UInt32), "prediction")
+    judged = trial.judged()
+    rows = headline.measures(trial.suite, trial.options, judged, said, trial.answers, trial.data)
+    found = {row.metric: row for row in rows if from_text(row.where) == {"experiment": "candidates"}}
+    assert 0.1 < found["headline_chance"].value < 0.5
+    assert found["headline_above_chance"].low < 0 < found["headline_above_chance"].high

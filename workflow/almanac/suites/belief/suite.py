@@ -70,6 +70,14 @@ class Belief(Suite[BeliefOptions]):
         """Judge every item; see `judging.judge`."""
         return judging.judge(answers, options)
 
+    def offered(self, method: Method, answers: Answers, data: Data, options: BeliefOptions) -> pl.DataFrame | None:
+        """Return the objects that are ranked; answers of other ways are open."""
+        if method.name != CANDIDATES:
+            return None
+        ranked = pl.col("experiment") == CANDIDATES
+        parts = answers.parts(("experiment", "choices"))
+        return pl.concat(part.links.filter(ranked).select("item", pl.col("choices").alias("offered")) for part in parts)
+
     def derived(self, frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
         """Add what numbers are made of; see `measures.derived`."""
         return measures.derived(frame, options)
