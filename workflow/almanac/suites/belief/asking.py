@@ -16,7 +16,7 @@ from almanac.suites.belief.names import Names, distinct, pairs, unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
 from almanac.suites.belief.rows import Grid, Prompt
-from almanac.suites.belief.templates import Templates, Wording, of_dataset, sources
+from almanac.suites.belief.templates import Templates, Wording, lacking, of_dataset
 from almanac.suites.data import Data, asked_facts
 from almanac.tables import hash_order, seed_of
 
@@ -73,7 +73,7 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
         AlmanacError: the user's file of templates has mistakes.
     """
     asker = _Asker(data, options, Names.of(data), of_dataset(data, options), Asked(own))
-    for thing, reason in sources(asker.templates, data.by_relation).items():
+    for thing, reason in lacking(asker.templates, data.by_relation).items():
         asker.asked.refuse(thing, reason)
     for relation, facts in data.by_relation.items():
         if relation in asker.templates:

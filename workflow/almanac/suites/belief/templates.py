@@ -160,8 +160,8 @@ def chosen(wordings: Sequence[Wording], groups: int, per_group: int) -> tuple[Wo
     return tuple(own[at] for at in range(longest) for own in kept if at < len(own))
 
 
-def sources(found: Mapping[str, Templates], relations: Iterable[str]) -> dict[str, str]:
-    """Return, of each relation that has no template made for this suite, why it is asked otherwise or not at all."""
+def lacking(found: Mapping[str, Templates], relations: Iterable[str]) -> dict[str, str]:
+    """Return what cannot be asked, or not be measured, for want of templates, and why."""
     said = {}
     for relation in relations:
         if relation not in found:
