@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from almanac.errors import AlmanacError
+from almanac.suites.belief.suite import Belief
 from almanac.suites.drafting.suite import Drafting
 from almanac.suites.facteval.suite import FactEval
 from almanac.suites.facteval.writing import Writing
@@ -26,6 +27,7 @@ GROUP = "almanac.suites"  # of entry points
 OURS: tuple[Suite[Any], ...] = (
     *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
     Karr(),
+    Belief(),
     FactEval(),
     HeadToTail(),
 )
