@@ -1,6 +1,6 @@
 # make demo: from nothing to results/demo/report.html.   make test: everything that is checked.
 # make own MODEL=…: every suite asked of one model (a directory, OWNER/NAME@COMMIT, or a server's address), of the facts
-# that ship or of those in FACTS=FOLDER.
+# that ship or of those in FACTS=FOLDER; SIZE=full asks all of them, not a sample.
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
@@ -9,7 +9,7 @@
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
-export MODEL FACTS
+export MODEL FACTS SIZE
 BIN := .venv/bin
 RUN = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --quiet rules
@@ -22,7 +22,7 @@ demo: .venv/installed
 # By the environment, so that no shell reads what the two hold.
 own: .venv/installed
 	@test -n "$$MODEL" || { echo "almanac: name the model: make own MODEL=/models/mine" >&2; exit 1; }
-	@$(RUN) --configfile config/own.yaml --config "model=$$MODEL" $${FACTS:+"facts=$$FACTS"} $(ARGS)
+	@$(RUN) --configfile config/own.yaml --config "model=$$MODEL" $${FACTS:+"facts=$$FACTS"} $${SIZE:+"size=$$SIZE"} $(ARGS)
 
 validate: .venv/installed
 	@$(RUN) --configfile config/validation.yaml $(ARGS) -- validation

@@ -17,7 +17,7 @@ LOCK = HERE / "lock.txt"
 PYTHON = "3.11"
 TABLES = ("pyarrow", "polars", "numpy", "pydantic", "pyyaml", "tqdm")
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "openai")
-MEASURES = ("scipy",)
+MEASURES = ("scipy", "rouge-score")
 SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "msgspec", "zstandard")
 STEPS = {
     "tables": TABLES,

@@ -457,3 +457,11 @@ def test_small_models_answer_all_that_they_are_asked_in_one_job():
         "tiny": [Asking("tiny", "ic_lke", "real")],
     }
     assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answered_together() == {}
+
+
+def test_the_full_size_sets_every_sample_aside():
+    def samples(**values):
+        config = check(read_yaml(REPOSITORY / "config" / "own.yaml") | values, "own.yaml", REPOSITORY)
+        return {own.sample for of in config.suites.by_name().values() for own in of.values() if hasattr(own, "sample")}
+
+    assert None not in samples() and samples(size="full") == {None}

@@ -351,6 +351,16 @@ def test_a_relation_at_the_papers_counts_gives_100_train_and_400_test_facts_of_1
     assert build([relation("P1")], *plain(500, 100), DatasetOptions(), on_relation=lambda: None) == made
 
 
+def test_where_fewer_choices_are_wanted_a_relation_of_few_objects_offers_all_of_them():
+    facts, entities = plain(12, 4)
+    counts = {"min_facts": 10, "min_objects": 3, "train": 2, "test": 10, "choices": 20}
+    refused = build([relation("P1")], facts, entities, DatasetOptions(**counts))
+    assert len(refused.refused) == 12 and not refused.choices
+    made = build([relation("P1")], facts, entities, DatasetOptions(**counts, fewer_choices=True))
+    assert not made.refused
+    assert {len({*one.labels}) for one in made.choices} == {3} and len(made.choices) == 10
+
+
 def test_objects_that_differ_in_case_only_are_one_object():
     facts, entities = plain(500, 100)
     entities = [entity(one.entity_id, "O001" if one.entity_id == "o000" else one.entity_id) for one in entities]

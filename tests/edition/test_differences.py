@@ -20,20 +20,21 @@ from almanac.edition.archive import freeze, unpack
 from almanac.edition.differences import IN_A, IN_B, differences
 from almanac.edition.layout import Layout
 from almanac.edition.sides import opened
-from almanac.rows import Comparison, Response, Validation
+from almanac.rows import Measure, Response, Validation
 
+P1, P2 = '{"relation":"P1"}', '{"relation":"P2"}'
 VALUES = [
-    Comparison("s", "d", metric, "m", None, "P1", value, None, 0.5, None, 7)
+    Measure("s", "d", "m", None, metric, P1, "share", ("hit",), value, None, 0.5, None, 7, *[0] * 5)
     for metric, value in (("one", 0.25), ("two", None), ("three", 1e-3), ("four", 7.0))
 ]
 
 
-def edition(root: Path, rows: list[Comparison]) -> Layout:
+def edition(root: Path, rows: list[Measure]) -> Layout:
     layout = Layout(root, EditionConfig(edition="own"))
     root.mkdir(parents=True)
     (root / "edition.json").write_text(layout.config.model_dump_json())
     (root / "report.html").write_text(f"a page of {root}")
-    tables.write(layout.comparison(), Comparison, rows)
+    tables.write(layout.across(), Measure, rows)
     tables.write(layout.validation(), Validation, [])
     return layout
 
@@ -60,18 +61,18 @@ def test_an_edition_is_its_frozen_archive_and_what_is_unpacked_of_it(tmp_path):
 
 
 def test_rows_meet_by_the_key_of_their_class_whatever_their_order(tmp_path):
-    changed = [replace(VALUES[0], value=0.5, n=8), VALUES[1], replace(VALUES[2], relation_id="P2"), VALUES[3]]
+    changed = [replace(VALUES[0], value=0.5, n=8), VALUES[1], replace(VALUES[2], where=P2), VALUES[3]]
     a, b = edition(tmp_path / "a", VALUES), edition(tmp_path / "b", changed[::-1])
     freeze(b, tmp_path / "b.zip")
-    key = ("s", "d", "one", "m", None, "P1")
+    key = ("s", "d", "m", None, "one", P1)
     expected = [
-        ("row only in A", None, [("s", "d", "three", "m", None, "P1")]),
-        ("row only in B", None, [("s", "d", "three", "m", None, "P2")]),
+        ("row only in A", None, [("s", "d", "m", None, "three", P1)]),
+        ("row only in B", None, [("s", "d", "m", None, "three", P2)]),
         ("value", "value", [(*key, 0.25, 0.5)]),
         ("value", "n", [(*key, 7, 8)]),
     ]
     for other in (b.root, tmp_path / "b.zip"):
-        assert found(a.root, other) == [("measures/comparison", *one) for one in expected]
+        assert found(a.root, other) == [("measures/across", *one) for one in expected]
 
 
 def test_a_table_that_is_not_known_is_compared_by_all_columns_without_floats(tmp_path):
@@ -227,7 +228,7 @@ def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsy
     words = ["differences", str(a.root), str(b.root), "--output", str(tmp_path / "list.csv")]
     assert main(words) == 1
     said = capsys.readouterr().out.splitlines()
-    assert "measures/comparison: 2 rows only in A; value differs in 8 rows" in said
+    assert "measures/across: 2 rows only in A; value differs in 8 rows" in said
     assert sum(line.startswith("  row only in A {") for line in said) == 2
     assert sum(line.startswith("  value: 0.25 | nothing {") for line in said) == 3
     assert said[-1] == "2 tables on both sides, 1 of them differ; 0 only in A, 0 only in B"
@@ -249,7 +250,7 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "measures").mkdir()
-    (tmp_path / "damaged" / "measures" / "comparison.parquet").write_bytes(b"PAR1")
+    (tmp_path / "damaged" / "measures" / "across.parquet").write_bytes(b"PAR1")
     with zipfile.ZipFile(tmp_path / "pages.zip", "w") as archive:
         archive.writestr("report.html", "")
     for wrong, message in {
@@ -257,7 +258,7 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
         "a/edition.json": "edition.json: is no folder and no zip archive",
         "empty": "empty: holds no table (.parquet or .jsonl)",
         "pages.zip": "pages.zip: holds no table",
-        "damaged": "measures/comparison: cannot be read on one side",
+        "damaged": "measures/across: cannot be read on one side",
     }.items():
         assert main(["differences", str(a.root), str(tmp_path / wrong)]) == 2
         said = capsys.readouterr().err
@@ -272,15 +273,15 @@ def test_a_damaged_member_of_an_archive_is_named(tmp_path, capsys):
     freeze(layout, tmp_path / "a.zip")
     content = bytearray((tmp_path / "a.zip").read_bytes())
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        at = archive.getinfo("measures/comparison.jsonl").header_offset + 60
+        at = archive.getinfo("measures/across.jsonl").header_offset + 100  # behind the header
     content[at] ^= 0x55
     (tmp_path / "b.zip").write_bytes(content)
     assert main(["differences", str(tmp_path / "a.zip"), str(tmp_path / "b.zip")]) == 2
-    assert "b.zip: measures/comparison.jsonl: cannot be read" in capsys.readouterr().err
+    assert "b.zip: measures/across.jsonl: cannot be read" in capsys.readouterr().err
 
 
 def test_values_come_with_the_columns_of_their_key(tmp_path):
     a, b = edition(tmp_path / "a", VALUES), edition(tmp_path / "b", [replace(VALUES[0], p=0.01), *VALUES[1:]])
     with opened(a.root) as one, opened(b.root) as two:
         [each] = differences(one, two, 1e-9)
-    assert each.rows.columns == [*Comparison.KEY, IN_A, IN_B]
+    assert each.rows.columns == [*Measure.KEY, IN_A, IN_B]

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from almanac import tables
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.rows import Item, Request, Response
-from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.answers import BY, Answers, RoundFiles, _placed
 from almanac.suites.asked import Asked
 
 COLUMNS = ("experiment", "way", "role", "index", "weight", "round", "text", "choices", "status", "logprobs")
@@ -207,3 +208,16 @@ def test_own_tables_are_read_through_all_rounds(tmp_path):
     answers = written(tmp_path, [Given("m", 2, []), Given("m", 1, [])])
     assert answers.own("notes")["item"].to_list() == [0, 1, 2]
     assert [row.item for one in answers.rounds for row in tables.read(one.folder / "items.parquet", Item)] == [0, 1, 2]
+
+
+KEYS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), max_size=12)
+
+
+@given(KEYS, KEYS)
+def test_a_link_has_the_first_row_of_its_whole_key(wanted, there):
+    """Keys that share one of their numbers are not mistaken for each other."""
+    types = {"answerer": pl.UInt8, "key": pl.Int64, "more": pl.Int64}
+    links, rows = (pl.DataFrame(found, types, orient="row") for found in (wanted, there))
+    placed, kept = _placed(links, rows.with_columns(score=pl.int_range(pl.len())), BY, "response")
+    assert placed["response"].to_list() == [there.index(key) if key in there else None for key in wanted]
+    assert kept["score"].to_list() == list(range(len(there)))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
+from tests.suites.head_to_tail import world as head_to_tail_world
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, ok, silent
 from tests.suites.toy_world import played
@@ -11,6 +12,8 @@ from tests.suites.toy_world import played
 from almanac import tables
 from almanac.columns import columns
 from almanac.rows import Item, Measure, Setting
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.suite import Belief
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import options
@@ -33,9 +36,19 @@ def tell(question):
     """Say something of every kind of request."""
     request, seed = question.request, int(question.request.request_id[:8], 16)
     if request.kind == "generate":
-        return ok(texts=(question.item.accepted[0] if seed % 2 else " nothing",))
+        return ok(texts=(question.item.accepted[0] if seed % 2 else " nothing", " and more")[: request.samples or 1])
     parts = len(request.choices or request.pieces or request.span_starts)
-    return ok(logprobs=tuple(-0.1 - (seed >> at) % 13 / 3 for at in range(parts)))
+    logprobs = tuple(-0.1 - (seed >> at) % 13 / 3 for at in range(parts))
+    if request.kind == "fill":
+        ranks = tuple(sum(one > own for one in logprobs) for own in logprobs)
+        return ok(logprobs=logprobs, ranks=ranks, tokens=(request.choices[ranks.index(0)],), probabilities=(0.5,))
+    return ok(logprobs=logprobs)
+
+
+def head_to_tail(folder, reply=guess):
+    doses = {row.fact_id: (0, 4, 64)[at % 3] for at, row in enumerate(head_to_tail_world.tables()["facts"])}
+    asked = head_to_tail_world.trial(folder, doses=doses, judge="j", cloze=True, repeats=2)
+    return asked.answer(reply).ask().answer(lambda question: ok(texts=(" correct",)))
 
 
 def of_world(suite, settings):
@@ -57,6 +70,13 @@ TRIALS = {
     "separators": of_world(Separators(), options.SeparatorOptions(shots=2)),
     "positions": of_world(Positions(), options.PositionOptions(pairs=12, replaced=3, bins=4)),
     "generated": of_world(Generated(), options.GeneratedOptions(shots=2)),
+    "head_to_tail": head_to_tail,
+    "belief": of_world(
+        Belief(),
+        BeliefOptions(
+            templates="dataset", candidates=None, prompting=("zero_shot", "4_relation"), sampled=4, samples=2, bias=True
+        ),
+    ),
     "prompts": of_world(Prompts(), options.PromptsOptions(kinds=("written",), prompts=2)),
 }
 
@@ -87,9 +107,10 @@ def test_columns_are_those_of_the_setting_the_own_tables_and_every_suites(name, 
     facts, settings = {row.fact_id: row for row in trial.data.facts}, trial.settings()
     items = [item for item in trial.items() for _ in trial.suite.readings(trial.options)]
     for row, item in zip(judged.frame.iter_rows(named=True), items, strict=True):
-        fact = facts[item.fact_id]
+        fact = facts.get(item.fact_id)
+        about = (None, None, None) if fact is None else (fact.fact_id, fact.subject_id, fact.object_key)
         assert (row["item"], row["experiment"], row["template"]) == (item.item, item.experiment, item.template_id)
-        assert (row["fact"], row["subject"], row["object"]) == (fact.fact_id, fact.subject_id, fact.object_key)
+        assert (row["fact"], row["subject"], row["object"]) == about
         assert {field: row[field] for field in settings[item.setting]._fields} == settings[item.setting]._asdict()
         assert row["hit"] == (None if row["score"] is None else row["outcome"] == "correct")
 
@@ -101,7 +122,7 @@ def test_each_method_counts_items_and_a_fact_once_where_models_are_compared(name
     for method in trial.suite.methods:
         own = judged.where(method.where)
         if own.frame.is_empty():
-            assert name == "prompts", "only what a dataset lacks is not asked"
+            assert name in ("prompts", "belief"), "only what a dataset lacks, or settings leave out, is not asked"
             continue
         facts = own.where(method.once).frame["fact"]
         assert len(facts) == facts.n_unique() == own.frame["fact"].n_unique()

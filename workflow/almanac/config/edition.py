@@ -12,7 +12,7 @@ from almanac.config.planting import PlantingConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.options import Named
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
-from almanac.suites.options import Bars
+from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
@@ -53,6 +53,10 @@ class EditionConfig(AuthorsConfig):
         "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`",
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
+    size: Literal["quick", "full"] = Field(
+        default="quick",
+        description="quick: suites ask samples, where their settings say so; full: every `sample` is set aside",
+    )
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     answer_together: int = Field(
         default=20_000_000,
@@ -142,11 +146,15 @@ class EditionConfig(AuthorsConfig):
         """
         there = {model.name for model in self.models}
         suites = {
-            suite: {dataset: options.among(there) for dataset, options in datasets.items()}
+            suite: {dataset: self._sized(options.among(there)) for dataset, options in datasets.items()}
             for suite, datasets in self.suites.by_name().items()
         }
         models = tuple(model.settled() for model in self.models)
         return self.model_copy(update={"suites": self.suites.model_copy(update=suites), "models": models})
+
+    def _sized(self, options: SuiteOptions) -> SuiteOptions:
+        sampled = self.size == "full" and "sample" in type(options).model_fields
+        return options.model_copy(update={"sample": None}) if sampled else options
 
     def remarks(self, written: "EditionConfig") -> Iterator[str]:
         """Yield which suites are asked of all models, since those that they name are not there, and which of none.

@@ -131,14 +131,17 @@ class Building:
 
     def _part(self, relation: Relation, facts: pl.DataFrame, numbers: Integers, objects: int) -> Part:
         subjects = facts["subject_id"].rank("dense").to_numpy().astype(np.int64) - 1
-        wrong = WrongChoices(self._objects, numbers, subjects, self._options)
+        options = self._options
+        if options.fewer_choices:
+            options = options.model_copy(update={"choices": min(options.choices, objects)})
+        wrong = WrongChoices(self._objects, numbers, subjects, options)
         lacking = wrong.lacking()
         usable = np.setdiff1d(np.arange(len(numbers)), np.array(list(lacking), np.int64))
         drawn = split(facts[usable], subjects[usable], self._options)
         train, test = usable[drawn.train], np.sort(usable[drawn.test])
         side = np.zeros(len(numbers), np.uint32)
         side[train], side[test] = 1, 2
-        reasons = [f"{found} wrong choices; needed are {self._options.choices - 1}" for found in lacking.values()]
+        reasons = [f"{found} wrong choices; needed are {options.choices - 1}" for found in lacking.values()]
         identities = facts["fact_id"]
         asked = identities.gather(test)
         refused = {"fact_id": identities.gather(list(lacking)), "reason": pl.Series(reasons, dtype=pl.String)}
@@ -157,14 +160,16 @@ class Building:
                 shared_subjects=len(np.intersect1d(subjects[train], subjects[test])),
             ),
             facts.with_columns(split=SIDES.gather(side)),
-            self._choices(asked, [wrong.draw(*one) for one in zip(test.tolist(), asked, strict=True)]),
+            self._choices(
+                asked, [wrong.draw(*one) for one in zip(test.tolist(), asked, strict=True)], options.choices - 1
+            ),
             pl.DataFrame(refused).select(pl.lit(relation.relation_id).alias("relation_id"), pl.all()),
         )
 
-    def _choices(self, identities: pl.Series, drawn: Sequence[Integers]) -> pl.DataFrame:
-        """Return the rows of `Choices`: for each fact the keys and the labels of the objects that are drawn for it."""
+    def _choices(self, identities: pl.Series, drawn: Sequence[Integers], each: int) -> pl.DataFrame:
+        """Return the rows of `Choices`: for each fact the keys and labels of the objects that are drawn for it."""
         flat = np.concatenate([*drawn, np.empty(0, np.int64)])
-        shape = (len(identities), self._options.choices - 1)
+        shape = (len(identities), each)
         keys, labels = (
             column.gather(flat).reshape(shape).arr.to_list() if len(flat) else pl.Series([], dtype=pl.List(pl.String))
             for column in (self._objects.keys, self._objects.labels)

@@ -15,6 +15,10 @@ class DatasetOptions(Options):
     train: Annotated[int, Field(ge=0, description="train facts a relation, for in-context examples")] = 100
     test: Annotated[int, Field(ge=1, description="test facts a relation, at most")] = 400
     choices: Annotated[int, Field(ge=2, description="choices a test fact, the true one included")] = 100
+    fewer_choices: Annotated[
+        bool,
+        Field(description="of a relation with fewer objects offer as many as it has (false: such facts are refused)"),
+    ] = False
     exclude_true: Annotated[
         bool, Field(description="never offer another true object, under any alias (false: the paper's rule)")
     ] = True

@@ -22,6 +22,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
+from almanac.suites.headline import Finding
 from almanac.suites.joining import join
 from almanac.suites.judged import Judged
 from almanac.suites.listing import SUITES
@@ -159,6 +160,29 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, methods, model.name, model.planted.architecture == "llama", choices)
     return rows, validate(found, layout.config.validation)
+
+
+def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
+    """Return what every method says of every model, in the order of the configuration.
+
+    Args:
+        layout: the edition.
+        measures: its numbers, if they have been read.
+    """
+    if measures is None:
+        paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
+        measures = [row for path in paths for row in layout.read(path, Measure)]
+    found = headline.findings(
+        [row for row in measures if row.model], {name: suite.methods for name, suite in SUITES.items()}
+    )
+    orders = [list(one) for one in (layout.config.participants(), layout.config.datasets, SUITES)]
+    return sorted(
+        found,
+        key=lambda one: [
+            order.index(str(name))
+            for order, name in zip(orders, (one.known.model, one.known.dataset, one.known.suite), strict=True)
+        ],
+    )
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:

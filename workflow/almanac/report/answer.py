@@ -3,12 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from almanac.edition.layout import Layout
 from almanac.report.lines import share, with_interval
-from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding, findings
-from almanac.suites.listing import SUITES
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
@@ -17,28 +14,6 @@ RULE = (
     "false object known. Above chance: the difference; its verdict is a one-sided test at .025, adjusted for all "
     "rows here together (Holm)."
 )
-
-
-def found(layout: Layout, measures: Iterable[Measure]) -> list[Finding]:
-    """Return what every method says of every model, in the order of the configuration.
-
-    Args:
-        layout: the edition.
-        measures: its numbers, or the headlines among them.
-    """
-    models = {name: place for place, name in enumerate(layout.config.participants())}
-    datasets = {name: place for place, name in enumerate(layout.config.datasets)}
-    suites = {name: place for place, name in enumerate(SUITES)}
-    every = findings([row for row in measures if row.model], {name: suite.methods for name, suite in SUITES.items()})
-    return sorted(
-        every, key=lambda one: (models[str(one.known.model)], datasets[one.known.dataset], suites[one.known.suite])
-    )
-
-
-def read(layout: Layout) -> list[Finding]:
-    """Return the findings of an edition from its tables."""
-    paths = [layout.measures(asking) for asking in layout.config.asked()]
-    return found(layout, (row for path in paths if path.is_file() for row in layout.read(path, Measure)))
 
 
 def chapter(rows: Sequence[Finding]) -> Chapter:

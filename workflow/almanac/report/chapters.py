@@ -1,7 +1,7 @@
 """The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import shown
+from almanac.edition.measuring import findings_of, shown
 from almanac.report import answer
 from almanac.report.page import Page
 from almanac.rows import Measure
@@ -24,5 +24,5 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             one = comparison_chapter.chapter(method, own.measures, own.models, own.relations)
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
-    first = answer.found(layout, (row for own in measures.values() for row in own))
+    first = findings_of(layout, [row for own in measures.values() for row in own])
     return [Page("answer", "", "", answer.chapter(first)), *found, *compared], measures

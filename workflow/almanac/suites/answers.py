@@ -193,16 +193,17 @@ class Answers:
     def _responses(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of all responses, in the order of the rounds, with who answered and their keys."""
         wanted = ["request_id", *columns]
+
+        def keyed(answerer: int, frame: pl.DataFrame) -> pl.DataFrame:
+            return frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *_coded(columns))
+
         found = [
-            (answerer, frame)
+            keyed(answerer, frame)
             for answerer, one in zip(self._answerers, self.rounds, strict=True)
             for path in one.responses
             for frame in frames(path, Response, wanted)
         ]
-        return pl.concat(
-            frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *_coded(columns))
-            for answerer, frame in found or [(0, frame_of(Response, ()).select(wanted))]
-        )
+        return pl.concat(found or [keyed(0, frame_of(Response, ()).select(wanted))])
 
     def _check_answered(self, links: pl.DataFrame) -> None:
         """Refuse links whose request has no response."""
@@ -280,7 +281,9 @@ def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: st
     while (other := (there[place] == wanted) & (more_there[order[place]] != more)).any():
         place += other
     found = pl.DataFrame({name: order[place], "there": there[place] == wanted})
-    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(on)
+    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(
+        on
+    ).rechunk()
 
 
 def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -110,7 +110,7 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterato
 
     wrong = (
         false.frame.filter(pl.col("hit").is_not_null())
-        .group_by("fact")
+        .group_by("fact", maintain_order=True)
         .agg(pl.col("score").mean().alias("false_score"), pl.col("hit").mean().alias("false_hit"))
     )
     right = answered.group_by("fact", "relation", "subject", maintain_order=True).agg(
@@ -171,7 +171,11 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    expected = [one for _, part in frame.group_by("relation") for one in _expected(part, keys, truths.names)]
+    expected = [
+        one
+        for _, part in frame.group_by("relation", maintain_order=True)
+        for one in _expected(part, keys, truths.names)
+    ]
     found = pl.DataFrame(
         expected, [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64)], orient="row"
     )
@@ -247,7 +251,9 @@ def _difference(facts: pl.DataFrame) -> Estimate:
     )
     relations = facts["relation"].n_unique()
     value = _macro(facts, "d")
-    parts = centred.group_by("subject").agg(((pl.col("d") - pl.col("mean")) / pl.col("n")).sum().alias("part"))
+    parts = centred.group_by("subject", maintain_order=True).agg(
+        ((pl.col("d") - pl.col("mean")) / pl.col("n")).sum().alias("part")
+    )
     half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
     return Estimate(value, value - half, value + half)
 
@@ -264,7 +270,9 @@ def _p(facts: pl.DataFrame) -> float:
         (pl.Series(np.sqrt(spread)) / pl.len().over("relation")).alias("sd"),
         (pl.col("d") / pl.len().over("relation")).alias("part"),
     )
-    deviation = float(np.sqrt((weighted.group_by("subject").agg(pl.col("sd").sum())["sd"].to_numpy() ** 2).sum()))
+    deviation = float(
+        np.sqrt((weighted.group_by("subject", maintain_order=True).agg(pl.col("sd").sum())["sd"].to_numpy() ** 2).sum())
+    )
     return float(stats.norm.sf(float(weighted["part"].sum()) / deviation))
 
 

@@ -8,9 +8,11 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from almanac.errors import AlmanacError
+from almanac.suites.belief.suite import Belief
 from almanac.suites.drafting.suite import Drafting
 from almanac.suites.facteval.suite import FactEval
 from almanac.suites.facteval.writing import Writing
+from almanac.suites.head_to_tail.suite import HeadToTail
 from almanac.suites.ic_lke.eic import Eic
 from almanac.suites.ic_lke.generated import Generated
 from almanac.suites.ic_lke.positions import Positions
@@ -25,7 +27,9 @@ GROUP = "almanac.suites"  # of entry points
 OURS: tuple[Suite[Any], ...] = (
     *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
     Karr(),
+    Belief(),
     FactEval(),
+    HeadToTail(),
 )
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from almanac import tables
 from almanac.edition.layout import Layout
+from almanac.edition.measuring import findings_of
 from almanac.frames import frames
 from almanac.report import answer
 from almanac.report.lines import failed, run_began, spent, validation_lines
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(validation_lines(rows), end="\n\n")
         print(spent(layout.logs()))
         if arguments.thing == "after" and layout.page().is_file():
-            found = answer.read(Layout.open(arguments.edition))
+            found = findings_of(Layout.open(arguments.edition))
             if found:
                 print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
             print(f"\n{layout.page()}")

@@ -38,7 +38,8 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
         axes.set_xscale("log")
         axes.set_xlabel("KaRR")
     panels[0].set_ylabel("share of facts above")
-    panels[-1].legend(frameon=False)
+    if panels[-1].get_legend_handles_labels()[0]:
+        panels[-1].legend(frameon=False)
     return figure
 
 
@@ -145,7 +146,8 @@ def by_exposure(shown: Shown, modes: Sequence[str]) -> Figure:
         axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
         axes.set_xlabel("times a fact was taught")
     panels[0].set_ylabel("share called known")
-    panels[-1].legend(frameon=False, loc="upper left")
+    if panels[-1].get_legend_handles_labels()[0]:
+        panels[-1].legend(frameon=False, loc="upper left")
     return figure
 
 

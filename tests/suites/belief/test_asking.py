@@ -1,0 +1,141 @@
+"""What BELIEF asks."""
+
+from collections import Counter
+
+import pytest
+from pydantic import ValidationError
+from tests.suites.belief.small import FACTS, data, tables
+from tests.suites.support import Trial, ok
+
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.suite import Belief
+from almanac.suites.data import Data
+
+ALL = {"groups": 9, "per_group": 9, "names": None, "prompting": ()}
+
+
+def asked(folder, dataset=None, **settings):
+    return Trial(folder, Belief(), dataset or data(), BeliefOptions(**{**ALL, **settings})).ask()
+
+
+def test_the_grid_is_pairs_times_names_times_templates(tmp_path):
+    trial = asked(tmp_path)
+    found = Counter((item.fact_id, item.name) for item in trial.items())
+    assert found == {
+        ("born|p:1|c:o", "Ada Oslo"): 4,
+        ("born|p:1|c:o", "Ada"): 4,
+        ("born|p:2|c:b", "Bob"): 4,
+        ("born|p:2|c:b", "Rome"): 4,
+        ("lived|p:3|c:r", "Cleo"): 2,
+    }
+    rows = {row.relation_id: row for row in trial.own("grid")}
+    born = rows["born"]
+    assert (born.templates, born.groups, born.pairs, born.triples, born.names, born.prompts) == (4, 3, 2, 3, 4, 16)
+    assert born.derived == 2 * 2 + 2 * 3  # Ada, two names of Oslo; Bob, three names of Lima and Bern
+    assert (born.guessable, born.ambiguous, born.unsafe, born.source) == (1, 1, 1, "dataset")
+    assert sum(row.prompts for row in rows.values()) == len(trial.items())
+
+
+def test_the_first_prompt_of_a_pair_has_its_label_and_the_first_template(tmp_path):
+    trial = asked(tmp_path)
+    prompts = {row.item: row for row in trial.own("prompts")}
+    for item in trial.items():
+        row = prompts[item.item]
+        assert (row.prompt == 0) == (item.template_id.endswith("/0") and not row.alias)
+        assert row.guessable == (item.fact_id == "born|p:1|c:o")
+        assert row.ambiguous == (item.name == "Rome")
+    pairs = Counter((item.fact_id, prompts[item.item].prompt) for item in trial.items())
+    assert set(pairs.values()) == {1}
+
+
+def test_a_blank_is_asked_for_the_likeliest_token_and_every_true_name(tmp_path):
+    trial = asked(tmp_path, groups=1, per_group=1, names=1)
+    request = next(one for one in trial.questions() if one.item.fact_id == "born|p:2|c:b").request
+    assert (request.kind, request.text, request.top_k) == ("fill", "Bob was born in [MASK].", 1)
+    assert request.choices == ("Bern", "Lima", "It")
+
+
+def test_ranked_objects_stand_before_the_true_names_and_serve_a_second_item(tmp_path):
+    trial = asked(tmp_path, groups=1, per_group=1, names=1, candidates=None)
+    question = next(one for one in trial.questions() if one.item.fact_id == "born|p:2|c:b")
+    assert sorted(question.request.choices[:2]) == ["Oslo", "Rome"]
+    assert question.request.choices[2:] == ("Bern", "Lima", "It")
+    assert [served.item.experiment for served in question.serves] == ["vocabulary", "candidates"]
+    assert question.link.index == 2
+
+
+def test_texts_are_asked_greedily_and_share_what_stands_before(tmp_path):
+    trial = asked(tmp_path, fill=False, prompting=("zero_shot", "4_template"), styles=("mask", "question"), names=1)
+    greedy = [one for one in trial.questions() if one.link.role == "greedy"]
+    assert {(one.request.temperature, one.request.stop, one.request.max_new_tokens) for one in greedy} == {
+        (0.0, ("\n",), 10)
+    }
+    items = Counter((one.item.experiment, one.setting.prompting, one.setting.style) for one in greedy)
+    assert items["icl", "zero_shot", "mask"] == 2 * 4 + 2
+    assert items["icl", "zero_shot", "question"] == 3
+    questions = [one for one in greedy if one.setting.style == "question"]
+    assert {one.request.text for one in questions if one.item.relation_id == "lived"} == {"Q: Where did Cleo live?\nA:"}
+    # The first prompt of each pair and way serves its control too: the same text, a wrong object.
+    controls = [served.item for one in greedy for served in one.serves if served.item.experiment == "control"]
+    assert len(controls) == 3 * 4
+    assert all(not {*item.accepted} & {"Lima", "Bern", "It"} for item in controls if item.fact_id == "born|p:2|c:b")
+
+
+def test_one_prompt_of_each_sampled_pair_is_sampled_at_temperature_one(tmp_path):
+    trial = asked(tmp_path, fill=False, prompting=("zero_shot",), sampled=2, samples=7)
+    samples = [one for one in trial.questions() if one.link.role == "samples"]
+    assert len({one.item.fact_id for one in samples}) == len(samples) == 2
+    assert {(one.request.samples, one.request.temperature) for one in samples} == {(7, 1.0)}
+    assert len({one.request.seed for one in samples}) == 2
+    assert sum(row.sampled for row in trial.own("prompts")) == 2
+
+
+def test_more_facts_change_nothing_of_what_is_asked_of_a_fact(tmp_path):
+    fewer = tables() | {"facts": [fact for fact in FACTS if fact.subject_id != "p:1"]}
+    settings = {"prompting": ("zero_shot", "4_relation"), "sampled": 9}
+    one, other = asked(tmp_path / "a", **settings), asked(tmp_path / "b", Data.of(**fewer), **settings)
+    assert set(other.requests()) <= set(one.requests())
+
+
+def test_subjects_that_say_nothing_are_asked_of_no_fact_in_every_template(tmp_path):
+    trial = asked(tmp_path, prompting=("zero_shot",), bias=True, names=1)
+    free = [one for one in trial.questions() if one.item.experiment == "content_free"]
+    assert {one.item.fact_id for one in free} == {None}
+    texts = {one.request.text for one in free if one.request.kind == "fill" and one.item.template_id == "born/0"}
+    assert texts == {"N/A was born in [MASK].", "was born in [MASK].", "? was born in [MASK]."}
+    assert {tuple(sorted(one.request.choices)) for one in free if one.request.kind == "fill"} == {
+        ("Bern", "Lima", "Oslo", "Rome")
+    }
+
+
+def test_what_cannot_be_asked_is_said(tmp_path):
+    own = tables()
+    own["templates"] = [row for row in own["templates"] if row.relation_id == "born"][:1]
+    refused = dict(asked(tmp_path, Data.of(**own)).refused())
+    assert "it has no template with both slots" in refused["relation lived"]
+    assert refused["consistency of born"] == "it has one template, which can agree with no other"
+
+
+def test_the_second_round_asks_how_likely_the_sampled_answers_are(tmp_path):
+    trial = asked(tmp_path, fill=False, prompting=("4_template",), sampled=2, samples=2, sequence=True)
+
+    def reply(question):
+        return ok(texts=(" Oslo.",) * question.request.samples)
+
+    trial.answer(reply).ask()
+    rows = trial.questions()
+    assert len(rows) == 2
+    for one in rows:
+        assert one.request.choices == (" Oslo.",)
+        assert one.text.startswith("Predict the [MASK]")
+        assert one.text.endswith("\nA:")
+    trial.answer(lambda question: ok(logprobs=(-0.5,), token_counts=(3,)))
+    said = [row for row in trial.judge()["said"].iter_rows(named=True) if row["sequence"] is not None]
+    assert [(round(row["sequence"], 6), row["answer_tokens"]) for row in said] == [(0.606531, 3)] * 2
+
+
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(ValidationError, match="styles"):
+        BeliefOptions(styles=())
+    with pytest.raises(ValidationError, match="prompting must be distinct"):
+        BeliefOptions(prompting=("zero_shot", "zero_shot"))

@@ -1,0 +1,37 @@
+"""The fewest templates whose mean accuracy is that of all."""
+
+import pytest
+from tests.suites.belief.test_resampling import frame_of, hits
+
+from almanac.suites.belief.few import fewest, held_out
+
+
+def matrix(*shares: float) -> list[list[int]]:
+    """Ten pairs, of which templates have these shares right."""
+    return [[int(pair < 10 * share) for share in shares] for pair in range(10)]
+
+
+def test_the_one_template_that_has_the_mean_of_all_is_enough():
+    models = [hits({"a": matrix(0.1, 0.5, 0.9)}), hits({"a": matrix(0.9, 0.6, 0.3)})]
+    assert fewest(models) == [[1]]
+
+
+def test_two_are_needed_where_none_alone_is_the_mean_of_every_model():
+    models = [hits({"a": matrix(0.2, 0.4, 0.2, 0.4)}), hits({"a": matrix(0.6, 0.2, 0.6, 0.2)})]
+    assert [len(places) for places in fewest(models)] == [2]
+    assert [len(places) for places in fewest(models, within=0.5)] == [1]
+
+
+def test_all_templates_are_always_within_any_bound():
+    found = hits({"a": matrix(0.1, 0.2, 0.9), "b": matrix(0.3, 0.9)})
+    assert fewest([found], within=0.0) is not None
+
+
+def test_a_model_has_no_say_in_the_templates_that_it_is_held_against():
+    frames = {
+        name: frame_of({"a": matrix(*shares)})
+        for name, shares in {"one": (0.1, 0.5, 0.9), "two": (0.9, 0.5, 0.1), "third": (0.0, 1.0, 0.8)}.items()
+    }
+    found = held_out(frames)
+    assert found["third"] == (("a/1",), pytest.approx(1.0), pytest.approx(0.6))
+    assert held_out({name: frames[name] for name in ("one", "two")}) == {}

@@ -1,0 +1,78 @@
+"""What becomes of BELIEF's items."""
+
+import math
+
+from almanac.suites.belief.judging import of_candidates, of_text, of_vocabulary
+from almanac.suites.belief.lemmas import Lemmas
+
+
+def blank(ranks, counts, logprobs, token="Oslo", index=0, choices=("Oslo", "Christiania")):
+    return {
+        "status": "ok",
+        "index": index,
+        "choices": choices,
+        "ranks": ranks,
+        "token_counts": counts,
+        "logprobs": logprobs,
+        "tokens": (token,),
+        "probabilities": (0.4,),
+    }
+
+
+def text(*texts, accepted=("New York", "NY")):
+    return {"status": "ok", "texts": texts, "accepted": accepted}
+
+
+def judged(row, samples=None, sequence=None):
+    return of_text(row, samples, sequence, Lemmas())
+
+
+def test_the_likeliest_token_is_right_where_it_is_a_true_name_of_one_token():
+    found = of_vocabulary(blank((0, None), (1, 4), (-0.9, -3.0)))
+    assert (found.outcome, found.prediction, found.confidence, found.score) == ("correct", "Oslo", 0.4, -0.9)
+    assert (found.object_tokens, found.by_alias) == (1, False)
+    assert of_vocabulary(blank((2, None), (1, 4), (-0.9, -0.3), "the")).outcome == "incorrect"
+    assert of_vocabulary(blank((3, 0), (1, 1), (-0.9, -0.3), "Christiania")).outcome == "correct"
+
+
+def test_an_object_of_several_tokens_alone_cannot_be_judged_by_the_likeliest_token():
+    found = of_vocabulary(blank((None, None), (2, 4), (-0.9, -3.0), "the"))
+    assert (found.outcome, found.score, found.confidence, found.object_tokens) == ("invalid", None, None, 2)
+
+
+def test_ranked_objects_are_held_against_the_true_names_together():
+    row = blank(
+        (None,) * 4, (1,) * 4, (-2.0, -3.0, -2.5, -1.0), index=2, choices=("Lima", "Rome", "Oslo", "Christiania")
+    )
+    found = of_candidates(row)
+    total = sum(map(math.exp, row["logprobs"]))
+    assert (found.outcome, found.prediction, found.answer, found.by_alias) == ("correct", "Christiania", "Oslo", True)
+    assert math.isclose(found.score, -1.0 - math.log(total))
+    assert math.isclose(found.confidence, math.exp(-1.0) / total)
+
+
+def test_a_wrong_object_that_is_as_likely_makes_it_wrong():
+    row = blank((None,) * 2, (1,) * 2, (-1.0, -1.0), index=1, choices=("Lima", "Oslo"))
+    assert of_candidates(row).outcome == "incorrect"
+
+
+def test_a_text_is_right_where_a_true_name_stands_in_its_first_line():
+    assert judged(text(" New York.\nQ: next")).outcome == "correct"
+    assert judged(text(" the city of New York")).outcome == "correct"
+    assert judged(text(" York")).outcome == "incorrect"  # the name in the answer, not the answer in the name
+
+
+def test_an_empty_text_is_wrong_and_agrees_with_nothing():
+    found = judged(text(""), text("", "", " New York"))
+    assert (found.outcome, found.answer, found.one_word, found.confidence) == ("incorrect", "", False, 0)
+
+
+def test_a_verdict_that_rests_on_an_unsafe_name_alone_is_told():
+    assert judged(text(" NY")).unsafe is True
+    assert judged(text(" NY, New York")).unsafe is False
+    assert judged(text(" Oslo")).unsafe is False
+
+
+def test_confidence_is_the_share_of_samples_that_match_the_greedy_text_in_either_direction():
+    found = judged(text(" New York"), text(" York.", " new york", " the New York area", " Boston"))
+    assert found.confidence == 0.75

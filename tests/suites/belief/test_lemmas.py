@@ -1,0 +1,103 @@
+"""When an answer names an object."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.suites.belief import small
+from tests.suites.support import Trial, ok
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.suites.belief import lemmas
+from almanac.suites.belief.lemmas import (
+    Lemmas,
+    Lemmatised,
+    alike,
+    by_rule,
+    first_line,
+    is_one_word,
+    parts_of,
+    texts_of,
+    with_spacy,
+    within,
+)
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.suite import Belief
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=5)
+
+
+def test_plurals_and_possessives_are_one_word_with_their_singular():
+    assert by_rule("The Cities' guitars") == ("the", "city", "guitar")
+    assert by_rule("London's boxes") == ("london", "box")
+    assert by_rule("glass, basis, virus") == ("glass", "basis", "virus")
+
+
+def test_a_name_stands_in_an_answer_as_words_without_a_gap():
+    assert within(by_rule("New York"), by_rule("the city of New York, USA"))
+    assert not within(by_rule("New York"), by_rule("York is new"))
+    assert not within(by_rule("Iran"), by_rule("Tirana"))
+    assert not within(by_rule("New York"), by_rule("York"))
+    assert alike(by_rule("New York"), by_rule("York"))
+
+
+def test_an_empty_answer_matches_nothing():
+    assert not alike((), ())
+    assert not alike((), ("a",))
+    assert not alike(("a",), ())
+
+
+@given(WORDS, WORDS)
+def test_what_stands_within_lemmas_are_their_parts(part, whole):
+    assert within(part, whole) == (" ".join(part) in parts_of(whole) if part else False)
+    assert alike(part, whole) == alike(whole, part)
+
+
+def test_one_word_is_a_first_line_of_a_single_word_signs_aside():
+    assert is_one_word(" Paris.\nQ: more")
+    assert is_one_word("\n \n- Paris !")
+    assert not is_one_word("New York")
+    assert not is_one_word("...")
+    assert first_line("\n  a b \nc") == "a b"
+
+
+def test_a_file_of_lemmas_comes_before_the_rule_and_what_it_lacks_is_counted(tmp_path):
+    path = tmp_path / "lemmas.jsonl"
+    tables.write_jsonl(path, [Lemmatised("mice", ("mouse",))])
+    known = Lemmas.of(str(path))
+    assert [known("mice"), known("mouse"), known("mouse")] == [("mouse",)] * 3
+    assert known.by_rule == 1
+
+
+def test_without_spacy_a_user_is_told_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(AlmanacError, match="spaCy is not installed; install it, or leave `lemmas` out"):
+        with_spacy("blank")
+
+
+def test_the_command_reads_each_distinct_text_of_an_answered_edition_once(tmp_path, monkeypatch, capsys):
+    asked = tmp_path / "requests" / "belief" / "d"
+    options = BeliefOptions(fill=False, prompting=("zero_shot",))
+    trial = Trial(asked, Belief(), small.data(), options).ask()
+    trial.answer(lambda question: ok(texts=(" Oslo\nmore",)))
+    [path] = trial.rounds[0].responses
+    place = tmp_path / "responses" / "m" / "belief" / "d" / "asked"
+    place.mkdir(parents=True)
+    path.rename(place / path.name)
+    assert texts_of(tmp_path) == ["Bern", "Christiania", "It", "Lima", "Oslo", "Rome"]
+
+    monkeypatch.setattr(lemmas, "with_spacy", lambda model: lambda texts: ((text.upper(),) for text in texts))
+    output = tmp_path / "lemmas.jsonl"
+    monkeypatch.setattr(sys, "argv", ["lemmas", str(tmp_path), "--model", "blank", "--output", str(output)])
+    assert lemmas.main() == 0
+    assert Lemmas.of(str(output))("Oslo") == ("OSLO",)
+    monkeypatch.setattr(sys, "argv", ["lemmas", str(asked), "--model", "blank", "--output", str(output)])
+    assert lemmas.main() == 1
+    assert "no texts of a suite belief; answer the edition first" in capsys.readouterr().out
+
+
+def test_spacys_lookup_tables_know_irregular_words():
+    pytest.importorskip("spacy_lookups_data")
+    assert list(with_spacy("blank")(["The mice, in cities!", "It"])) == [("the", "mouse", "in", "city"), ("it",)]

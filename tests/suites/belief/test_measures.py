@@ -1,0 +1,191 @@
+"""The numbers of BELIEF."""
+
+import math
+
+import polars as pl
+import pytest
+from tests.suites.belief.small import data
+from tests.suites.ic_lke import small_world
+from tests.suites.support import Trial, number, ok, silent
+
+from almanac.suites import headline
+from almanac.suites.belief.measures import across
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.suite import Belief
+from almanac.suites.judged import Not, from_text
+
+BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
+TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
+SETTINGS = {"groups": 9, "per_group": 9, "names": None, "draws": 500}
+
+
+def played(folder, reply, doses=None, dataset=None, model="m", **settings):
+    options = BeliefOptions(**{**SETTINGS, "prompting": (), **settings})
+    return Trial(folder, Belief(), dataset or data(), options, doses=doses, model=model).ask().answer(reply)
+
+
+def knows(template: str):
+    """Fill in a true name in one template, else a word of one's own; a third of the way sure."""
+
+    def reply(question):
+        count = len(question.request.choices)
+        right = question.item.template_id == template
+        token = question.request.choices[0] if right else question.item.template_id
+        return ok(
+            logprobs=tuple(-1.0 - at for at in range(count)),
+            ranks=(0 if right else 1, *range(2, count + 1)),
+            tokens=(token,),
+            probabilities=(0.75 if right else 0.5,),
+        )
+
+    return reply
+
+
+def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
+    rows = played(tmp_path, knows("born/0")).measures()
+    # born: two pairs, a quarter of the prompts of each; lived: one pair, none.
+    assert number(rows, "accuracy", **BLANK).value == pytest.approx((0.25 + 0.25 + 0) / 3)
+    assert number(rows, "accuracy", **BLANK, relation="born").value == pytest.approx(0.25)
+    assert number(rows, "accuracy", **BLANK, guessable=False).value == pytest.approx(0.25 / 2)
+    assert number(rows, "accuracy_of_template", **BLANK, relation="born", template="born/0").value == 1
+    assert number(rows, "best_templates", **BLANK).value == pytest.approx(2 / 3)
+    assert number(rows, "worst_templates", **BLANK).value == 0
+    assert number(rows, "oracle", **BLANK).value == pytest.approx(2 / 3)
+    # Four templates of born with accuracies 1, 0, 0, 0, two thirds of the pairs.
+    assert number(rows, "deviation_closed", **BLANK).value == pytest.approx(2 / 3 * math.sqrt(3) / 4)
+    assert number(rows, "range", **BLANK).value == pytest.approx(2 / 3)
+
+
+def test_consistency_is_that_of_names_where_every_template_is_answered_otherwise(tmp_path):
+    rows = played(tmp_path, knows("none")).measures()
+    # Each template has an answer of its own: of 8 prompts of a pair of born, 4 of 28 pairs of prompts agree.
+    assert number(rows, "consistency", **BLANK, relation="born").value == pytest.approx(4 / 28)
+    assert number(rows, "consistency", **BLANK, relation="lived").value == 0
+    assert number(rows, "consistency_of_names", **BLANK).value == 1
+    assert number(rows, "consistency_of_templates", **BLANK).value == 0
+
+
+def test_overconfidence_is_mean_confidence_less_accuracy(tmp_path):
+    rows = played(tmp_path, knows("born/0")).measures()
+    asked, right = 18, 4
+    known = {**BLANK, "confidence": Not(None), "hit": Not(None)}
+    mean = (0.75 * right + 0.5 * (asked - right)) / asked
+    assert number(rows, "overconfidence", **known).value == pytest.approx(mean - right / asked)
+    bins = [row for row in rows if row.metric == "accuracy_of_bin"]
+    assert sum(row.n for row in bins) == asked
+    assert max(row.n for row in bins) - min(row.n for row in bins) <= 1
+
+
+def test_a_model_without_bias_is_at_zero_and_one_with_a_single_favourite_at_one(tmp_path):
+    def reply(question, favourite):
+        count = len(question.request.choices)
+        logs = tuple(0.0 if favourite is None or at == favourite else -800.0 for at in range(count))
+        return ok(logprobs=logs, ranks=(0,) * count, tokens=("x",), probabilities=(0.5,))
+
+    for favourite, level in ((None, 0.0), (1, 1.0)):
+        trial = played(tmp_path / str(favourite), lambda one, favourite=favourite: reply(one, favourite), bias=True)
+        rows = trial.measures()
+        where = {**BLANK, "experiment": "content_free"}
+        assert number(rows, "bias_single", **where).value == pytest.approx(level)
+        assert number(rows, "bias_multi", **where).value == pytest.approx(level)
+
+
+def test_averaging_templates_first_takes_away_the_bias_that_each_has_alone(tmp_path):
+    def reply(question):
+        count = len(question.request.choices)
+        favourite = int(question.item.template_id == "lived/q")
+        logs = tuple(0.0 if at == favourite else -800.0 for at in range(count))
+        return ok(logprobs=logs, ranks=(0,) * count, tokens=("x",), probabilities=(0.5,))
+
+    rows = played(tmp_path, reply, bias=True).measures()
+    where = {**BLANK, "experiment": "content_free"}
+    assert number(rows, "bias_single", **where).value == pytest.approx(1)
+    # lived: two objects with a half each of four: half the most entropy; born: one favourite in all.
+    assert number(rows, "bias_multi", **where).value == pytest.approx((0.5 + 1) / 2)
+
+
+def test_what_models_share_is_the_part_of_ones_right_prompts_that_another_has_right(tmp_path):
+    judged = {
+        name: played(tmp_path / name, knows(template), model=name).judged()
+        for name, template in {"one": "born/0", "other": "born/0", "third": "born/1"}.items()
+    }
+    rows = {(row.model, row.other): row.value for row in across(judged) if row.metric == "shared"}
+    assert rows["one", "other"] == rows["other", "one"] == 1
+    assert rows["one", "third"] == 0
+
+
+def test_answers_that_are_read_as_texts_agree_where_one_stands_within_the_other(tmp_path):
+    def reply(question):
+        said = {"born/0": " Oslo", "born/1": " in Oslo", "born/2": "", "born/q": " Lima"}
+        return ok(texts=(said.get(question.item.template_id, " Rome"),))
+
+    rows = played(tmp_path, reply, fill=False, prompting=("zero_shot",), names=1).measures()
+    assert number(rows, "consistency", **TEXT, relation="born").value == pytest.approx(1 / 6)
+    assert number(rows, "one_word", **TEXT).value == pytest.approx((2 + 2 + 2) / 10)
+    assert number(rows, "control", **{**TEXT, "experiment": "control"}).value is not None
+
+
+def test_what_was_taught_often_is_recovered(tmp_path):
+    world = small_world.world(train=8, test=12, relations=("born", "died"))
+    test = [fact.fact_id for fact in world.facts if fact.split == "test"]
+    doses = {fact_id: (0, 64)[at % 2] for at, fact_id in enumerate(test)}
+
+    def reply(question):
+        knows = doses[question.item.fact_id] == 64
+        said = question.item.accepted[0] if knows else question.request.request_id
+        return ok(texts=(f" {said}",))
+
+    own = {"fill": False, "prompting": ("zero_shot",), "templates": "dataset"}
+    trial = played(tmp_path, reply, doses, world, **own)
+    rows = trial.measures()
+    assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=64).value == 1
+    assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=0).value == 0
+    assert number(rows, "recovery_auc", **TEXT, hit=Not(None), dose=(0, 64)).value == 1
+
+
+def test_refused_answers_are_counted_and_left_out(tmp_path):
+    def reply(question):
+        return silent("refused") if question.item.relation_id == "lived" else knows("born/0")(question)
+
+    row = number(played(tmp_path, reply).measures(), "accuracy", **BLANK)
+    assert row.value == pytest.approx(0.25)
+    assert (row.n, row.n_missing) == (18, 2)
+
+
+def test_a_real_model_answers_both_rounds(tmp_path):
+    world = small_world.world(train=8, test=4)
+    options = BeliefOptions(
+        **SETTINGS, prompting=("zero_shot", "4_template"), sampled=2, samples=3, sequence=True, bias=True, new_tokens=4
+    )
+    trial = Trial(tmp_path, Belief(), world, options).ask()
+    small_world.answered(trial)
+    small_world.answered(trial.ask())
+    rows = trial.measures()
+    assert number(rows, "accuracy", **TEXT).value is not None
+    blank = number(rows, "accuracy", **BLANK)  # of which a causal model can fill none
+    assert (blank.value, blank.n_error) == (None, blank.n)
+    assert 0 < number(rows, "bias_single", **{**TEXT, "experiment": "content_free"}).value < 1
+
+
+def test_the_headline_holds_ranked_objects_against_what_they_were_ranked_among(tmp_path):
+    world = small_world.world(train=8, test=24, relations=("born", "died"))
+
+    def reply(question):
+        count = len(question.request.choices)
+        own = int(question.request.request_id[:8], 16) % count  # any object, whatever is asked
+        logs = tuple(-0.5 if at == own else -2.0 - at for at in range(count))
+        return ok(logprobs=logs, ranks=(None,) * count, tokens=("x",), probabilities=(0.5,))
+
+    trial = played(tmp_path, reply, dataset=world, candidates=None, templates="dataset")
+    method = next(one for one in trial.suite.methods if one.name == "candidates")
+    offered = trial.suite.offered(method, trial.answers, trial.data, trial.options)
+    choices = {served.item.item: one.request.choices for one in trial.questions() for served in one.serves}
+    assert [tuple(row["offered"]) for row in offered.iter_rows(named=True)] == [
+        choices[item] for item in offered["item"]
+    ]
+    said = trial.judge()["outcomes"].select(pl.col("item").cast(pl.UInt32), "prediction")
+    judged = trial.judged()
+    rows = headline.measures(trial.suite, trial.options, judged, said, trial.answers, trial.data)
+    found = {row.metric: row for row in rows if from_text(row.where) == {"experiment": "candidates"}}
+    assert 0.1 < found["headline_chance"].value < 0.5
+    assert found["headline_above_chance"].low < 0 < found["headline_above_chance"].high

@@ -1,0 +1,113 @@
+"""The templates that ship, a user's own and the dataset's."""
+
+import itertools
+import json
+import re
+
+import pytest
+from tests.suites.belief.small import data, fact
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.rows import Template
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.templates import SETS, chosen, of_dataset, shipped
+from almanac.suites.belief.templates import SHIPPED as FOLDER
+from almanac.suites.data import Data
+
+SIZES = {"lama": (41, 20), "shipped": (38, 4), "invented": (12, 4)}
+SHIPPED = {name: shipped(name) for name in SETS}
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z']+", re.sub(r"\[[XY]\]", " ", text).lower()))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_templates_that_ship_are_five_a_relation_with_their_paraphrases(name):
+    relations, per_group = SIZES[name]
+    assert len(SHIPPED[name]) == relations
+    for relation, own in SHIPPED[name].items():
+        assert [one.template_id for one in own] == [
+            f"{relation}/g{group}/{at}" for group in range(1, 6) for at in range(per_group)
+        ]
+        assert sum(one.written for one in own) == 5
+        for one in own:
+            assert one.text.count("[X]") == one.text.count("[Y]") == 1, one
+            assert (one.question is not None) == (one.form == "question_answer"), one
+        assert len({re.sub(r"[^a-z\[\]]", "", one.text.lower()) for one in own}) == len(own)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_two_templates_of_a_relation_share_less_than_two_fifths_of_their_words_on_average(name):
+    for relation, own in SHIPPED[name].items():
+        found = [1 - len(a & b) / len(a | b) for a, b in itertools.combinations([words(one.text) for one in own], 2)]
+        assert sum(found) / len(found) >= 0.60, relation
+
+
+def test_the_written_templates_come_first_then_the_first_paraphrase_of_each():
+    kept = chosen(SHIPPED["lama"]["P19"], groups=2, per_group=2)
+    assert [one.template_id for one in kept] == ["P19/g1/0", "P19/g2/0", "P19/g1/1", "P19/g2/1"]
+    assert chosen(SHIPPED["lama"]["P19"], groups=9, per_group=99)[99].template_id == "P19/g5/19"
+
+
+def of(relations: list[str], **settings: object) -> dict[str, str]:
+    facts = [fact(name, "a", "b", "test") for name in relations]
+    found = of_dataset(Data.of(facts=facts), BeliefOptions(**settings))
+    return {relation: own.source for relation, own in found.items()}
+
+
+def test_a_relation_is_asked_by_the_file_that_has_most_of_its_dataset_and_else_by_any_that_has_it():
+    # P138 is of scientific terms among the shipped facts, and of anything in LAMA.
+    assert of(["P138", "P19", "P20"]) == {"P138": "lama", "P19": "lama", "P20": "lama"}
+    assert of(["P138", "P1086", "P112"]) == {"P1086": "shipped", "P112": "shipped", "P138": "shipped"}
+    assert of(["P138", "P19", "P20", "P1086"])["P1086"] == "shipped"
+    assert of(["P138", "P1086"], templates="lama") == {"P1086": "shipped", "P138": "lama"}
+
+
+def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own_group():
+    found = of_dataset(data(), BeliefOptions(groups=9, per_group=9))
+    assert {own.source for own in found.values()} == {"dataset"}
+    born = found["born"].wordings
+    assert [(one.template_id, one.group) for one in born] == [
+        ("born/0", "born/0"),
+        ("born/2", "born/2"),
+        ("born/q", "born/q"),
+        ("born/1", "born/0"),
+    ]
+    assert born[2].text == "Where was [X] born? [Y]."
+    assert born[2].question == "Where was [X] born?"
+
+
+def test_a_users_file_is_used_before_all_others(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    tables.write_jsonl(path, [Template("a", "P19", "[Y] bore [X].", "statement", "written", None, ())])
+    assert of(["P19", "P20"], file=str(path)) == {"P19": "file", "P20": "lama"}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (Template("a", "r", "[X] is.", "statement", "written", None, ()), "template 'a': '[X] is.' must hold"),
+        (Template("a", "r", "[X] and [X] in [Y].", "statement", "written", None, ()), "once each"),
+        (Template("a", "r", "[X] in [Y].", "statement", "written", "b", ()), "its parent_id 'b' is no template"),
+        (Template("a", "r", "[X] OF [Y].", "statement", "written", None, ()), "'z': says the same as 'a'"),
+    ],
+)
+def test_a_template_that_cannot_be_asked_is_named(tmp_path, row, said):
+    path = tmp_path / "mine.jsonl"
+    tables.write_jsonl(path, [Template("z", "r", "[X] of [Y].", "statement", "written", None, ()), row])
+    with pytest.raises(AlmanacError, match=r"mine\.jsonl: template") as found:
+        of(["r"], file=str(path))
+    assert said in str(found.value)
+
+
+def test_the_blind_reading_told_spoiled_templates_apart_and_found_the_others_good():
+    path = FOLDER / "quality.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    marks = ("fluency", "template_in_relation", "relation_in_template", "overlap")
+    spoiled = [row for row in rows if row["spoiled"]]
+    sound = [sum(row[mark] for mark in marks) for row in rows if not row["spoiled"]]
+    assert (len(sound), len(spoiled)) == (200, 40)
+    assert sum(row["called_spoiled"] for row in spoiled) / len(spoiled) >= 0.9
+    assert sum(sound) / len(sound) >= 3.6

@@ -1,0 +1,168 @@
+"""What becomes of answers, by rules, by a judge and by a person."""
+
+import json
+
+import pytest
+from tests.suites.head_to_tail.world import knows_the_head, strict_judge, tables, trial
+from tests.suites.support import ok, silent
+
+from almanac.errors import AlmanacError
+from almanac.suites.head_to_tail.asking import instruction, prompts
+from almanac.suites.head_to_tail.judge import VERDICT, question_of, verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "correct"),
+    [
+        (" correct", True),
+        ("Correct.", True),
+        ("INCORRECT", False),
+        ("It is incorrect, not correct", False),
+        ("The prediction is correct", True),
+        ("correctly", None),
+        ("yes", None),
+        ("", None),
+    ],
+)
+def test_a_verdict_is_one_of_two_whole_words_and_incorrect_comes_first(reply, correct):
+    assert verdict(reply) is correct
+
+
+def test_prompts_are_those_of_the_protocol():
+    few = instruction("few_shot").splitlines()
+    assert few[0].endswith('Say "unsure" if you don\'t know.')
+    assert few[1:] == [
+        *("Question: What is the capital of China?", "Answer: Beijing"),
+        *("Question: What is the captical of Wernythedia?", "Answer: unsure"),
+    ]
+    assert instruction("zero_shot").startswith("Answer the following question in")
+    assert "\n" not in instruction("zero_shot") + instruction("brief") + instruction("none")
+    assert "unsure" not in instruction("best_guess") + instruction("brief")
+    assert instruction("in_domain", ("Who?", "He")).splitlines()[-2:] == ["Question: Who?", "Answer: He"]
+    assert len(prompts()["judge"]["shots"]) == 8
+
+
+def test_the_in_domain_example_is_of_the_same_template_and_is_not_asked(tmp_path):
+    asked = trial(tmp_path, prompts=("in_domain",))
+    questions = {request.text for request in asked.requests().values()}
+    for question in asked.questions():
+        *_, example, answer = question.request.instruction.splitlines()
+        text = example.removeprefix("Question: ")
+        assert text not in questions
+        assert text.endswith(question.text.rpartition(" ")[2])
+        assert answer.startswith("Answer: ")
+
+
+def test_where_all_questions_are_asked_none_is_left_as_an_example(tmp_path):
+    asked = trial(tmp_path, tables(1, 1, 1) | {"popularity": tables(1, 1, 1)["popularity"]}, prompts=("in_domain",))
+    reasons = {reason for _, reason in asked.refused()}
+    assert asked.items() == []
+    assert reasons <= {
+        "all its questions are asked, and none is left as an example",
+        "not every bucket has a question: 0 of the head, 1 of the torso, 2 of the tail",
+    }
+
+
+def test_a_sentence_to_be_completed_has_a_blank_in_place_of_the_object(tmp_path):
+    asked = trial(tmp_path, cloze=True)
+    texts = {(question.item.experiment, question.text) for question in asked.questions()}
+    assert ("question", "Where is Sam00 of born born?") in texts
+    assert ("cloze", "The born of Sam00 of born is _.") in texts
+    assert len(asked.items()) == 24
+
+
+def outcomes_of(folder, text, *, status="ok", **settings):
+    asked = trial(folder, cap=1, **settings).answer(lambda _: ok(texts=(text,)) if status == "ok" else silent(status))
+    return {(row.outcome, row.score) for row in asked.outcomes()}
+
+
+def test_unsure_nothing_and_refusal_are_missing_and_no_answer_at_all_is_an_error(tmp_path):
+    for text in ("unsure", " Unsure.", "\n", "the", "**unsure**"):
+        assert outcomes_of(tmp_path / repr(text), text) == {("missing", 0.0)}
+    assert outcomes_of(tmp_path / "refused", "", status="refused") == {("missing", 0.0)}
+    for status in ("failed", "too_long", "unsupported"):
+        assert outcomes_of(tmp_path / status, "", status=status) == {("error", None)}
+    assert outcomes_of(tmp_path / "unknown", "unknown") == {("incorrect", 0.0)}
+    assert outcomes_of(tmp_path / "extended", "unknown", unsure="extended") == {("missing", 0.0)}
+
+
+def test_aliases_are_right_answers(tmp_path):
+    asked = trial(tmp_path).answer(lambda question: ok(texts=(f"the {question.item.accepted[1]}!",)))
+    assert {row.outcome for row in asked.outcomes()} == {"correct"}
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Answered, and asked of a judge."""
+    return trial(tmp_path, judge="j").answer(knows_the_head).ask()
+
+
+def test_the_judge_is_asked_about_every_answer_but_the_missing(judged):
+    said = {item.item for item in judged.items() if int(item.fact_id.split("|")[1][-2:]) % 2 == 0 or _known(item)}
+    assert {link.item for link in judged.links(1)} == said
+    assert {link.role for link in judged.links(1)} == {VERDICT}
+    assert not judged.items(1), "a second round adds links to the items of the first"
+
+
+def _known(item):
+    return int(item.fact_id.split("|")[1][-2:]) < 6
+
+
+def test_the_judges_verdict_is_a_reading_and_where_it_says_neither_word_the_answer_is_wrong(judged):
+    judged.answer(strict_judge)
+    rows = judged.outcomes()
+    by_item = {item.item: [row for row in rows if row.item == item.item] for item in judged.items()}
+    for item, (rules, judge) in ((item, by_item[item.item]) for item in judged.items()):
+        assert (rules.reading, judge.reading) == ("rules", "judge")
+        assert rules.outcome == judge.outcome == ("correct" if _known(item) else rules.outcome)
+    found = judged.judge()
+    assert found["scores"]["parsed"].to_list().count(False) == found["disagreements"].height > 0
+    assert set(found["disagreements"]["judge"]) == {"neither"}
+    assert set(found["disagreements"]["answer"]) == {"Atlantis"}
+
+
+def test_a_judge_that_dies_half_way_leaves_what_it_said_and_the_rest_out_of_the_count(judged):
+    judged.answer(lambda question: silent("failed") if "Where is Sam0" in question.text else strict_judge(question))
+    failed = {link.item for link in judged.links(1) if "Where is Sam0" in judged.requests(1)[link.request_id].text}
+    assert failed
+    for row in judged.outcomes():
+        if row.reading == "judge":
+            assert (row.outcome == "error") == (row.item in failed)
+            assert (row.score is None) == (row.item in failed)
+        else:
+            assert row.outcome != "error"
+
+
+def test_equal_questions_to_the_judge_are_asked_once(tmp_path):
+    asked = trial(tmp_path, judge="j", prompts=("few_shot", "brief")).answer(knows_the_head).ask()
+    assert len(asked.requests(1)) * 2 == len(asked.links(1))
+
+
+def test_the_judge_reads_question_answers_and_prediction_and_the_examples_only_if_wanted(tmp_path):
+    assert (
+        question_of("Who?", ["A", "Ö"], "B") == 'Question: Who?\nGround truth: ["A", "Ö"]\nPrediction: B\nCorrectness:'
+    )
+    asked = trial(tmp_path, judge="j", judge_examples=False).answer(knows_the_head).ask()
+    assert {request.instruction for request in asked.requests(1).values()} == {prompts()["judge"]["text"]}
+
+
+def write_labels(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_a_persons_verdicts_are_held_against_the_rules(tmp_path):
+    first = trial(tmp_path / "a").items()
+    known = [item for item in first if _known(item)]
+    rows = [
+        {"fact_id": item.fact_id, "answer": f"The {item.accepted[0]}", "correct": at % 4 > 0}
+        for at, item in enumerate(known)
+    ]
+    path = write_labels(tmp_path / "labels.jsonl", rows)
+    asked = trial(tmp_path / "b", labels=path).answer(knows_the_head)
+    measures = {row.metric: row for row in asked.measures() if row.metric in ("kappa", "agreement")}
+    assert measures["agreement"].n == len(known)
+    assert measures["agreement"].value == sum(row["correct"] for row in rows) / len(rows)
+    write_labels(tmp_path / "labels.jsonl", [*rows, rows[0] | {"correct": True}])
+    with pytest.raises(AlmanacError, match=r"labels.jsonl: .* is correct and is not; keep one of the two rows"):
+        asked.outcomes()

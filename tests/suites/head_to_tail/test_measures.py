@@ -1,0 +1,190 @@
+"""The numbers: accuracy, hallucination and missing rate add up to 1; head, torso and tail; stability; across models."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tests.suites.head_to_tail.world import imdb, knows_the_head, strict_judge, tables, trial
+from tests.suites.support import number, ok, silent
+
+from almanac.suites.chapter import Entrant, Shown, Table
+from almanac.suites.head_to_tail.across import correlations
+from almanac.suites.head_to_tail.suite import HeadToTail
+from almanac.suites.judged import Not, conditions_of
+
+ASKED = {"reading": "rules", "experiment": "question", "prompt": "few_shot", "repeat": None}
+SCORES = [score + form for score in ("exact", "f1", "rouge_l") for form in ("", "_plain")]
+SUMS = [
+    ("accuracy", "hallucination", "missing"),
+    *((name, f"{name}_wrong", "missing") for name in SCORES),
+]  # fmt: skip
+
+
+def check_sums(rows):
+    """Every group's rates add up to 1, by every score."""
+    found = {}
+    for row in rows:
+        found.setdefault(row.where, {})[row.metric] = row
+    checked = 0
+    for own in found.values():
+        for names in SUMS:
+            if set(names) <= set(own) and own[names[0]].value is not None:
+                assert sum(own[name].value for name in names) == pytest.approx(1, abs=1e-12)
+                assert len({own[name].n for name in names}) == 1
+                checked += 1
+    return checked
+
+
+REPLIES = ("Oslo", "in Oslo", "City of Lima", "unsure", "", "Atlantis", "Rome and Bonn", None, "refused")
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(REPLIES), min_size=12, max_size=12), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_accuracy_hallucination_and_missing_rate_always_add_up_to_one(tmp_path_factory, replies, verdicts):
+    def say(question):
+        text = replies[question.item.item % len(replies)]
+        return silent("failed") if text is None else silent("refused") if text == "refused" else ok(texts=(text,))
+
+    def rule(question):
+        at = len(question.text) % 4
+        return silent("failed") if at == 3 else ok(texts=("correct" if verdicts[at] else "incorrect",))
+
+    asked = trial(tmp_path_factory.mktemp("a"), judge="j").answer(say).ask().answer(rule)
+    assert check_sums(asked.measures()) > 0 or all(text is None for text in replies)
+
+
+@pytest.fixture(scope="module")
+def measures(tmp_path_factory):
+    asked = trial(tmp_path_factory.mktemp("m"), judge="j", cloze=True, repeats=3)
+    return asked.answer(knows_the_head).ask().answer(strict_judge).measures()
+
+
+def test_a_model_that_knows_head_and_torso_alone(measures):
+    for level, accuracy in (("head", 1.0), ("torso", 1.0), ("tail", 0.0)):
+        assert number(measures, "accuracy", **ASKED, level=level).value == accuracy
+    tail = [number(measures, name, **ASKED, level="tail").value for name in ("hallucination", "missing")]
+    assert sum(tail) == 1
+    assert number(measures, "accuracy", **ASKED).value == pytest.approx(2 / 3)
+    assert number(measures, "accuracy", **ASKED, domain="lives", level="head").n == 2
+
+
+def test_the_tenth_most_popular_of_the_head_are_rounded_up_within_their_type(measures):
+    assert number(measures, "accuracy", **ASKED, top=True).n == 2, "one of two in each of two types"
+
+
+def test_what_is_asked_again_at_temperature_1_is_compared_with_the_first_of_these(tmp_path):
+    def fickle(question):
+        count = question.request.samples or 1
+        return ok(texts=tuple(f"Oslo {at // 2}" for at in range(count)))
+
+    asked = trial(tmp_path, repeats=4).answer(fickle)
+    found = number(asked.measures(), "unstable", reading="rules", experiment="question", prompt="few_shot",
+                   repeat=Not(None), differs=Not(None))  # fmt: skip
+    assert found.value == pytest.approx(2 / 3), "of the three after the first one is like it"
+    requests = [request for request in asked.requests().values() if request.samples == 4]
+    assert {(request.temperature, request.seed) for request in requests} == {(1.0, 0)}
+    assert number(asked.measures(), "accuracy", **ASKED).n == 12, "and counts nowhere else"
+
+
+def test_an_answer_in_other_words_counts_by_variants_and_not_without(tmp_path):
+    asked = trial(tmp_path, imdb(), mode="faithful")
+    asked.answer(lambda question: ok(texts=(f"5 May {question.item.accepted[0]}",)))
+    rows = asked.measures()
+    years = {**ASKED, "relation": "imdb.birth_year"}
+    assert number(rows, "accuracy", **years).value == 1.0
+    assert number(rows, "accuracy", **{**ASKED, "relation": "imdb.director"}).value == 0.0
+    exact, plain = (number(rows, name, **ASKED).value for name in ("exact", "exact_plain"))
+    assert exact > plain == 0.0
+
+
+def test_what_people_hardly_ask_is_left_out_of_the_natural(tmp_path):
+    rows = trial(tmp_path, imdb(), mode="faithful").answer(lambda _: ok(texts=("x",))).measures()
+    left_out = number(rows, "accuracy", **ASKED, relation="imdb.character").n
+    assert left_out
+    assert number(rows, "accuracy", **ASKED, natural=True).n == number(rows, "accuracy", **ASKED).n - left_out
+
+
+def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
+    rows = tables()
+    rows["popularity"] = []
+    doses = {
+        row.fact_id: 64 if row.subject_id[-2:] < "02" else 16 if row.subject_id[-2:] < "10" else 0
+        for row in rows["facts"]
+    }
+    rows["facts"] = [replace(row, split="test") for row in rows["facts"]]
+    rows["entities"] = [replace(row, type="thing") for row in rows["entities"]]
+    asked = trial(tmp_path, rows, doses=doses, popularity="exposure").answer(knows_the_head)
+    found = asked.measures()
+    levels = set(asked.judged().frame.select("dose", "level").unique().rows())
+    assert levels == {(64, "torso"), (16, "tail"), (0, "tail")}, "4 of 64 and 16 of 16 are a half each: no head"
+    assert number(found, "accuracy", **ASKED, level="torso").value == 1.0
+    assert number(found, "accuracy", **ASKED, level="tail").value < 1.0
+    assert number(found, "recovery_spearman", reading="rules", experiment="question", prompt="few_shot", repeat=None,
+                  hit=Not(None), dose=Not(None)).value > 0.5  # fmt: skip
+    assert check_sums(found)
+
+
+def graded(level):
+    """A model that knows so much of every bucket, by the number of the subject."""
+
+    def say(question):
+        at = int(question.item.fact_id.split("|")[1][-2:])
+        return ok(texts=(question.item.accepted[0] if (at * 7 + level) % 10 < level else "Atlantis",))
+
+    return say
+
+
+def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
+    judged = {}
+    for level in (1, 3, 5, 6, 8, 9):
+        asked = trial(tmp_path / str(level), tables(20, 40, 120), judge="j", cap=20).answer(graded(level)).ask()
+        asked.answer(lambda question: ok(texts=(_lenient(question),)))
+        judged[f"m{level}"] = asked.judged()
+    rows = correlations("head_to_tail", "d", judged)
+    where = {"experiment": "question", "prompt": "few_shot", "domain": "lives", "level": "head", "repeat": None}
+    for name, peer in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+        means = []
+        for own in judged.values():
+            frame = own.where(where).frame
+            means.append([frame.filter(pl.col("reading") == reading)["hit"].mean() for reading in ("judge", "rules")])
+        expected = peer(*zip(*means, strict=True)).statistic
+        found = number(rows, f"{name}_accuracy_exact", **where)
+        assert found.value == pytest.approx(expected, abs=1e-12)
+        assert (found.n, found.model) == (6, None)
+        least = [row.value for row in rows if row.metric == f"{name}_accuracy_exact" and row.value is not None]
+        assert number(
+            rows, f"{name}_accuracy_exact_min", experiment="question", prompt="few_shot", repeat=None
+        ).value == min(least)
+    assert HeadToTail().across(judged, Shown("d", False, 4, ()), asked.options) == rows
+    constant = {f"m{at}": judged["m5"] for at in range(5)}
+    assert {row.value for row in correlations("head_to_tail", "d", constant)} == {None}, "a constant has no correlation"
+
+
+def _lenient(question):
+    """Let every third wrong answer pass."""
+    if "Prediction: Atlantis" not in question.text:
+        return "correct"
+    return (
+        "correct"
+        if len(question.request.request_id) and int(question.request.request_id[:4], 16) % 3 == 0
+        else "incorrect"
+    )
+
+
+def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
+    asked = trial(tmp_path, judge="j", cloze=True, repeats=2).answer(knows_the_head).ask().answer(strict_judge)
+    shown = asked.shown()
+    chapter = asked.suite.chapter(shown, asked.options)
+    assert "judged by rules and by j" in chapter.asks
+    found = {part.name: part for part in chapter.parts if isinstance(part, Table)}
+    assert {"rates", "levels", "top", "forms", "scores", "judge", "stability", "buckets", "asked"} <= set(found)
+    assert [row[1:4] for row in found["buckets"].rows[:3]] == [
+        ("person born", "head", 2), ("person born", "torso", 4), ("person born", "tail", 12),
+    ]  # fmt: skip
+    assert all(conditions_of(cell)["top"] is True for row in found["top"].rows for cell in row[3:])
+    sized = Shown("d", False, 4, [Entrant("m", "f", parameters=7), Entrant("o", "f", "m", 9)], measures=shown.measures)
+    assert asked.suite.chapter(sized, asked.options) is not None
+    assert asked.suite.chapter(Shown("d", False, 4, ()), asked.options) is None

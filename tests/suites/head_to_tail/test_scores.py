@@ -1,0 +1,112 @@
+"""Rule scores against their definitions and against rouge-score, and the variants of answers."""
+
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from almanac.suites.head_to_tail.scores import f1, normalise, rouge_l, said, scores
+from almanac.suites.head_to_tail.variants import reduced, variants
+
+WORDS = ("the", "a", "an", "Paris", "paris,", "Rome", "of-the", "B", "A", "x1", "42", "U.S.", "O'Neil", "new", "york")
+
+
+def random_pairs():
+    drawn = random.Random(7)
+    return [tuple(" ".join(drawn.choices(WORDS, k=drawn.randrange(6))) for _ in range(2)) for _ in range(1000)]
+
+
+def squad_f1(answer, gold):
+    """SQuAD's definition, by precision and recall, matching token by token."""
+    said_tokens, left = normalise(answer).split(), normalise(gold).split()
+    count, of = len(said_tokens), len(left)
+    if not count or not of:
+        return float(count == of)
+    shared = 0
+    for token in said_tokens:
+        if token in left:
+            left.remove(token)
+            shared += 1
+    if not shared:
+        return 0.0
+    precision, recall = shared / count, shared / of
+    return 2 * precision * recall / (precision + recall)
+
+
+def test_f1_is_squads_on_a_thousand_random_pairs():
+    for answer, gold in random_pairs():
+        assert f1(answer, gold) == pytest.approx(squad_f1(answer, gold), abs=1e-12)
+
+
+def test_rouge_l_is_that_of_rouge_score_on_a_thousand_random_pairs():
+    peer = RougeScorer(["rougeL"], use_stemmer=False)
+    for answer, gold in random_pairs():
+        assert rouge_l(answer, gold) == peer.score(gold, answer)["rougeL"].fmeasure
+
+
+def test_names_in_other_scripts_have_words_too():
+    assert rouge_l("Лев Толстой", "Лев Толстой") == 1.0
+    assert rouge_l("Толстой", "Лев Толстой") == pytest.approx(2 / 3)
+
+
+def test_what_squad_takes_for_equal_is_an_exact_match():
+    assert scores("The Beatles!", ["beatles"]).exact
+    assert scores("B A", ["A B"]).exact, "an article is lost, whether or not it is one"
+    assert not scores("Paris", ["London", "Rome"]).exact
+    assert scores("Rome, Italy", ["London", "Rome"]) == (False, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    with pytest.raises(ValueError, match="no true answer"):
+        scores("Paris", [])
+
+
+@given(st.text(string.printable, max_size=30), st.lists(st.text(string.printable, max_size=30), min_size=1, max_size=3))
+def test_scores_are_shares_and_an_exact_match_has_all_of_f1(answer, golds):
+    found = scores(answer, golds)
+    assert 0 <= found.rouge_l <= 1
+    assert 0 <= found.f1 <= 1
+    assert found.f1 == 1.0 or not found.exact
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("\n  Paris\nQuestion: more", "Paris"),
+        (" **Paris**", "Paris"),
+        ("<b>Paris</b><br/>", "Paris"),
+        ("R&amp;B", "R&B"),
+        ("a < b > c", "a < b > c"),
+        (" \n", ""),
+    ],
+)
+def test_an_answer_is_its_first_line_without_markup(text, answer):
+    assert said(text) == answer
+
+
+def test_variants_are_the_papers_and_those_of_version_1():
+    assert "W Shakespeare" in variants(["William Shakespeare"], "persons")
+    assert variants(["John Ronald Tolkien"], "persons")[1:] == ("J R Tolkien", "John R Tolkien", "John Tolkien")
+    assert variants(["William Shakespeare"], "text") == ("William Shakespeare",)
+    assert variants(["Pelé"], "persons") == ("Pelé",)
+    assert variants(["actress"], "profession") == ("actress", "actor")
+    assert "sound department" in variants(["sound_department"], "profession")
+    assert variants(["ETH Zürich, Switzerland"], "school")[1:] == ("ETH Zürich",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "year"),
+    [
+        ("12 May 1999", "1999"),
+        ("May 12, 1999.", "1999"),
+        ("in 1999", "1999"),
+        ("1999-05-12", "1999"),
+        ("the 3rd of may 1999", "1999"),
+        ("1999 or 2000", "1999 or 2000"),
+        ("about 1999", "about 1999"),
+        ("12 1999 sheep", "12 1999 sheep"),
+    ],
+)
+def test_of_a_date_the_year_counts_and_of_nothing_else(answer, year):
+    assert reduced(answer, "year") == year
+    assert reduced(answer, "text") == answer

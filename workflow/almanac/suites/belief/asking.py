@@ -1,0 +1,305 @@
+"""What BELIEF asks: the grid of facts × names × templates, of masked models as blanks, of causal ones as questions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+import polars as pl
+
+from almanac import tables
+from almanac.rows import Choices, Context, Fact, Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.belief.names import Names, distinct, pairs, unsafe
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
+from almanac.suites.belief.rows import Grid, Prompt
+from almanac.suites.belief.templates import Templates, Wording, lacking, of_dataset
+from almanac.suites.data import Data, asked_facts
+from almanac.tables import hash_order, seed_of
+
+# Experiments. Of one blank: the whole vocabulary, and the objects ranked; of texts: the answer and its control.
+VOCABULARY, CANDIDATES, ICL, CONTROL, CONTENT_FREE = "vocabulary", "candidates", "icl", "control", "content_free"
+FILL, GREEDY, SAMPLES, SEQUENCE = "fill", "greedy", "samples", "sequence"  # what a request is to its item
+STOP = ("\n",)
+AT_ONCE = 20_000  # items that are held as objects, about
+
+
+class BeliefSetting(NamedTuple):
+    """How a causal model is prompted, and in which style; none of both where a blank is filled."""
+
+    prompting: str | None = None
+    style: str | None = None
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        if self.prompting is None:
+            return "a sentence with a blank"
+        return f"{self.prompting.replace('_', '-')}, {'a sentence' if self.style == MASK else 'a question'}"
+
+
+class Named(NamedTuple):
+    """A name that a subject is asked by, its place among them, and whether it is another entity's label."""
+
+    name: str
+    place: int
+    ambiguous: bool
+
+
+class Pair(NamedTuple):
+    """A subject and a relation as they are asked.
+
+    Attributes:
+        fact: the first of their facts.
+        names: the subject's, the label first.
+        accepted: every name of every true object.
+        wrong: labels of objects that are not true.
+        guessable: whether LAMA-UHN leaves it out.
+    """
+
+    fact: Fact
+    names: tuple[Named, ...]
+    accepted: tuple[str, ...]
+    wrong: tuple[str, ...]
+    guessable: bool
+
+
+def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator[Batch]:
+    """Yield the first round's questions, relation by relation.
+
+    Raises:
+        AlmanacError: the user's file of templates has mistakes.
+    """
+    asker = _Asker(data, options, Names.of(data), of_dataset(data, options), Asked(own))
+    for thing, reason in lacking(asker.templates, data.by_relation).items():
+        asker.asked.refuse(thing, reason)
+    for relation, facts in data.by_relation.items():
+        if relation in asker.templates:
+            yield from asker.relation(relation, facts)
+    yield asker.asked.take()
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """What all questions of a dataset share."""
+
+    data: Data
+    options: BeliefOptions
+    names: Names
+    templates: Mapping[str, Templates]
+    asked: Asked
+
+    @cached_property
+    def prompter(self) -> Prompter:
+        return Prompter.of(self.data, self.names, self.templates, self.options)
+
+    @cached_property
+    def wrong(self) -> dict[str, Choices]:
+        return {row.fact_id: row for row in self.data.choices}
+
+    @cached_property
+    def sampled(self) -> frozenset[str]:
+        """The facts whose pairs have a prompt of which the confidence is sampled."""
+        options, found = self.options, []
+        for relation, facts in self.data.by_relation.items():
+            if relation in self.templates and options.sampled:
+                found += [fact.fact_id for fact in pairs(asked_facts(facts, options.sample, options.seed))]
+        return frozenset(hash_order(found, options.seed, "sampled")[: options.sampled])
+
+    def relation(self, relation: str, facts: Sequence[Fact]) -> Iterator[Batch]:
+        """Ask the pairs of a relation, in every name and every wording."""
+        source, wordings = self.templates[relation]
+        tested = asked_facts(facts, self.options.sample, self.options.seed)
+        if not tested:
+            self.asked.refuse(f"relation {relation}", "it has no test fact")
+            return
+        labels = self._labels(facts)
+        asked = [self._pair(fact, labels) for fact in pairs(tested)]
+        self.asked.own["grid"].append(self._grid(relation, source, wordings, asked))
+        if self.options.bias:
+            self._content_free(relation, wordings, labels)
+        for pair in asked:
+            if self.options.fill:
+                self._fill(pair, wordings)
+            for prompting in self.options.prompting:
+                for style in self.options.styles:
+                    self._icl(pair, usable(wordings, style), BeliefSetting(prompting, style))
+            if len(self.asked.own["prompts"]) >= AT_ONCE:
+                yield self.asked.take()
+        yield self.asked.take()
+
+    def _labels(self, facts: Sequence[Fact]) -> tuple[str, ...]:
+        """Return the labels of a relation's objects, in a drawn order."""
+        labels = distinct({self.names.names.label(fact.object_key) for fact in facts})
+        return tuple(hash_order(labels, self.options.seed, "objects"))
+
+    def _pair(self, fact: Fact, labels: Sequence[str]) -> Pair:
+        """Return a pair as it is asked; its wrong objects are the fact's wrong choices, or others of the relation."""
+        most = self.options.candidates
+        accepted = self.names.accepted(fact, self.options.aliases)
+        found = self.wrong[fact.fact_id].labels if fact.fact_id in self.wrong else None
+        if found is None:
+            found = self._others(fact, accepted, labels)
+        named = tuple(
+            Named(name, place, self.names.ambiguous(fact.subject_id, name))
+            for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
+        )
+        kept = found[: max(1, len(found) if most is None else most)]
+        return Pair(fact, named, accepted, kept, self.names.guessable(fact))
+
+    def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the relation's labels that are no true name, from a place on that is drawn for the pair."""
+        true = {name.casefold() for name in accepted}
+        start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
+        most = self.options.candidates
+        kept = (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
+        return tuple(islice(kept, None if most is None else max(1, most)))
+
+    def _grid(self, relation: str, source: str, wordings: Sequence[Wording], asked: Sequence[Pair]) -> Grid:
+        """Return the relation's row of the paper's Table 1."""
+        names = sum(len(pair.names) for pair in asked)
+        true = {pair.fact.subject_id: self.names.true[relation, pair.fact.subject_id] for pair in asked}
+        known = self.names.names
+        return Grid(
+            relation_id=relation,
+            source=source,
+            templates=len(wordings),
+            groups=len({one.group for one in wordings}),
+            pairs=len(asked),
+            triples=sum(map(len, true.values())),
+            names=names,
+            derived=sum(len(pair.names) * len(pair.accepted) for pair in asked),
+            prompts=names * len(wordings),
+            guessable=sum(pair.guessable for pair in asked),
+            ambiguous=sum(named.ambiguous for pair in asked for named in pair.names),
+            unsafe=len(
+                {name for keys in true.values() for key in keys for name in known.names(key)[1:] if unsafe(name)}
+            ),
+        )
+
+    def _item(
+        self,
+        experiment: str,
+        setting: BeliefSetting,
+        pair: Pair,
+        wording: Wording,
+        named: Named,
+        prompt: int,
+        *,
+        sampled: bool = False,
+        accepted: tuple[str, ...] | None = None,
+    ) -> int:
+        """Add one item, without a request, and return its number."""
+        item = self.asked.item(
+            experiment, setting, pair.fact, accepted or pair.accepted, template=wording.template_id, name=named.name
+        )
+        self.asked.own["prompts"].append(
+            Prompt(
+                item,
+                prompt,
+                wording.group,
+                wording.written,
+                wording.form,
+                named.place > 0,
+                named.ambiguous,
+                pair.guessable,
+                sampled,
+            )
+        )
+        return item
+
+    def _fill(self, pair: Pair, wordings: Sequence[Wording]) -> None:
+        """Ask a pair as blanks: one request a prompt, whose choices are the wrong objects and then the true names."""
+        ranked = self.options.candidates != 0 and bool(pair.wrong)
+        wrong = pair.wrong if ranked else ()
+        for named in pair.names:
+            for place, wording in enumerate(wordings):
+                text = filled(wording, named.name)
+                request = Request("", "fill", None, text, choices=(*wrong, *pair.accepted), top_k=1)
+                for experiment in (VOCABULARY, CANDIDATES) if ranked else (VOCABULARY,):
+                    prompt = named.place * len(wordings) + place
+                    item = self._item(experiment, BeliefSetting(), pair, wording, named, prompt)
+                    self.asked.link(item, FILL, request, len(wrong))
+
+    def _icl(self, pair: Pair, wordings: Sequence[Wording], setting: BeliefSetting) -> None:
+        """Ask a pair as questions to be answered by a text, and the control: the same text, a wrong object."""
+        prompting, style = str(setting.prompting), str(setting.style)
+        fact, count = pair.fact, len(pair.names) * len(wordings)
+        drawn = seed_of(self.options.seed, "sampled", fact.fact_id) % count if count else 0
+        for named in pair.names:
+            for place, wording in enumerate(wordings):
+                context = self.prompter.context(fact, wording, prompting, style)
+                if context is None:
+                    self.asked.refuse(f"relation {fact.relation_id}: {prompting}", "it has too few facts to show four")
+                    return
+                prompt = named.place * len(wordings) + place
+                sampled = prompt == drawn and fact.fact_id in self.sampled
+                item = self._item(ICL, setting, pair, wording, named, prompt, sampled=sampled)
+                text, context_id = self.prompter.question(wording, named.name, style), self.asked.context(context)
+                greedy = self._generate(context_id, text, 1, 0.0, None)
+                self.asked.link(item, GREEDY, greedy)
+                if sampled:
+                    seed = seed_of(self.options.seed, "samples", fact.fact_id, setting) % 2**31
+                    samples = self._generate(context_id, text, self.options.samples, 1.0, seed)
+                    self.asked.link(item, SAMPLES, samples)
+                if prompt == 0 and pair.wrong:
+                    control = self._item(CONTROL, setting, pair, wording, named, 0, accepted=pair.wrong[:1])
+                    self.asked.link(control, GREEDY, greedy)
+
+    def _generate(self, context_id: str, text: str, samples: int, temperature: float, seed: int | None) -> Request:
+        return Request(
+            "",
+            "generate",
+            context_id,
+            text,
+            max_new_tokens=self.options.new_tokens,
+            stop=STOP,
+            samples=samples,
+            temperature=temperature,
+            seed=seed,
+        )
+
+    def _content_free(self, relation: str, wordings: Sequence[Wording], labels: tuple[str, ...]) -> None:
+        """Ask which of a relation's objects a model prefers where the subject says nothing (section 5.4)."""
+        if len(labels) < 2:
+            self.asked.refuse(f"bias of {relation}", "it has one object")
+            return
+        zero = [style for style in self.options.styles if ZERO in self.options.prompting]
+        for wording in wordings:
+            for subject in read_prompts()["content_free"]["texts"]:
+                if self.options.fill:
+                    text = " ".join(filled(wording, subject).split())
+                    request = Request("", "fill", None, text, choices=labels, top_k=1)
+                    self._leaning(relation, wording, subject, BeliefSetting(), request)
+                for style in zero:
+                    if usable([wording], style):
+                        text = self.prompter.question(wording, subject, style)
+                        begin = f"{read_prompts()['instructions'][style]['text']}\n"
+                        choices = tuple(f" {label}" for label in labels)
+                        request = Request("", "choices", self.asked.context(begin), text, choices=choices)
+                        self._leaning(relation, wording, subject, BeliefSetting(ZERO, style), request)
+
+    def _leaning(self, relation: str, wording: Wording, subject: str, setting: BeliefSetting, request: Request) -> None:
+        item = self.asked.item(
+            CONTENT_FREE, setting, None, relation=relation, template=wording.template_id, name=subject
+        )
+        self.asked.link(item, FILL, request)
+
+
+def ask_sequences(before: Answers, own: Mapping[str, type]) -> Iterator[Batch]:
+    """Yield the second round's questions: how likely each text is that a model wrote to a prompt that is sampled."""
+    asked = Asked(own, before.count)
+    contexts = {row.context_id: row.text for row in tables.read(before.rounds[0].folder / "contexts.parquet", Context)}
+    for part in before.parts(("experiment", "role", "status", "context_id", "text", "texts"), own=("prompts",)):
+        wanted = part.links.join(part.own["prompts"].select("item", "sampled"), on="item", how="left")
+        wanted = wanted.filter(
+            (pl.col("experiment") == ICL) & (pl.col("role") == GREEDY) & (pl.col("status") == "ok") & pl.col("sampled")
+        )
+        for row in wanted.sort("item").iter_rows(named=True):
+            if row["texts"] and row["texts"][0].strip():
+                context_id = asked.context(contexts[row["context_id"]])
+                request = Request("", "choices", context_id, row["text"], choices=(row["texts"][0],))
+                asked.link(row["item"], SEQUENCE, request)
+        yield asked.take()

@@ -1,0 +1,279 @@
+"""What the page shows of BELIEF: accuracy and how it varies, agreement, calibration, and what else wordings tell."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.belief.asking import CANDIDATES, ICL, VOCABULARY, BeliefSetting
+from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.judged import Not
+
+ASKS = (
+    "Each pair of subject and relation is asked in many wordings. Masked models fill a blank; causal models answer in "
+    "a word, without examples or after four. Any name of any true object counts."
+)
+ACCURACY = (
+    "Accuracy: the mean over all sets of prompts, a set having one prompt of each pair. UHN: without pairs whose "
+    "object stands in the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
+    "prompts that are answered alike. Overconfidence: mean confidence less accuracy; ECE: its bins' mean distance. "
+    "Control: the same texts held against a wrong object."
+)
+RESAMPLED = {"relation": ", one template drawn a relation", "pair": ", one prompt drawn a pair"}
+TEMPLATES = (
+    "Accuracy with the worst, and with the best, template of each relation; maximum: with the best name of each "
+    "subject too; oracle: of pairs that any prompt gets right. Rank: where the written templates stand among their "
+    "paraphrases, 0 the most accurate, 1 the least."
+)
+AGREEMENT = (
+    "Consistency between the wordings of one written template (inner) and of different ones (inter); between names of "
+    "the subject in one template, and between templates with one name. A relation of one template has none."
+)
+ANSWERS = (
+    "One word: the share of texts whose first line is a single word. Unsafe: right by a stop word or a name of two "
+    "letters alone. Extended: the share of blanks where another name of a true object is likelier than its label."
+)
+BIAS = (
+    "How far some objects are preferred where the subject says nothing: one less the entropy of the relation's objects "
+    "over its most; single: the mean over templates, multi: their distributions averaged first."
+)
+FEW = (
+    "Accuracy with the fewest templates, of each relation as many, with which no other model's accuracy differs by "
+    "more than .01 from that with all."
+)
+SHARED = "Of the prompts that a model gets right, the share that another gets right too."
+LEAST = 5  # answers of a bin that is drawn
+Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
+
+
+def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
+    """Return what the page shows of a dataset."""
+    if not shown.measures:
+        return None
+    parts: list[Table | Drawing | str] = [
+        *_accuracy(shown, options),
+        *_drawings(shown),
+        *_templates(shown),
+        *_agreement(shown),
+        *_answers(shown),
+        *_bias(shown),
+        *_grid(shown),
+        *_few(shown),
+        *_shared(shown),
+        *_relations(shown),
+        *shown.not_asked(),
+    ]
+    return Chapter(f"BELIEF: {shown.dataset}", ASKS, parts)
+
+
+def asked(where: Mapping[str, Any]) -> str:
+    """Return how items were asked, as a reader is told."""
+    if where["experiment"] == ICL:
+        return BeliefSetting(where["prompting"], where["style"]).label()
+    return {VOCABULARY: "a blank, any token", CANDIDATES: "a blank, objects ranked"}.get(where["experiment"], "a blank")
+
+
+def _one(shown: Shown, metric: str, **more: Any) -> Column:
+    """Return the column of a number; its further conditions are ``more``."""
+    return lambda model, where: shown.one(metric, model, **where, **more)
+
+
+def _ways(shown: Shown, metric: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the models with each way in which they have a number."""
+    for entrant in shown.models:
+        for row in shown.find(metric, *BY, model=entrant.name):
+            if row.value is not None:
+                yield entrant.name, shown.at(row)
+
+
+def _table(
+    shown: Shown, name: str, caption: str, columns: Mapping[str, Column], by: str = "accuracy"
+) -> Iterator[Table]:
+    """Yield a table of the models that have any of its numbers, without columns in which nothing stands."""
+    rows: list[dict[str, Cell]] = []
+    for model, where in _ways(shown, by):
+        cells = {title: column(model, where) for title, column in columns.items()}
+        if any(isinstance(cell, Measure) and cell.value is not None for cell in cells.values()):
+            rows.append({"model": model, "asked": asked(where), **cells})
+    head = [title for title in ("model", "asked", *columns) if any(_stands(row[title]) for row in rows)]
+    if rows:
+        yield Table(name, caption, head, [[row[title] for title in head] for row in rows])
+
+
+def _stands(cell: Cell) -> bool:
+    return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
+
+
+def _accuracy(shown: Shown, options: BeliefOptions) -> Iterator[Table]:
+    def control(model: str, where: Mapping[str, Any]) -> Cell:
+        return shown.one("control", model, **{**where, "experiment": "control"}) if where["experiment"] == ICL else None
+
+    known = {"confidence": Not(None), "hit": Not(None)}
+    columns: dict[str, Column] = {
+        "accuracy": _one(shown, "accuracy"),
+        "UHN": _one(shown, "accuracy", guessable=False),
+        "SD": _one(shown, "deviation"),
+        "range": _one(shown, "range"),
+        "consistency": _one(shown, "consistency"),
+        "overconfidence": _one(shown, "overconfidence", **known),
+        "ECE": _one(shown, "calibration_error", **known),
+        "control": control,
+        "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
+    }
+    yield from _table(shown, "accuracy", ACCURACY.format(resample=RESAMPLED[options.resample]), columns)
+
+
+def _templates(shown: Shown) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        "worst": _one(shown, "worst_templates"),
+        "mean": _one(shown, "accuracy"),
+        "best": _one(shown, "best_templates"),
+        "maximum": _one(shown, "maximum"),
+        "oracle": _one(shown, "oracle"),
+        "SD by pair": _one(shown, "deviation_by_pair"),
+        "written": _one(shown, "accuracy", written=True),
+        "paraphrased": _one(shown, "accuracy", written=False),
+        "rank": _one(shown, "written_rank"),
+    }
+    yield from _table(shown, "templates", TEMPLATES, columns)
+
+
+def _agreement(shown: Shown) -> Iterator[Table]:
+    titles = ("all", "inner", "inter", "between names", "between templates")
+    columns = {title: _one(shown, metric) for title, metric in zip(titles, AGREEMENTS, strict=True)}
+    yield from _table(shown, "agreement", AGREEMENT, columns)
+
+
+def _answers(shown: Shown) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        "one word": _one(shown, "one_word"),
+        "unsafe": _one(shown, "right_by_unsafe_name"),
+        "extended": _one(shown, "extended_above_label"),
+        "by label": _one(shown, "accuracy", alias=False),
+        "by other names": _one(shown, "accuracy", alias=True),
+        "by a name of others": _one(shown, "accuracy", ambiguous=True),
+        "overconfidence of the text": _one(shown, "overconfidence", sequence=Not(None), hit=Not(None)),
+        "sampled against it": _one(shown, "sampled_against_sequence", confidence=Not(None), sequence=Not(None)),
+    }
+    yield from _table(shown, "answers", ANSWERS, columns)
+
+
+def _bias(shown: Shown) -> Iterator[Table]:
+    columns = {"single": _one(shown, "bias_single"), "multi": _one(shown, "bias_multi")}
+    yield from _table(shown, "bias", BIAS, columns, by="bias_single")
+
+
+def _grid(shown: Shown) -> Iterator[Table]:
+    grid = shown.own.get("grid", pl.DataFrame())
+    if not grid.height:
+        return
+    counts = ("pairs", "triples", "names", "derived", "prompts", "guessable", "ambiguous", "unsafe")
+    total: list[Cell] = [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)]
+    rows: list[list[Cell]] = [total]
+    for row in grid.iter_rows(named=True):
+        name = shown.relations.get(row["relation_id"], row["relation_id"])
+        rows.append([name, row["source"], row["templates"], *(row[count] for count in counts)])
+    caption = (
+        "What was asked: pairs of subject and relation, triples, names of subjects, triples of any name with any name, "
+        "and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's label."
+    )
+    yield Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
+
+
+def _few(shown: Shown) -> Iterator[Table]:
+    rows: list[list[Cell]] = []
+    for row in shown.find("accuracy_of_few", *BY, "template"):
+        where = shown.at(row)
+        way = {key: where[key] for key in BY}
+        own = shown.find("accuracy_of_template", "relation", "template", model=row.model, **way)
+        apart = shown.one("few_against_all", str(row.model), **where)
+        every = shown.one("accuracy", str(row.model), **way)
+        rows.append([row.model, asked(way), len(where["template"]), len(own), row, every, apart])
+    if rows:
+        head = ("model", "asked", "templates", "of", "accuracy", "with all", "apart")
+        yield Table("few", FEW, head, rows, folded=True)
+
+
+def _shared(shown: Shown) -> Iterator[Table]:
+    rows = [
+        [row.model, asked(shown.at(row)), row.other, row]
+        for row in shown.find("shared", *BY, "hit")
+        if row.value is not None
+    ]
+    if rows:
+        yield Table("shared", SHARED, ("model", "asked", "other", "shared"), rows, folded=True)
+
+
+def _relations(shown: Shown) -> Iterator[Table]:
+    rows = [
+        [shown.relation(row), row.model, asked(shown.at(row)), row]
+        for row in shown.find("accuracy", *BY, "relation")
+        if row.value is not None
+    ]
+    if rows:
+        head = ("relation", "model", "asked", "accuracy")
+        yield Table("accuracy_by_relation", "Accuracy by relation.", head, rows, folded=True)
+
+
+def _drawings(shown: Shown) -> Iterator[Drawing]:
+    """Yield the figures for which there are numbers."""
+    from almanac.suites.belief import figures  # matplotlib, which nothing else of the suite needs
+
+    spread = [
+        (f"{model}, {asked(where)}", *numbers)
+        for model, where in _ways(shown, "accuracy")
+        if None not in (numbers := _spread(shown, model, where))
+    ]
+    if spread:
+        caption = (
+            "Accuracy, its standard deviation between prompt sets, and from each relation's worst to its best template."
+        )
+        yield Drawing("fluctuation", caption, lambda: figures.fluctuation(spread))
+    lines = {f"{model}, {asked(where)}": _bins(shown, model, where) for model, where in _ways(shown, "accuracy")}
+    lines = {name: bins for name, bins in lines.items() if bins}
+    if lines:
+        caption = (
+            "Accuracy by confidence, in bins of equally many answers; below the dashed line models are overconfident."
+        )
+        yield Drawing("calibration", caption, lambda: figures.calibration(lines))
+    for name, metric, ylabel in (
+        ("exposure", "accuracy_by_exposure", "accuracy"),
+        ("consistency_by_exposure", "consistency", "consistency"),
+    ):
+        doses = _by_dose(shown, metric)
+        if doses:
+            caption = f"{ylabel.capitalize()} by how often a fact was taught, with 95 % intervals."
+            yield Drawing(name, caption, partial(figures.by_dose, doses, ylabel))
+
+
+def _spread(shown: Shown, model: str, where: Mapping[str, Any]) -> tuple[Any, ...]:
+    found = [
+        shown.one(metric, model, **where) for metric in ("accuracy", "deviation", "worst_templates", "best_templates")
+    ]
+    return tuple(None if row is None else row.value for row in found)
+
+
+def _bins(shown: Shown, model: str, where: Mapping[str, Any]) -> list[tuple[Measure, Measure]]:
+    """Return the confidence and the accuracy of the bins, by the first kind of confidence that has enough answers."""
+    for column, bins in CONFIDENCES.items():
+        known = {**where, column: Not(None), "hit": Not(None)}
+        accuracy = {shown.at(row)[bins]: row for row in shown.find("accuracy_of_bin", bins, model=model, **known)}
+        found = shown.find("confidence_of_bin", bins, model=model, **known)
+        if found and min(row.n for row in found) >= LEAST:
+            return [(row, accuracy[shown.at(row)[bins]]) for row in found]
+    return []
+
+
+def _by_dose(shown: Shown, metric: str) -> dict[str, list[tuple[float, Measure]]]:
+    """Return a number of each model by how often facts were taught."""
+    found: dict[str, list[tuple[float, Measure]]] = {}
+    more = ("hit",) if metric == "accuracy_by_exposure" else ()
+    for row in shown.find(metric, *BY, "dose", *more):
+        if row.value is not None:
+            where = shown.at(row)
+            found.setdefault(f"{row.model}, {asked(where)}", []).append((where["dose"], row))
+    return found

@@ -1,0 +1,185 @@
+"""What becomes of BELIEF's items: blanks by the likeliest token or object, texts by the names that stand in them.
+
+``score`` is a log-probability in nats where a blank is filled (of the likeliest true name of one token; of the true
+share among the ranked objects) and 1 or 0 of a text. ``confidence`` is the probability of what is predicted: of the
+token, of the object among the ranked ones, of a text the share of samples that say the same.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from almanac.columns import columns
+from almanac.frames import frame_of
+from almanac.suites.answers import Answers
+from almanac.suites.belief.asking import (
+    CANDIDATES,
+    CONTENT_FREE,
+    CONTROL,
+    FILL,
+    GREEDY,
+    ICL,
+    SAMPLES,
+    SEQUENCE,
+    VOCABULARY,
+)
+from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, within
+from almanac.suites.belief.names import unsafe
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.rows import Leaning, Said
+from almanac.suites.suite import Judgements
+
+WANTED = (
+    *("experiment", "role", "index", "accepted", "choices"),
+    *("status", "tokens", "probabilities", "logprobs", "token_counts", "ranks", "texts"),
+)
+OUTCOMES = {
+    "item": pl.Int64,
+    "prediction": pl.String,
+    "outcome": pl.String,
+    "score": pl.Float64,
+    "confidence": pl.Float64,
+}
+Row = Mapping[str, Any]
+
+
+class Verdict(NamedTuple):
+    """What becomes of an item: the columns of `Outcome`, and those of `Said`."""
+
+    outcome: str
+    prediction: str | None = None
+    score: float | None = None
+    confidence: float | None = None
+    answer: str | None = None
+    object_tokens: int | None = None
+    by_alias: bool | None = None
+    one_word: bool | None = None
+    unsafe: bool | None = None
+    sequence: float | None = None
+    answer_tokens: int | None = None
+
+
+def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
+    """Judge every item.
+
+    Raises:
+        AlmanacError: the file of lemmas cannot be read.
+    """
+    lemmas = Lemmas.of(options.lemmas)
+    for part in answers.parts(WANTED):
+        found: list[tuple[Any, ...]] = []
+        said: list[tuple[Any, ...]] = []
+        leanings: list[Leaning] = []
+        for own in _items(part.links):
+            item, experiment = own[0]["item"], own[0]["experiment"]
+            verdict = _verdict(experiment, {row["role"]: row for row in own}, lemmas)
+            found.append((item, verdict.prediction, verdict.outcome, verdict.score, verdict.confidence))
+            said.append((item, *verdict[4:]))
+            if experiment == CONTENT_FREE and verdict.outcome == "invalid":
+                leanings += [Leaning(item, at, value) for at, value in enumerate(own[0]["logprobs"])]
+        yield Judgements(
+            pl.DataFrame(found, OUTCOMES, orient="row"),
+            {"said": _said(said), "leanings": frame_of(Leaning, leanings)},
+        )
+
+
+def _items(links: pl.DataFrame) -> Iterator[list[Row]]:
+    """Yield the links of each item."""
+    own: list[Row] = []
+    for row in links.iter_rows(named=True):
+        if own and own[0]["item"] != row["item"]:
+            yield own
+            own = []
+        own.append(row)
+    if own:
+        yield own
+
+
+def _said(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    empty = frame_of(Said, ())
+    return pl.DataFrame(rows, dict(zip(columns(Said), empty.dtypes, strict=True)), orient="row")
+
+
+def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Verdict:
+    row = links[GREEDY if experiment in (ICL, CONTROL) else FILL]
+    if row["status"] != "ok":
+        return Verdict("missing" if row["status"] == "refused" else "error")
+    if experiment == VOCABULARY:
+        return of_vocabulary(row)
+    if experiment == CANDIDATES:
+        return of_candidates(row)
+    if experiment == CONTENT_FREE:
+        return Verdict("invalid")  # about no fact, it is neither right nor wrong
+    return of_text(row, links.get(SAMPLES), links.get(SEQUENCE), lemmas)
+
+
+def of_vocabulary(row: Row) -> Verdict:
+    """Judge the likeliest token of all: right where it is a true name of one token (Acc@1).
+
+    Without a true name of one token the model cannot be right, and the item is invalid.
+
+    Args:
+        row: a link with its answer; choices from ``index`` on are the true names, the first of them a label.
+    """
+    first = row["index"]
+    true = list(zip(row["token_counts"], row["ranks"], row["logprobs"], strict=True))[first:]
+    fewest = min(count for count, _, _ in true)
+    by_alias = max(value for _, _, value in true) > true[0][2]
+    single = [(rank, value) for count, rank, value in true if count == 1]
+    answer, confidence = row["tokens"][0].strip(), row["probabilities"][0]
+    if not single:
+        return Verdict("invalid", answer, None, None, None, fewest, by_alias)
+    outcome = "correct" if any(rank == 0 for rank, _ in single) else "incorrect"
+    score = max(value for _, value in single)
+    return Verdict(outcome, answer, score, confidence, answer, fewest, by_alias)
+
+
+def of_candidates(row: Row) -> Verdict:
+    """Judge the likeliest of the ranked objects: right where it is a true name and no wrong one is as likely.
+
+    Args:
+        row: a link with its answer; choices from ``index`` on are the true names, those before wrong objects.
+    """
+    first, values = row["index"], row["logprobs"]
+    best = max(values)
+    total = best + math.log(math.fsum(math.exp(value - best) for value in values))
+    true = max(values[first:])
+    place = values.index(best)
+    correct = true > max(values[:first])
+    # The true object is one answer, whichever of its names is likeliest.
+    answer = row["choices"][first if place >= first else place]
+    fewest, by_alias = min(row["token_counts"][first:]), true > values[first]
+    outcome = "correct" if correct else "incorrect"
+    return Verdict(outcome, row["choices"][place], true - total, math.exp(best - total), answer, fewest, by_alias)
+
+
+def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Verdict:
+    """Judge a text: right where the lemmas of a true name stand in it; an empty text is an answer, and wrong.
+
+    Args:
+        row: the link of the greedy text.
+        samples: that of the samples, where there are any.
+        sequence: that of the greedy text's probability.
+        lemmas: of texts.
+    """
+    text = first_line(row["texts"][0])
+    own = lemmas(text) if text else ()
+    names = [name for name in row["accepted"] if within(lemmas(name), own)]
+    confidence = None
+    if samples is not None and samples["status"] == "ok" and samples["texts"]:
+        drawn = [lemmas(line) if (line := first_line(one)) else () for one in samples["texts"]]
+        confidence = sum(alike(own, one) for one in drawn) / len(drawn)
+    likely = sequence if sequence is not None and sequence["status"] == "ok" else None
+    return Verdict(
+        "correct" if names else "incorrect",
+        text,
+        float(bool(names)),
+        confidence,
+        SEPARATOR.join(own),
+        one_word=is_one_word(text),
+        unsafe=bool(names) and all(map(unsafe, names)),
+        sequence=None if likely is None else math.exp(likely["logprobs"][0]),
+        answer_tokens=None if likely is None else likely["token_counts"][0],
+    )

@@ -1,0 +1,190 @@
+"""When an answer names an object: texts as lemmas, one within the other (Zhao et al., section 3.3).
+
+Lemmas come from a file that spaCy made, or without it from two rules (`by_rule`). The file is made by a command of its
+own, so that nothing else needs spaCy:
+
+    python -m almanac.suites.belief.lemmas --model en_core_web_lg --output lemmas.jsonl results/EDITION
+
+It reads every answer and every name of an edition's suites ``belief``, each distinct text once.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import ClassVar
+
+from almanac import tables
+from almanac.dataset.text import normalise
+from almanac.errors import AlmanacError
+
+WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+KEPT = ("ss", "us", "is")  # words that end so are no plurals
+SEPARATOR = " "
+
+
+@dataclass(frozen=True, slots=True)
+class Lemmatised:
+    """A text and its lemmas."""
+
+    KEY: ClassVar = ("text",)
+    text: str
+    lemmas: tuple[str, ...]
+
+
+@dataclass
+class Lemmas:
+    """The lemmas of texts.
+
+    Attributes:
+        known: by text, those of a file.
+        by_rule: how many distinct texts the file lacks, or all where there is none.
+    """
+
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by_rule: int = 0
+    _cache: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, path: str | None) -> "Lemmas":
+        """Return the lemmas of a file; none: by rule.
+
+        Raises:
+            AlmanacError: the file cannot be read.
+        """
+        if path is None:
+            return cls()
+        return cls({row.text: row.lemmas for row in tables.read_jsonl(Path(path), Lemmatised)})
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        """Return the lemmas of a text, each distinct text once."""
+        found = self._cache.get(text)
+        if found is None:
+            found = self.known.get(text)
+            if found is None:
+                self.by_rule += 1
+                found = by_rule(text)
+            self._cache[text] = found
+        return found
+
+
+def by_rule(text: str) -> tuple[str, ...]:
+    """Return the words of a text in lower case, without signs, possessives and the endings of regular plurals.
+
+    The rule meets both sides of every comparison, so that a name it shortens wrongly (*Paris*) still equals itself.
+    """
+    return tuple(_singular(word.removesuffix("'s").removesuffix("’s")) for word in WORD.findall(normalise(text)))
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(KEPT):
+        return word[:-1]
+    return word
+
+
+def within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Return whether lemmas stand within others as they are, without a gap; what is empty stands within nothing."""
+    if not part:
+        return False
+    first, width = part[0], len(part)
+    return any(
+        one == first and tuple(whole[at : at + width]) == tuple(part)
+        for at, one in enumerate(whole[: len(whole) - width + 1])
+    )
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether one of two texts stands within the other: the match in two directions."""
+    return within(one, other) or within(other, one)
+
+
+def parts_of(lemmas: Sequence[str]) -> Iterator[str]:
+    """Yield every stretch of lemmas as one text, each once: what can stand within them."""
+    found = {
+        SEPARATOR.join(lemmas[start:stop]) for start in range(len(lemmas)) for stop in range(start + 1, len(lemmas) + 1)
+    }
+    yield from sorted(found)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that is not empty, without white space around it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def is_one_word(text: str) -> bool:
+    """Return whether the first line of a text is a single word, signs aside."""
+    words = [re.sub(r"[^\w]", "", word) for word in first_line(text).split()]
+    return len([word for word in words if word]) == 1
+
+
+def with_spacy(model: str) -> Callable[[Iterable[str]], Iterator[tuple[str, ...]]]:
+    """Return what makes lemmas by a spaCy model: a pipeline's name or folder, or ``blank`` for its lookup tables alone.
+
+    Raises:
+        AlmanacError: spaCy or the model is not installed.
+    """
+    try:
+        spacy = import_module("spacy")  # in an environment of its own: nothing else of Almanac needs it
+    except ImportError:
+        raise AlmanacError("spaCy is not installed; install it, or leave `lemmas` out to go by rules") from None
+    try:
+        if model == "blank":
+            pipeline = spacy.blank("en")
+            pipeline.add_pipe("lemmatizer", config={"mode": "lookup"})
+            pipeline.initialize()
+        else:
+            pipeline = spacy.load(model, exclude=["ner", "parser"])
+    except (OSError, ValueError) as error:
+        raise AlmanacError(
+            f"spaCy model {model!r}: {error}; name an installed pipeline, its folder, or blank"
+        ) from None
+
+    def lemmatise(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
+        for found in pipeline.pipe(texts, batch_size=1000):
+            yield tuple(token.lemma_.lower() for token in found if not (token.is_punct or token.is_space))
+
+    return lemmatise
+
+
+def texts_of(folder: Path) -> list[str]:
+    """Return every distinct text of an edition that is compared: names that count, and what models wrote, sorted."""
+    import pyarrow.parquet as pq
+
+    found: set[str] = set()
+    for path in sorted(folder.glob("requests/belief/**/items.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(columns=["accepted"]):
+            found.update(batch.column(0).flatten().unique().to_pylist())
+    for path in sorted(folder.glob("responses/*/belief/**/responses-*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(columns=["texts"]):
+            found.update(map(first_line, batch.column(0).flatten().unique().to_pylist()))
+    return sorted(found - {""})
+
+
+def main() -> int:
+    """Write the lemmas of an edition's texts."""
+    parser = argparse.ArgumentParser(description="the lemmas of every text that BELIEF compares, by spaCy")
+    parser.add_argument("edition", type=Path, help="an edition's folder, answered: results/EDITION")
+    parser.add_argument("--model", required=True, help="a spaCy pipeline, its folder, or blank: lookup tables alone")
+    parser.add_argument("--output", required=True, type=Path)
+    arguments = parser.parse_args()
+    try:
+        texts = texts_of(arguments.edition)
+        if not texts:
+            raise AlmanacError(f"{arguments.edition}: no texts of a suite belief; answer the edition first")
+        found = with_spacy(arguments.model)(texts)
+        tables.write_jsonl(arguments.output, map(Lemmatised, texts, found))
+    except AlmanacError as error:
+        print(f"almanac: {error}")
+        return 1
+    print(f"{len(texts):,} texts")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

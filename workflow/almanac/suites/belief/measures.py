@@ -1,0 +1,278 @@
+"""The numbers of BELIEF.
+
+An accuracy is a mean over pairs of subject and relation, each by the share of its prompts that are right: the mean over
+all sets of prompts. So every prompt counts by ``worth``, one over its pair's answered prompts, and a number is a ratio
+of two sums of columns, whose items the page can show.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.belief.agreement import agreement, between
+from almanac.suites.belief.asking import CANDIDATES, CONTENT_FREE, CONTROL, ICL, VOCABULARY
+from almanac.suites.belief.calibration import binned, calibration_error, overconfidence
+from almanac.suites.belief.few import held_out
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.resampling import Hits
+from almanac.suites.judged import Judged, Not
+from almanac.suites.recovery import recovery
+
+BY = ("experiment", "prompting", "style")  # what is asked in one way
+ASKED = (VOCABULARY, CANDIDATES, ICL)
+PAIR = [*BY, "fact"]
+# Agreement of a prompt with others of its pair: all; of its group; of other groups; and where one thing alone varies.
+AGREEMENTS = {
+    "consistency": "agreement",
+    "consistency_inner": "agreement_inner",
+    "consistency_inter": "agreement_inter",
+    "consistency_of_names": "agreement_of_names",
+    "consistency_of_templates": "agreement_of_templates",
+}
+CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # and their bins
+
+
+def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
+    """Return the items with what numbers are made of.
+
+    Returns:
+        Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
+        (``agreement_worth``) and their product (``agreement_part``); ``bin`` and ``sequence_bin``.
+    """
+    found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
+    for column in AGREEMENTS.values():
+        found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
+    return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
+
+
+def _worth(of: str, worth: str, part: str) -> list[pl.Expr]:
+    """Return one over how many prompts of a pair have a value, and that times the value; none without a value."""
+    count = pl.col(of).is_not_null().sum().over(PAIR).cast(pl.Float64)
+    own = pl.when(pl.col(of).is_not_null() & pl.col("fact").is_not_null()).then(1 / count)
+    return [own.alias(worth), (own * pl.col(of).cast(pl.Float64)).alias(part)]
+
+
+def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any.
+
+    A relation at a time: what is compared of many prompts would not fit into memory at once.
+    """
+    needed = ["relation", *PAIR, "group", "template", "name", "answer"]
+    rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
+    parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
+    asked = rows.filter(pl.col("experiment").is_in(ASKED))
+    for (relation,), _ in asked.group_by("relation", maintain_order=True):
+        for texts in (False, True):
+            own = asked.filter((pl.col("relation") == relation) & ((pl.col("experiment") == ICL) == texts))
+            values = (
+                agreement(own, PAIR, texts),
+                agreement(own, [*PAIR, "group"], texts),
+                between(own, PAIR, "group", texts),
+                agreement(own, [*PAIR, "template"], texts),
+                agreement(own, [*PAIR, "name"], texts),
+            )
+            named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
+            parts.append(pl.DataFrame({"row": own["row"], **named}))
+    return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
+
+
+def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
+    """Compute every number of one model.
+
+    Returns:
+        By experiment, prompting and style: ``accuracy`` over all pairs, of those that LAMA-UHN keeps, by relation, by
+        name (``alias``) and form; what varies between sets of prompts (`_fluctuation`); consistency; overconfidence
+        (`_calibration`); what answers look like; the accuracy of templates; and recovery. Of content-free subjects the
+        bias.
+    """
+    asked = judged.where(experiment=ASKED)
+    rows = _mean(asked, "accuracy", "worth_hit", "worth", BY)
+    kept = asked.where(guessable=False)
+    rows += _mean(kept, "accuracy", "worth_hit", "worth", BY)
+    rows += _mean(asked, "accuracy", "worth_hit", "worth", (*BY, "relation"))
+    rows += asked.measures("accuracy_of_template", "share", "hit", by=(*BY, "relation", "template"))
+    for column in ("alias", "form", "written", "ambiguous"):
+        rows += asked.measures("accuracy", "share", "hit", by=(*BY, column))
+    for metric, column in AGREEMENTS.items():
+        rows += _mean(asked, metric, f"{column}_part", f"{column}_worth", BY)
+    for more in ("relation", "dose"):
+        part = asked.where({more: Not(None)})
+        rows += _mean(part, "consistency", "agreement_part", "agreement_worth", (*BY, more))
+    for group in ways(asked):
+        rows += _fluctuation(group, options)
+        rows += _calibration(group)
+        rows += _answers(group)
+    rows += judged.where(experiment=CONTROL).measures("control", "share", "hit", by=BY)
+    rows += bias(judged, own["leanings"])
+    return rows + recovery(asked, *BY)
+
+
+def ways(judged: Judged) -> Iterator[Judged]:
+    """Yield the items of each way of asking, sorted; unlike `Judged.groups`, without sorting millions of items."""
+    found = judged.frame.select(pl.col(BY).cast(pl.String)).unique().sort(BY, nulls_last=False)
+    for row in found.iter_rows(named=True):
+        yield judged.where(row)
+
+
+def _mean(judged: Judged, metric: str, part: str, worth: str, by: Sequence[str]) -> list[Measure]:
+    """Return a mean over pairs of their prompts' means."""
+    return judged.measures(metric, "ratio", part, worth, by=by)
+
+
+def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
+    """Return how accuracy varies over sets of prompts, and with the best and the worst of them.
+
+    ``deviation`` and ``range`` are over sets as `BeliefOptions.resample` says; ``deviation_closed`` is the first's
+    closed form, ``deviation_by_pair`` and ``range_by_pair`` are exact for prompts that are drawn for each pair.
+    """
+    names = (
+        *("deviation", "range", "deviation_closed", "deviation_by_pair", "range_by_pair"),
+        *("worst_templates", "best_templates", "maximum", "oracle", "written_rank"),
+    )
+    hits = Hits.of(group.frame)
+    if not len(hits.pairs):
+        return [group.measure(name, None, of=("hit",)) for name in names]
+    where = [str(value) for value in group.conditions.values()]
+    sets = hits.simulated(options.resample, options.draws, options.seed, group.dataset, *where)
+    values = (
+        float(sets.std()),
+        float(sets.max() - sets.min()),
+        hits.deviation(options.resample),
+        hits.deviation("pair"),
+        hits.expected_range(options.draws),
+        hits.extreme(least=True),
+        hits.extreme(least=False),
+        hits.maximum(),
+        hits.oracle(),
+        written_rank(group.frame),
+    )
+    return [group.measure(name, value, of=("hit",)) for name, value in zip(names, values, strict=True)]
+
+
+def written_rank(frame: pl.DataFrame) -> float | None:
+    """Return where written templates stand among those of their relation by accuracy, 0 the best, 1 the worst.
+
+    Ties take the mean rank; relations with fewer than two templates, or without a paraphrase, are left out (Table 14).
+
+    Args:
+        frame: prompts with ``relation``, ``template``, ``written`` and ``hit``.
+    """
+    known = frame.filter(pl.col("hit").is_not_null())
+    cells = known.group_by("relation", "template", maintain_order=True).agg(
+        pl.col("written").first(), pl.col("hit").cast(pl.Float64).mean().alias("accuracy")
+    )
+    rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
+    mixed = pl.col("written").n_unique().over("relation") == 2
+    found = cells.filter(mixed).with_columns(rank.alias("rank")).filter(pl.col("written"))
+    mean = found["rank"].to_numpy().mean() if found.height else None
+    return None if mean is None else float(mean)
+
+
+def _calibration(group: Judged) -> list[Measure]:
+    """Return overconfidence and calibration error of each kind of confidence, and what its bins hold."""
+    rows = []
+    for column, bins in CONFIDENCES.items():
+        known = group.where({column: Not(None), "hit": Not(None)})
+        error = calibration_error(known.frame, column, bins)
+        rows.append(known.measure("overconfidence", overconfidence(known.frame, column), of=(column, "hit")))
+        rows.append(known.measure("calibration_error", error, of=(column, "hit", bins)))
+        rows += known.measures("accuracy_of_bin", "share", "hit", by=(bins,))
+        rows += known.measures("confidence_of_bin", "share", column, by=(bins,))
+    known = group.where({"sequence": Not(None), "hit": Not(None)})
+    for part in known.groups("answer_tokens"):
+        found = overconfidence(part.frame, "sequence")
+        rows.append(part.measure("overconfidence_by_length", found, of=("sequence", "hit")))
+    both = group.where({"confidence": Not(None), "sequence": Not(None)})
+    gaps = (both.frame["confidence"] - both.frame["sequence"]).abs()
+    rows.append(both.measure("sampled_against_sequence", _average(gaps), of=("confidence", "sequence")))
+    return rows
+
+
+def _average(values: pl.Series) -> float | None:
+    return float(values.to_numpy().mean()) if len(values) else None
+
+
+def _answers(group: Judged) -> list[Measure]:
+    """Return what answers look like: single words, right by unsafe names alone, of one token, by another name."""
+    if group.conditions["experiment"] == ICL:
+        named = {"one_word": "one_word", "right_by_unsafe_name": "unsafe"}
+    else:
+        named = {"extended_above_label": "by_alias"}
+    rows = [one for metric, column in named.items() for one in group.measures(metric, "share", column)]
+    if group.conditions["experiment"] == CANDIDATES:
+        rows += group.where(object_tokens=1).measures("accuracy", "share", "hit")
+    return rows
+
+
+def bias(judged: Judged, leanings: pl.DataFrame) -> list[Measure]:
+    """Return how far a model prefers some objects where the subject says nothing: 1 − H/H_max (section 5.4).
+
+    ``bias_single`` is the mean over templates; for ``bias_multi`` the distributions of a relation's templates are
+    averaged first. The content-free subjects' distributions over the relation's objects are averaged before either.
+
+    Args:
+        judged: a model's items.
+        leanings: the rows of `Leaning`.
+    """
+    rows = []
+    for group in ways(judged.where(experiment=CONTENT_FREE)):
+        single, multi = _levels(group.frame, leanings)
+        rows.append(group.measure("bias_single", single, of=("template",)))
+        rows.append(group.measure("bias_multi", multi, of=("template",)))
+    return rows
+
+
+def _levels(frame: pl.DataFrame, leanings: pl.DataFrame) -> tuple[float | None, float | None]:
+    items = frame.select(pl.col("item").cast(pl.Int64), pl.col("relation", "template").cast(pl.String))
+    found = leanings.select(pl.col("item").cast(pl.Int64), "place", "logprob")
+    found = found.join(items, on="item", maintain_order="left")
+    if found.is_empty():
+        return None, None
+    weight = (pl.col("logprob") - pl.col("logprob").max().over("item")).exp()
+    found = found.with_columns((weight / weight.sum().over("item")).alias("share"))
+    by_template = found.group_by("relation", "template", "place", maintain_order=True).agg(pl.col("share").mean())
+    single = by_template.group_by("relation", "template", maintain_order=True).agg(level().alias("level"))
+    multi = by_template.group_by("relation", "place", maintain_order=True).agg(pl.col("share").mean())
+    multi = multi.group_by("relation", maintain_order=True).agg(level().alias("level"))
+    one = single.group_by("relation", maintain_order=True).agg(pl.col("level").mean()).sort("relation")["level"]
+    return _average(one), _average(multi.sort("relation")["level"])
+
+
+def level() -> pl.Expr:
+    """Return one less the entropy of the shares of a group over that of as many equal shares."""
+    share = pl.col("share")
+    return 1 + pl.when(share > 0).then(share * share.log()).otherwise(0.0).sum() / pl.len().log()
+
+
+def across(judged: Mapping[str, Judged]) -> list[Measure]:
+    """Return the numbers between models.
+
+    Returns:
+        ``shared`` (Figure 4): of the prompts that a model gets right, the share that another does too. And of each
+        model ``accuracy_of_few`` with the fewest templates that the others choose, and ``few_against_all``, its
+        distance from that with all (`few.held_out`).
+    """
+    return [*_shared(judged), *_few(judged)]
+
+
+def _shared(judged: Mapping[str, Judged]) -> Iterator[Measure]:
+    for model, own in judged.items():
+        for group in ways(own.where(experiment=ASKED, hit=True)):
+            right = group.frame.select("item")
+            for other, theirs in judged.items():
+                if other != model:
+                    shared = theirs.frame.filter(pl.col("hit")).join(right, on="item", how="semi").height
+                    answered = theirs.where({name: group.conditions[name] for name in BY}).frame["hit"].is_not_null()
+                    if answered.any():
+                        yield group.measure("shared", shared / right.height, of=("hit",), other=other)
+
+
+def _few(judged: Mapping[str, Judged]) -> Iterator[Measure]:
+    first = next(iter(judged.values()))
+    for way in ways(first.where(experiment=ASKED)):
+        asked = {name: own.where({key: way.conditions[key] for key in BY}) for name, own in judged.items()}
+        for name, (templates, few, every) in held_out({name: one.frame for name, one in asked.items()}).items():
+            part = asked[name].where(template=templates)
+            yield part.measure("accuracy_of_few", few, of=("hit",))
+            yield part.measure("few_against_all", abs(few - every), of=("hit",))

@@ -1,0 +1,85 @@
+"""The names that facts are asked and recognised by: of subjects, of objects, and those that need care."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.text import normalise
+from almanac.rows import Fact
+from almanac.suites.data import Data
+
+# Words that stand in many answers whatever is meant; among T-REx's aliases, "it" is a name of Italian.
+STOP_WORDS = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "do", "for", "from", "had", "has"),
+        *("have", "he", "her", "him", "his", "i", "if", "in", "is", "it", "its", "me", "my", "no", "not", "of", "on"),
+        *("one", "or", "our", "she", "so", "that", "the", "their", "them", "they", "this", "to", "up", "us", "was"),
+        *("we", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a dataset.
+
+    Attributes:
+        names: of every entity.
+        true: the object keys that are true of each relation and subject.
+        labelled: the entities that bear each label, as labels are compared.
+    """
+
+    names: ObjectNames
+    true: Mapping[tuple[str, str], tuple[str, ...]]
+    labelled: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, data: Data) -> "Names":
+        """Return the names of a dataset."""
+        labelled: dict[str, set[str]] = defaultdict(set)
+        for entity in data.entities:
+            labelled[normalise(entity.label)].add(entity.entity_id)
+        return cls(data.names, true_objects(data.facts), {name: frozenset(own) for name, own in labelled.items()})
+
+    def subject(self, key: str, most: int | None) -> tuple[str, ...]:
+        """Return the names that a subject is asked by, its label first."""
+        return distinct(self.names.names(key))[:most]
+
+    def ambiguous(self, key: str, name: str) -> bool:
+        """Return whether another entity has a name as its label."""
+        return bool(self.labelled.get(normalise(name), frozenset()) - {key})
+
+    def accepted(self, fact: Fact, aliases: str) -> tuple[str, ...]:
+        """Return every name of every true object, the fact's own object first and labels before other names.
+
+        Args:
+            fact: any fact of the pair of subject and relation.
+            aliases: ``all``, or ``safe``: without names that are unsafe, labels apart.
+        """
+        true = self.true[fact.relation_id, fact.subject_id]
+        keys = sorted(true, key=lambda key: (key != fact.object_key, key))
+        labels = [self.names.label(key) for key in keys]
+        others = [name for key in keys for name in self.names.names(key)[1:]]
+        return distinct([*labels, *(name for name in others if aliases == "all" or not unsafe(name))])
+
+    def guessable(self, fact: Fact) -> bool:
+        """Return whether every true object's label stands in the subject's, case aside (LAMA-UHN's first rule)."""
+        subject = self.names.label(fact.subject_id).lower()
+        true = self.true[fact.relation_id, fact.subject_id]
+        return all(self.names.label(key).lower() in subject for key in true)
+
+
+def unsafe(name: str) -> bool:
+    """Return whether a name is a stop word or has at most two letters: it stands in texts that do not mean it."""
+    return name.lower() in STOP_WORDS or (sum(map(str.isalnum, name)) <= 2 and not name.isdigit())
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names, each once, without empty ones; another case is another name to a model."""
+    return tuple(dict.fromkeys(name for name in names if name.strip()))
+
+
+def pairs(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the first fact of each subject: a subject of several true objects is asked once."""
+    return list({fact.subject_id: fact for fact in reversed(facts)}.values())[::-1]

@@ -1,0 +1,94 @@
+"""What can be set about BELIEF and BELIEF-ICL."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Named
+from almanac.suites.options import Sample, SuiteOptions
+
+PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
+SENTENCE = 15  # tokens of a sentence
+WRITTEN = 20  # what a token that a model writes costs in tokens that it reads
+Style = Literal["mask", "question"]
+Prompting = Literal["zero_shot", "4_random", "4_relation", "4_template"]
+
+
+class BeliefOptions(SuiteOptions):
+    """Which prompts are made of facts, and how they are asked."""
+
+    templates: Annotated[
+        Literal["auto", "lama", "shipped", "invented", "dataset"],
+        Field(
+            description="where templates come from first: a file of resources/belief, the dataset's own, or (auto) the "
+            "file of resources/belief that has most of the dataset's relations"
+        ),
+    ] = "auto"
+    file: Annotated[
+        str | None,
+        Named("file", "ask"),
+        Field(description="a file of templates of one's own (JSON Lines), used before all others"),
+    ] = None
+    groups: Annotated[int, Field(ge=1, description="independent templates of a relation, at most")] = 5
+    per_group: Annotated[
+        int, Field(ge=1, description="of each of them so many wordings, itself first (the paper: 20), at most")
+    ] = 1
+    names: Annotated[
+        int | None, Field(ge=1, description="names of a subject that it is asked by, its label first (none: all)")
+    ] = 1
+    aliases: Annotated[
+        Literal["all", "safe"],
+        Field(description="the objects' names that count: all, or without stop words and such of at most two letters"),
+    ] = "all"
+    fill: Annotated[bool, Field(description="fill the blank (BELIEF): masked models alone can")] = True
+    candidates: Annotated[
+        int | None,
+        Field(ge=0, description="wrong objects that the true ones are ranked against (0: none; none: the fact's)"),
+    ] = 0
+    prompting: Annotated[
+        tuple[Prompting, ...],
+        Field(description="BELIEF-ICL, of causal models: without examples, or after four of any kind (empty: not)"),
+    ] = ("zero_shot", "4_random", "4_relation", "4_template")
+    styles: Annotated[
+        tuple[Style, ...],
+        Field(min_length=1, description="BELIEF-ICL: predict the mask in a sentence, or answer a question"),
+    ] = ("mask",)
+    examples: Annotated[
+        Literal["shared", "fresh"],
+        Field(description="shared: drawn for a relation, so that prompts begin alike; fresh: drawn for each prompt"),
+    ] = "shared"
+    new_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 10
+    sampled: Annotated[
+        int, Field(ge=0, description="pairs of subject and relation of which one prompt's confidence is sampled")
+    ] = 0
+    samples: Annotated[int, Field(ge=2, description="samples of such a prompt (the paper: 100)")] = 100
+    sequence: Annotated[
+        bool, Field(description="also compute, in a second round, the probability of each answer of these prompts")
+    ] = False
+    bias: Annotated[bool, Field(description="also ask with subjects that say nothing, as N/A")] = False
+    resample: Annotated[
+        Literal["relation", "pair"],
+        Field(description="the fluctuation over prompt sets: a template drawn a relation, or a prompt drawn a pair"),
+    ] = "relation"
+    draws: Annotated[int, Field(ge=2, description="prompt sets that are drawn")] = 50_000
+    bins: Annotated[int, Field(ge=1, description="bins of confidence, with equally many answers")] = 10
+    lemmas: Annotated[
+        str | None,
+        Named("file", "measure"),
+        Field(description="lemmas that spaCy made (see docs/belief.md); none: plurals and possessives by rule"),
+    ] = None
+    sample: Sample = None
+    seed: Annotated[int, Field(ge=0, description="seed of the sample and of all draws")] = 0
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """Return the setting that says how many examples are shown, and how many."""
+        return "prompting", 4 * any(one != "zero_shot" for one in self.prompting)
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about: that of the costlier family, masked or causal."""
+        prompts = relations * min(self.sample or facts, facts) * self.groups * self.per_group * (self.names or 2)
+        wrong = choices if self.candidates is None else self.candidates
+        filled = prompts * SENTENCE * (1 + wrong) * self.fill
+        read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN * self.new_tokens)
+        return max(filled, read + self.sampled * self.samples * WRITTEN * self.new_tokens)

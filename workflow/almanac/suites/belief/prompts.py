@@ -1,0 +1,142 @@
+"""The prompts of BELIEF-ICL: an instruction, examples, and the question (Zhao et al., section 3.3 and Table 15)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from almanac.rows import Fact
+from almanac.suites.belief.names import Names
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.templates import Templates, Wording
+from almanac.suites.data import Data
+from almanac.tables import hash_order, seed_of
+
+PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "belief.yaml"
+BLANK = "[MASK]"
+MASK, ASKED = "mask", "question"  # the styles
+ZERO, RANDOM, RELATION, TEMPLATE = "zero_shot", "4_random", "4_relation", "4_template"
+SHOTS = 4
+
+
+class Example(NamedTuple):
+    """A fact that is shown, and in which words."""
+
+    fact: Fact
+    wording: Wording
+
+
+def read_prompts() -> dict[str, Any]:
+    """Return what models are told, as resources/prompts/belief.yaml has it."""
+    found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+    return found
+
+
+def filled(wording: Wording, subject: str, style: str = MASK) -> str:
+    """Return a template about a subject: with a blank for the object, or, in the style ``question``, its question."""
+    text = (wording.question or "") if style == ASKED else wording.text.replace("[Y]", BLANK)
+    return text.replace("[X]", subject)
+
+
+def usable(wordings: Sequence[Wording], style: str) -> list[Wording]:
+    """Return the wordings that can be asked in a style."""
+    return [one for one in wordings if style == MASK or one.question is not None]
+
+
+@dataclass
+class Prompter:
+    """Makes the prompts of a dataset.
+
+    Attributes:
+        names: of its entities.
+        facts: those that may be shown, by relation.
+        templates: by relation.
+        options: the settings.
+    """
+
+    names: Names
+    facts: Mapping[str, Sequence[Fact]]
+    templates: Mapping[str, Templates]
+    options: BeliefOptions
+    _texts: dict[str, Any] = field(default_factory=read_prompts, init=False)
+    _drawn: dict[str, list[Fact]] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, data: Data, names: Names, templates: Mapping[str, Templates], options: BeliefOptions) -> "Prompter":
+        """Return what makes the prompts of a dataset: its train facts are shown, or any where these are too few."""
+        shown = {}
+        for relation, own in data.by_relation.items():
+            train = [fact for fact in own if fact.split == "train"]
+            shown[relation] = train if len(train) > SHOTS else own
+        return cls(names, {one: shown[one] for one in shown if one in templates}, templates, options)
+
+    def context(self, fact: Fact, wording: Wording, prompting: str, style: str) -> str | None:
+        """Return what stands before the question; none where there are too few facts to show.
+
+        Args:
+            fact: which is asked; its subject is not shown.
+            wording: in which words.
+            prompting: ``zero_shot``, ``4_random``, ``4_relation`` or ``4_template``.
+            style: ``mask`` or ``question``.
+        """
+        examples = self.examples(fact, wording, prompting, style)
+        if examples is None:
+            return None
+        lines = [self._texts["instructions"][style]["text"]]
+        for one in examples:
+            found = self._texts["answer"]["text"].format(object=self.names.names.label(one.fact.object_key))
+            lines.append(self.question(one.wording, self.names.names.label(one.fact.subject_id), style) + found)
+        return "".join(f"{line}\n" for line in lines)
+
+    def question(self, wording: Wording, subject: str, style: str) -> str:
+        """Return the question and the begin of its answer."""
+        text: str = self._texts["question"]["text"].format(question=filled(wording, subject, style))
+        return text
+
+    def examples(self, fact: Fact, wording: Wording, prompting: str, style: str) -> list[Example] | None:
+        """Return the facts that are shown, none of the subject that is asked; none where there are too few."""
+        if prompting == ZERO:
+            return []
+        relation = fact.relation_id
+        drawn_for = relation if self.options.examples == "shared" else f"{fact.fact_id} {wording.template_id}"
+        if prompting == RANDOM:
+            chosen = self._anywhere(style, drawn_for)
+        else:
+            own = self._shown(relation, drawn_for)
+            chosen = [
+                Example(one, wording if prompting == TEMPLATE else self._wording(one, style, drawn_for)) for one in own
+            ]
+        others = [one for one in chosen if (one.fact.relation_id, one.fact.subject_id) != (relation, fact.subject_id)]
+        return others[:SHOTS] if len(others) >= SHOTS else None
+
+    def _shown(self, relation: str, drawn_for: str) -> list[Fact]:
+        """Return five facts of a relation, of different subjects: whichever is asked, four are left."""
+        own = self.facts[relation]
+        if drawn_for == relation:
+            if relation not in self._drawn:
+                by_id = {one.fact_id: one for one in {one.subject_id: one for one in own}.values()}
+                order = hash_order(by_id, self.options.seed, "shown", relation)
+                self._drawn[relation] = [by_id[name] for name in order[: SHOTS + 1]]
+            return self._drawn[relation]
+        found: dict[str, Fact] = {}
+        for turn in range(10 * SHOTS):
+            one = own[seed_of(self.options.seed, "shown", drawn_for, turn) % len(own)]
+            found.setdefault(one.subject_id, one)
+        return list(found.values())[: SHOTS + 1]
+
+    def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
+        """Return five facts of relations drawn anew for each of them."""
+        relations = [one for one in self.facts if usable(self.templates[one].wordings, style) and self.facts[one]]
+        found: dict[str, Example] = {}
+        for turn in range(10 * SHOTS):
+            relation = relations[seed_of(self.options.seed, "relation", drawn_for, turn) % len(relations)]
+            own = self.facts[relation]
+            one = own[seed_of(self.options.seed, "any", drawn_for, turn) % len(own)]
+            found.setdefault(one.fact_id, Example(one, self._wording(one, style, drawn_for)))
+        return list(found.values())[: SHOTS + 1]
+
+    def _wording(self, fact: Fact, style: str, drawn_for: str) -> Wording:
+        own = usable(self.templates[fact.relation_id].wordings, style)
+        return own[seed_of(self.options.seed, "wording", drawn_for, fact.fact_id) % len(own)]

@@ -1,0 +1,95 @@
+"""BELIEF and BELIEF-ICL: how accurately, consistently and confidently a model recalls facts over many wordings."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, get_args
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.belief import asking, chapter, judging, measures
+from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
+from almanac.suites.belief.options import BeliefOptions, Prompting, Style
+from almanac.suites.belief.rows import Grid, Leaning, Prompt, Said
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+
+
+def _icl(prompting: str, style: str) -> Method:
+    """Return a way of BELIEF-ICL as a method; one answers right by chance as often as it names a wrong object."""
+    way = {"prompting": prompting, "style": style}
+    label = f"BELIEF-ICL, {BeliefSetting(**way).label()}"
+    return Method(
+        f"{prompting}-{style}",
+        label,
+        {"experiment": ICL, **way},
+        once={"prompt": 0},
+        guess={"experiment": CONTROL, **way},
+    )
+
+
+class Belief(Suite[BeliefOptions]):
+    """Every pair of subject and relation in many wordings: masked models fill blanks, causal ones answer."""
+
+    name = "belief"
+    label = "BELIEF"
+    summary = "many wordings of each fact: accuracy, its fluctuation, consistency, overconfidence"
+    paper = "Zhao et al., What Matters in Memorizing and Recalling Facts? Multifaceted Benchmarks for Knowledge Probing"
+    options = BeliefOptions
+    setting = BeliefSetting
+    rounds: ClassVar[tuple[Round, ...]] = (
+        Round("asked"),
+        Round("sequences", about_one=True, wanted=lambda options: options.sequence and options.sampled > 0),
+    )
+    own: ClassVar[Mapping[str, Own]] = {
+        "prompts": Own(Prompt, of="item"),
+        "grid": Own(Grid),
+        "said": Own(Said, of="item", at="judged", frozen=False),
+        "leanings": Own(Leaning, at="judged", frozen=False),
+    }
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),
+        Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}, once={"prompt": 0}),
+        *(_icl(prompting, style) for style in get_args(Style) for prompting in get_args(Prompting)),
+    )
+
+    def ask(self, at: Round, data: Data, options: BeliefOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the grid of prompts; then, of one model, how likely its answers are.
+
+        Raises:
+            AlmanacError: the user's file of templates has mistakes.
+        """
+        if before is None:
+            return asking.ask(data, options, self.tables("asked"))
+        return asking.ask_sequences(before, self.tables("asked"))
+
+    def judge(self, answers: Answers, data: Data, options: BeliefOptions) -> Iterator[Judgements]:
+        """Judge every item; see `judging.judge`."""
+        return judging.judge(answers, options)
+
+    def offered(self, method: Method, answers: Answers, data: Data, options: BeliefOptions) -> pl.DataFrame | None:
+        """Return the objects that are ranked; answers of other ways are open."""
+        if method.name != CANDIDATES:
+            return None
+        ranked = pl.col("experiment") == CANDIDATES
+        parts = answers.parts(("experiment", "choices"))
+        return pl.concat(part.links.filter(ranked).select("item", pl.col("choices").alias("offered")) for part in parts)
+
+    def derived(self, frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
+        """Add what numbers are made of; see `measures.derived`."""
+        return measures.derived(frame, options)
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
+        """Compute every number of one model; see `measures.measure`."""
+        return measures.measure(judged, own, options)
+
+    def across(self, judged: Mapping[str, Judged], shown: Shown, options: BeliefOptions) -> list[Measure]:
+        """Return what models share; see `measures.across`."""
+        return measures.across(judged)
+
+    def chapter(self, shown: Shown, options: BeliefOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.chapter`."""
+        return chapter.chapter(shown, options)

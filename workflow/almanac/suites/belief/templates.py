@@ -1,0 +1,171 @@
+"""The templates of a relation: those that ship, a user's own, or the dataset's; in groups of one written template."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.rows import Template
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.data import Data
+
+SHIPPED = Path(__file__).resolve().parents[4] / "resources" / "belief"
+SETS = ("lama", "shipped", "invented")
+OWN, DATASET = "file", "dataset"
+QUESTION = "question_answer"
+SHOWN = 20  # mistakes of a file that are shown
+
+
+class Wording(NamedTuple):
+    """A template as it is asked.
+
+    Attributes:
+        template_id: its id.
+        text: with ``[X]`` and ``[Y]``, each once.
+        group: the id of the written template that it belongs to.
+        form: ``statement``, ``entailment`` or ``question_answer``.
+    """
+
+    template_id: str
+    text: str
+    group: str
+    form: str
+
+    @property
+    def written(self) -> bool:
+        """Whether it is the written one of its group."""
+        return self.template_id == self.group
+
+    @property
+    def question(self) -> str | None:
+        """The question alone, of a question with its answer."""
+        found = re.fullmatch(r"([^?]*\[X\][^?]*\?) \[Y\]\.", self.text)
+        return found[1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of a file that ships: a written template and its paraphrases."""
+
+    KEY: ClassVar = ("relation_id", "group")
+    relation_id: str
+    group: str
+    style: str
+    texts: tuple[str, ...]
+
+
+class Templates(NamedTuple):
+    """The templates of a relation and where they come from."""
+
+    source: str
+    wordings: tuple[Wording, ...]
+
+
+def of_dataset(data: Data, options: BeliefOptions) -> dict[str, Templates]:
+    """Return the templates of each relation that has any, in the order in which they are asked.
+
+    A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
+    names, the other files that ship, the dataset.
+
+    Raises:
+        AlmanacError: the user's file has mistakes.
+    """
+    places = {name: shipped(name) for name in SETS} | {DATASET: of_rows(data.templates)}
+    relations = list(data.by_relation)
+    first: str = options.templates
+    if first == "auto":
+        first = max(SETS, key=lambda name: sum(relation in places[name] for relation in relations))
+    order = [first, *(name for name in (*SETS, DATASET) if name != first)]
+    if options.file is not None:
+        places[OWN] = read(Path(options.file))
+        order = [OWN, *order]
+    found: dict[str, Templates] = {}
+    for relation in relations:
+        for place in order:
+            if relation in places[place]:
+                found[relation] = Templates(place, chosen(places[place][relation], options.groups, options.per_group))
+                break
+    return found
+
+
+def shipped(name: str) -> dict[str, list[Wording]]:
+    """Return the templates of a file of resources/belief, by relation."""
+    found: dict[str, list[Wording]] = {}
+    for row in tables.read_jsonl(SHIPPED / f"{name}.jsonl", Group):
+        own = found.setdefault(row.relation_id, [])
+        group = f"{row.relation_id}/{row.group}"
+        own += [Wording(f"{group}/{at}", text, f"{group}/0", row.style) for at, text in enumerate(row.texts)]
+    return found
+
+
+def of_rows(rows: Iterable[Template]) -> dict[str, list[Wording]]:
+    """Return the sentences with both slots among templates, by relation, and questions as such with their answers.
+
+    Each is a group of its own unless it names its parent among them.
+    """
+    listed = [row for row in rows if row.text.count("[X]") == 1 and row.text.count("[Y]") <= 1]
+    known = {row.template_id for row in listed}
+    found: dict[str, list[Wording]] = {}
+    for row in listed:
+        asks = row.style == "question" and row.text.endswith("?") and "[Y]" not in row.text
+        if asks or "[Y]" in row.text:
+            text = f"{row.text} [Y]." if asks else row.text
+            group = row.parent_id if row.parent_id in known else row.template_id
+            form = QUESTION if asks else row.style
+            found.setdefault(row.relation_id, []).append(Wording(row.template_id, text, group or "", form))
+    for own in found.values():  # sentences before questions, as in the files that ship
+        own.sort(key=lambda one: one.question is not None)
+    return found
+
+
+def read(path: Path) -> dict[str, list[Wording]]:
+    """Return the templates of a user's file, by relation.
+
+    Raises:
+        AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
+    """
+    rows = tables.read_jsonl(path, Template)
+    mistakes = list(_mistakes(rows))
+    if mistakes:
+        more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
+        raise AlmanacError("\n".join(f"{path}: {line}" for line in mistakes[:SHOWN]) + more)
+    return of_rows(rows)
+
+
+def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
+    ids = {row.template_id for row in rows}
+    first: dict[tuple[str, str], str] = {}
+    for row in rows:
+        name = f"template {row.template_id!r}"
+        slots = row.text.count("[X]"), row.text.count("[Y]")
+        if slots != (1, 1) and not (row.style == "question" and slots == (1, 0) and row.text.endswith("?")):
+            yield f"{name}: {row.text!r} must hold [X] and [Y] once each (a question [X] alone, and end in ?)"
+        if row.parent_id is not None and row.parent_id not in ids:
+            yield f"{name}: its parent_id {row.parent_id!r} is no template of the file; add it or write null"
+        same = first.setdefault((row.relation_id, row.text.casefold()), row.template_id)
+        if same != row.template_id:
+            yield f"{name}: says the same as {same!r}; keep one of them"
+
+
+def chosen(wordings: Sequence[Wording], groups: int, per_group: int) -> tuple[Wording, ...]:
+    """Return the first wordings of the first groups: the written ones, then the next of each group."""
+    by_group: dict[str, list[Wording]] = {}
+    for one in wordings:
+        by_group.setdefault(one.group, []).append(one)
+    kept = [own[:per_group] for own in list(by_group.values())[:groups]]
+    longest = max(map(len, kept), default=0)
+    return tuple(own[at] for at in range(longest) for own in kept if at < len(own))
+
+
+def lacking(found: Mapping[str, Templates], relations: Iterable[str]) -> dict[str, str]:
+    """Return what cannot be asked, or not be measured, for want of templates, and why."""
+    said = {}
+    for relation in relations:
+        if relation not in found:
+            said[f"relation {relation}"] = "it has no template with both slots; name a `file` of templates"
+        elif len(found[relation].wordings) == 1:
+            said[f"consistency of {relation}"] = "it has one template, which can agree with no other"
+    return said

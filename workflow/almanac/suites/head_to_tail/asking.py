@@ -1,0 +1,173 @@
+"""From drawn questions to prompts: each in every way of asking, and as a sentence to be completed."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import yaml
+
+from almanac.dataset.names import ObjectNames
+from almanac.rows import Entity, Fact, Request
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.data import Data
+from almanac.suites.head_to_tail.buckets import count, predicates
+from almanac.suites.head_to_tail.drawing import Asking, Drawing, Drawn
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.rows import Question
+
+RESOURCE = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "head_to_tail.yaml"
+QUESTION, CLOZE = "question", "cloze"
+ANSWER = "answer"  # the role of the request that is answered
+LINE = ("\n",)
+TOP = 10  # one in so many of the head's questions is among the most popular
+
+
+class HeadToTailSetting(NamedTuple):
+    """In which way an item is asked, and which of the answers at temperature 1 is judged; none: the greedy one."""
+
+    prompt: str
+    repeat: int | None = None
+
+    def label(self) -> str:
+        """Say it to a reader."""
+        said = self.prompt.replace("_", "-")
+        return said if self.repeat is None else f"{said}, asked again at temperature 1, answer {self.repeat + 1}"
+
+
+@functools.cache
+def prompts() -> Mapping[str, Any]:
+    """Read what models are told."""
+    found: dict[str, Any] = yaml.safe_load(RESOURCE.read_text("utf-8"))
+    return found
+
+
+def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
+    """Return what stands before a question: the instruction, and its shots a line each.
+
+    Args:
+        prompt: the way of asking.
+        example: a question of the same template with its answer, where the way of asking wants one.
+    """
+    told = prompts()["ask"][prompt]
+    shots = [tuple(shot) for shot in told.get("shots", ())]
+    if told.get("example") and example is not None:
+        shots.append(example)
+    return "\n".join([told["text"], *(f"Question: {question}\nAnswer: {answer}" for question, answer in shots)])
+
+
+def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
+    """Draw the questions and ask them; see `Drawing`."""
+    asked = Asked(own)
+    drawing = Drawing(data, options, asked.refuse)
+    askings = list(drawing.askings())
+    asked.own["buckets"] += count(drawing.popular, drawing.measured)
+    top = most_popular([row for one in askings for row in one.drawn])
+    asker = _Asker(asked, options, _names(data, askings), predicates(data), top)
+    for asking in askings:
+        asker.ask(asking)
+        yield asked.take()
+    yield asked.take()
+
+
+def most_popular(drawn: Sequence[Drawn]) -> set[tuple[str, str]]:
+    """Return fact and name of the tenth most popular of the head's questions of each type, rounded up; ties by fact."""
+    kinds: dict[str, list[Drawn]] = {}
+    for row in drawn:
+        if row.bucket == "head":
+            kinds.setdefault(row.kind, []).append(row)
+    found = set()
+    for own in kinds.values():
+        ranked = sorted(own, key=lambda row: (-(row.popularity or 0), row.fact_id))
+        found |= {(row.fact_id, row.name) for row in ranked[: -(-len(ranked) // TOP)]}
+    return found
+
+
+def _names(data: Data, askings: Sequence[Asking]) -> ObjectNames:
+    """Return the names of the objects that are asked for, of all that a dataset may have."""
+    rows = [row for one in askings for row in (*one.drawn, *([one.spare] if one.spare else []))]
+    keys = sorted({key for row in rows for key in row.objects})
+    found = data.frame("entities", Entity).filter(pl.col("entity_id").is_in(keys))
+    return ObjectNames.of(
+        Entity(name, label, tuple(aliases), kind)
+        for name, label, aliases, kind in found.select("entity_id", "label", "aliases", "type").rows()
+    )
+
+
+class _Asker:
+    """Asks what was drawn."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        options: HeadToTailOptions,
+        names: ObjectNames,
+        predicates: Mapping[str, str | None],
+        top: set[tuple[str, str]],
+    ) -> None:
+        self._asked, self._options, self._names, self._predicates, self._top = asked, options, names, predicates, top
+
+    def ask(self, asking: Asking) -> None:
+        """Ask the questions of one wording in every way."""
+        blank = prompts()["blank"]
+        for form in (QUESTION, CLOZE) if self._options.cloze else (QUESTION,):
+            if form == CLOZE and asking.wording.cloze is None and asking.drawn:
+                self._asked.refuse(f"relation {asking.relation.relation_id}: {CLOZE}", "no sentence ends in the object")
+                continue
+            for prompt in self._options.prompts:
+                example = None
+                if prompts()["ask"][prompt].get("example"):
+                    if asking.spare is None:
+                        if asking.drawn:
+                            thing = f"{asking.wording.template_id}: {form}, {prompt}"
+                            self._asked.refuse(thing, "all its questions are asked, and none is left as an example")
+                        continue
+                    text = self._text(asking, asking.spare, form, blank)
+                    example = (text, self._names.label(asking.spare.objects[0]))
+                for row in asking.drawn:
+                    self._one(asking, row, form, prompt, self._text(asking, row, form, blank), example)
+
+    def _text(self, asking: Asking, row: Drawn, form: str, blank: str) -> str:
+        """Return the question, or the sentence with a blank, of one subject."""
+        wording = asking.wording
+        kind = self._names.entities[row.objects[0]].type if row.objects[0] in self._names.entities else None
+        own = wording.variants.get(kind or "", {QUESTION: wording.question, CLOZE: wording.cloze or ""})
+        return own[form].replace("[Y]", blank).replace("[X]", row.name)
+
+    def _one(
+        self, asking: Asking, row: Drawn, form: str, prompt: str, text: str, example: tuple[str, str] | None
+    ) -> None:
+        """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
+        options = self._options
+        request = Request(
+            request_id="",
+            kind="generate",
+            context_id=None,
+            text=text,
+            max_new_tokens=options.answer_tokens,
+            stop=LINE,
+            samples=1,
+            temperature=0.0,
+            instruction=instruction(prompt, example),
+        )
+        self._item(asking, row, form, HeadToTailSetting(prompt), request, 0)
+        if options.repeats:
+            again = replace(request, samples=options.repeats, temperature=1.0, seed=options.seed)
+            for at in range(options.repeats):
+                self._item(asking, row, form, HeadToTailSetting(prompt, at), again, at)
+
+    def _item(
+        self, asking: Asking, row: Drawn, form: str, setting: HeadToTailSetting, request: Request, place: int
+    ) -> None:
+        relation, wording = asking.relation, asking.wording
+        fact = Fact(row.fact_id, relation.relation_id, row.subject, None, None, None, None, (), None, "")
+        accepted = tuple(dict.fromkeys(name for key in row.objects for name in self._names.names(key)))
+        item = self._asked.item(form, setting, fact, accepted, template=wording.template_id)
+        natural = wording.natural and relation.relation_id not in self._options.unnatural
+        traits = (row.popularity, row.bucket, (row.fact_id, row.name) in self._top)
+        predicate = self._predicates.get(relation.relation_id)
+        question = Question(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
+        self._asked.own["questions"].append(question)
+        self._asked.link(item, ANSWER, request, place)

@@ -1,0 +1,333 @@
+"""What the page shows of Head-to-Tail, in the order of the paper."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
+from almanac.suites.head_to_tail import figures
+from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
+from almanac.suites.head_to_tail.buckets import BUCKETS
+from almanac.suites.head_to_tail.judging import JUDGE, RULES
+from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, PLAIN, RATES, SCORES
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.variants import VERSION
+from almanac.suites.judged import Condition, Not
+
+HEAD = tuple(RATES)
+ASKED = (*BY, *ONCE)
+READ_HOW = (
+    "Accuracy, hallucination and missing rate are shares of the answers and add up to 1; an answer is missing where "
+    "the model says unsure or nothing. Where there was no answer at all, the item is left out. By rules an answer is "
+    f"correct if it matches a true one exactly, or one of its variants (rules of version {VERSION})."
+)
+
+
+class _Rates:
+    """The numbers of all models and ways of asking, by the further columns that they were made by."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+        self._found: dict[tuple[str, ...], dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]] = {}
+
+    def by(self, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
+        """Return the rates that have a value, by model and the values of `BY` and these columns."""
+        found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
+        conditions: dict[str, Any] = {**ONCE, **fixed}
+        for metric in HEAD:
+            for row in self.shown.find(metric, *BY, *keys, **conditions):
+                if row.value is not None:
+                    where = self.shown.at(row)
+                    found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
+        return found
+
+    def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
+        """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
+        return [
+            [model, _said(key), *map(_text, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
+            for (model, key), own in self.by(*keys, **fixed).items()
+        ]
+
+
+def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
+    """Return what the page shows of a dataset; nothing where nothing was asked."""
+    if not shown.find("accuracy", *BY, **ONCE):
+        return None
+    rates = _Rates(shown)
+    judged = f"judged by rules and by {options.judge}" if options.judge else "judged by rules alone: no judge is named"
+    asks = (
+        f"As many questions about popular things (the head) as about less popular ones (torso and tail); {judged}. "
+        f"{_measured(options, shown)}"
+    )
+    parts = [
+        READ_HOW,
+        *_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
+        *_drawings(shown, options),
+        *_levels(rates),
+        *_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
+        *_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
+        *_table("top", "The tenth most popular of the head (Tables 5, 12, 13).", rates.rows(top=True)),
+        *_predicates(rates),
+        *_natural(rates),
+        *_forms(rates),
+        *_sizes(shown, rates, options),
+        *_scores(shown),
+        *_judge(shown, options),
+        *_stability(shown),
+        *_doses(shown, rates),
+        *_relations(shown, rates, options),
+        *_counts(shown),
+        *shown.not_asked(),
+    ]
+    return Chapter(f"Head-to-Tail: {shown.dataset}", asks, parts)
+
+
+def _measured(options: HeadToTailOptions, shown: Shown) -> str:
+    """Say what popularity is."""
+    if options.popularity == "exposure":
+        return "Popularity is how often a planted model was taught facts of the subject."
+    own = shown.own.get("buckets")
+    measure = None if own is None or own.is_empty() else own["measure"][0]
+    return {
+        "density": "Popularity is how many facts of the dataset name the subject.",
+        "source": "Popularity is the source's: votes, ratings, citations or mentions.",
+    }.get(str(measure), "No subject has a popularity.")
+
+
+def _said(key: Sequence[Any]) -> str:
+    """Say how items were asked and read, by the values of `BY`."""
+    reading, experiment, prompt = map(str, key[: len(BY)])
+    return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
+
+
+def _text(value: Any) -> str:
+    return str(value)
+
+
+def _answered(row: Measure) -> int:
+    return row.n - row.n_error
+
+
+def _table(
+    name: str, caption: str, rows: Sequence[Sequence[Cell]], *more: str, folded: bool = False
+) -> Iterator[Table]:
+    """Yield a table of rates, if it has rows."""
+    if rows:
+        yield Table(name, caption, ("model", "asked", *more, "answers", *HEAD), rows, folded)
+
+
+def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
+    """Return a table's rows where they part anything: where the third column has several values."""
+    return rows if len({row[2] for row in rows}) > 1 else []
+
+
+def _natural(rates: _Rates) -> Iterator[Table]:
+    """Yield the rates without what people hardly ask, where anything of that kind was asked."""
+    rows, every = rates.rows(natural=True), rates.rows()
+    if [row[2] for row in rows] != [row[2] for row in every]:
+        yield from _table("natural", "Without what people hardly ask (Table 10).", rows, folded=True)
+
+
+def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
+    fixed: dict[str, Any] = {**ONCE, "reading": shown_reading(options), "experiment": QUESTION}
+    fixed["prompt"] = options.prompts[0]
+    found = {
+        rate: [
+            row
+            for keys in (("level",), ("domain", "level"))
+            for row in shown.find(rate, *keys, **fixed)
+            if row.value is not None
+        ]
+        for rate in figures.RATES
+    }
+    if found["accuracy"]:
+        caption = "Accuracy and hallucination rate from head to tail, all questions and by domain (Figure 1, Table 4)."
+        yield Drawing("head_to_tail", caption, lambda: figures.head_to_tail(found))
+    fixed["reading"] = RULES
+    doses = [row for row in shown.find("accuracy_by_exposure", "hit", "dose", **fixed) if row.value is not None]
+    if doses:
+        yield Drawing("doses", "Accuracy by how often a fact was taught.", lambda: figures.by_dose(doses))
+
+
+def shown_reading(options: HeadToTailOptions) -> str:
+    """Return the reading that the figure shows: the judge's, as the paper, where there is one."""
+    return RULES if options.judge is None else JUDGE
+
+
+def _levels(rates: _Rates) -> Iterator[Table]:
+    """Yield head, torso and tail side by side, all questions and by domain (Table 4)."""
+    lines: dict[tuple[str, tuple[Any, ...], str], dict[str, Mapping[str, Measure]]] = {}
+    for keys in (("level",), ("domain", "level")):
+        for (model, key), own in rates.by(*keys).items():
+            domain = "all" if len(keys) == 1 else str(key[len(BY)])
+            lines.setdefault((model, key[: len(BY)], domain), {})[str(key[-1])] = own
+    rows: list[Sequence[Cell]] = [
+        [model, _said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in BUCKETS for rate in HEAD[:2])]
+        for (model, key, domain), own in lines.items()
+    ]
+    if rows:
+        head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in BUCKETS for rate in HEAD[:2]))
+        kept = [
+            at for at in range(len(head)) if any(row[at] is not None for row in rows)
+        ]  # a bucket that no subject is in has no column
+        yield Table(
+            "levels",
+            "Head, torso and tail (Table 4).",
+            [head[at] for at in kept],
+            [[row[at] for at in kept] for row in rows],
+        )
+
+
+def _predicates(rates: _Rates) -> Iterator[Table]:
+    rows = [
+        [*row[:2], label, *row[2:]]
+        for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
+        for row in rates.rows(predicate_bucket=bucket)
+    ]
+    caption = "By how many facts the relation has (Table 6)."
+    yield from _table("predicates", caption, rows, "relations", folded=True)
+
+
+def _forms(rates: _Rates) -> Iterator[Table]:
+    """Yield questions and sentences to be completed side by side (Table 11)."""
+    every = rates.by("level")
+    rows: list[Sequence[Cell]] = []
+    for (model, key), own in every.items():
+        reading, experiment, prompt, level = key
+        other = every.get((model, (reading, CLOZE, prompt, level)))
+        if experiment == QUESTION and other is not None:
+            cells = [one[rate] for rate in HEAD[:2] for one in (own, other)]
+            rows.append([model, HeadToTailSetting(str(prompt)).label(), f"by {reading}", str(level), *cells])
+    if rows:
+        head = (
+            "model",
+            "prompt",
+            "read",
+            "bucket",
+            *(f"{one}, {form}" for one in HEAD[:2] for form in (QUESTION, CLOZE)),
+        )
+        yield Table("forms", "As a question and as a sentence to be completed (Table 11).", head, rows, folded=True)
+
+
+def _sizes(shown: Shown, rates: _Rates, options: HeadToTailOptions) -> Iterator[Table]:
+    """Yield the models by size, and what they were tuned from (Table 7)."""
+    own = rates.by()
+    key = (shown_reading(options), QUESTION, options.prompts[0])
+    rows: list[Sequence[Cell]] = [
+        [one.series, one.name, one.base or "–", one.parameters, *(own[one.name, key][rate] for rate in HEAD)]
+        for one in sorted(shown.models, key=lambda one: (one.series, one.parameters or 0))
+        if one.parameters and (one.name, key) in own
+    ]
+    if len(rows) > 1:
+        head = ("family", "model", "tuned from", "parameters", *HEAD)
+        yield Table("sizes", f"By size and tuning (Table 7); {_said(key)}.", head, rows, folded=True)
+
+
+def _scores(shown: Shown) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = []
+    for row in shown.find("exact", *BY, **ONCE):
+        if row.value is not None:
+            where = {name: shown.at(row)[name] for name in ASKED}
+            numbers = [shown.one(score + form, str(row.model), **where) for score in SCORES for form in ("", PLAIN)]
+            rows.append([row.model, _said(tuple(where.values())), *numbers])
+    if rows:
+        names = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
+        head = ("model", "asked", *(f"{names[score]}{form}" for score in SCORES for form in ("", ", no variants")))
+        caption = "Scores by rules, the best over the true answers, with variants of these and without (Table 14)."
+        yield Table("scores", caption, head, rows, folded=True)
+
+
+def _judge(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
+    """Yield what the judge says, and a person, against the rules."""
+    if options.judge is not None:
+        rows: list[Sequence[Cell]] = []
+        for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
+            where = dict(shown.at(row))
+            del where["parsed"]
+            apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
+            rows.append([row.model, _said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
+        if rows:
+            caption = (
+                "What the judge was asked: how often its reply holds a verdict (else the answer counts as incorrect), "
+                "and how often that is another than exact match's."
+            )
+            head = ("model", "asked", "replies", "with a verdict", "against the rules")
+            yield Table("judge", caption, head, rows)
+    people: list[Sequence[Cell]] = []
+    for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
+        agreed = shown.one("agreement", str(row.model), **shown.at(row))
+        people.append([row.model, _said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
+    if people:
+        caption = "Agreement with a person's verdicts on the same answers."
+        yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), people)
+    yield from _correlations(shown)
+
+
+def _correlations(shown: Shown) -> Iterator[Table]:
+    """Yield how the judge's rates and the rules' correlate over models (Table 8)."""
+    rows: list[Sequence[Cell]] = []
+    for rate in HEAD[:2]:
+        for score in SCORES:
+            for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
+                where = shown.at(row)
+                others = [
+                    next(iter(shown.find(f"{name}_{rate}_{score}_{end}", **where)), None)
+                    for name, end in (
+                        ("spearman", "min"),
+                        ("spearman", "mean"),
+                        ("pearson", "min"),
+                        ("pearson", "mean"),
+                    )
+                ]
+                if row.value is not None:
+                    rows.append([_said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
+    if rows:
+        caption = "The judge's rates and the rules' over models: least and mean over domains and buckets (Table 8)."
+        head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
+        yield Table("correlations", caption, head, rows, folded=True)
+
+
+def _stability(shown: Shown) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = [
+        [row.model, _said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
+        for row in shown.find("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
+        if row.value is not None
+    ]
+    if rows:
+        caption = "Asked again at temperature 1: the share of answers that are another than the first (section 3.5)."
+        yield Table("stability", caption, ("model", "asked", "answers", "another"), rows)
+
+
+def _doses(shown: Shown, rates: _Rates) -> Iterator[Table]:
+    """Yield the rates by how often facts were taught, and within that by bucket: the control."""
+    caption = "At one dose of the fact itself: does the subject's popularity alone change the rates?"
+    rows = rates.rows("dose", "level")
+    yield from _table("control", caption, rows, "times taught", "bucket", folded=True)
+    caption = "By how often a planted model was taught facts of the subject."
+    rows = rates.rows("exposed_bucket")
+    yield from _table("exposure", caption, rows, "bucket by exposure", folded=True)
+
+
+def _relations(shown: Shown, rates: _Rates, options: HeadToTailOptions) -> Iterator[Table]:
+    rows: list[Sequence[Cell]] = []
+    for (model, key), own in rates.by("relation").items():
+        if key[:3] == (shown_reading(options), QUESTION, options.prompts[0]):
+            name = shown.relations.get(str(key[3]), str(key[3]))
+            rows.append([model, _said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
+    yield from _table("relations", "By relation.", rows, "relation", folded=True)
+
+
+def _counts(shown: Shown) -> Iterator[Table]:
+    """Yield Tables 1 and 2: entities by bucket, questions by domain."""
+    buckets = shown.own.get("buckets")
+    if buckets is not None and buckets.height:
+        head = ("popularity", "type", "bucket", "things", "popularity together", "least", "most")
+        yield Table("buckets", "Things of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
+    asked = shown.own.get("questions")
+    if asked is not None and asked.height:
+        level = pl.col("asked_bucket").fill_null("by the model's exposure")
+        counted = asked.group_by("domain", level, maintain_order=True).len().sort("domain", "asked_bucket")
+        caption = "Prompts by domain and bucket; each question counts once a way of asking (Table 2)."
+        yield Table("asked", caption, ("domain", "bucket", "prompts"), counted.rows(), folded=True)

@@ -1,0 +1,239 @@
+"""Which questions are asked: of each template as many from head as from torso and tail (Sun et al., section 2).
+
+A question is of a relation and a subject; all its objects are right answers. Facts are held as columns; only what is
+drawn becomes rows.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import polars as pl
+
+from almanac.rows import Entity, Fact, Relation, Template
+from almanac.suites.data import Data
+from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjects
+from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.templates import Wording, wordings
+from almanac.tables import hash_order
+
+FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
+CHARACTER = "character="
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A question that is asked.
+
+    Attributes:
+        fact_id: the first of the facts that answer it.
+        subject: its subject.
+        name: the subject as it is named, with what tells it from others.
+        objects: the keys of its objects.
+        kind: the subject's type.
+        popularity: the subject's, where it is known.
+        bucket: likewise.
+    """
+
+    fact_id: str
+    subject: str
+    name: str
+    objects: tuple[str, ...]
+    kind: str
+    popularity: int | None
+    bucket: str | None
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked by one wording.
+
+    Attributes:
+        relation: its relation.
+        wording: the wording.
+        drawn: the questions.
+        spare: one that is not asked, as an example; none where all are.
+    """
+
+    relation: Relation
+    wording: Wording
+    drawn: Sequence[Drawn]
+    spare: Drawn | None
+
+
+@dataclass
+class Drawing:
+    """Draws the questions of a dataset.
+
+    Attributes:
+        data: the dataset.
+        options: the settings.
+        refuse: says what is not asked, and why.
+    """
+
+    data: Data
+    options: HeadToTailOptions
+    refuse: Callable[[str, str], None]
+    measured: str = field(init=False)
+    popular: pl.DataFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.popular, self.measured = subjects(self.data, self.options.popularity)
+
+    def askings(self) -> Iterator[Asking]:
+        """Yield what is asked of each relation, by each of its wordings."""
+        templates: dict[str, list[Template]] = {}
+        for row in self.data.templates:
+            templates.setdefault(row.relation_id, []).append(row)
+        facts = self._facts.partition_by("relation_id", as_dict=True, maintain_order=True)
+        for relation in sorted(self.data.relations, key=lambda row: row.relation_id):
+            own = facts.get((relation.relation_id,))
+            if own is None:
+                continue
+            found, reason = wordings(relation, templates.get(relation.relation_id, ()), self.options.filters)
+            if reason is not None:
+                self.refuse(f"relation {relation.relation_id}", reason)
+            for wording in found:
+                lacking = [name for name in contexts(wording) if (name,) not in facts]
+                if lacking:
+                    reason = f"the dataset lacks {', '.join(lacking)}, which tell its subjects apart"
+                    self.refuse(f"relation {relation.relation_id}, {wording.template_id}", reason)
+                else:
+                    yield self._asking(relation, wording, own)
+
+    @cached_property
+    def _facts(self) -> pl.DataFrame:
+        """Facts with the names of both ends, the type of the subject, and what is known of its popularity.
+
+        Names are joined here, once: relation by relation each join would look at every entity again.
+        """
+        facts = self.data.frame("facts", Fact, FACTS)
+        facts = facts.with_columns(key=pl.coalesce("object_id", "value")).drop("object_id", "value")
+        if self.measured == EXPOSURE:
+            kept = [fact.fact_id for own in self._tested.values() for fact in own]
+            wanted = facts.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "subject_id").unique()
+            facts = facts.join(wanted, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
+        found = facts.join(self.popular, left_on="subject_id", right_on="subject", how="left", maintain_order="left")
+        named = self.data.frame("entities", Entity, ["entity_id", "type", "label"])
+        found = found.join(
+            named.rename({"label": "own"}),
+            left_on="subject_id",
+            right_on="entity_id",
+            how="left",
+            maintain_order="left",
+        )
+        found = found.join(named.drop("type"), left_on="key", right_on="entity_id", how="left", maintain_order="left")
+        kind = pl.coalesce("kind", "type", pl.lit(THING)).alias("kind")
+        return found.with_columns(
+            kind, pl.coalesce("own", "subject_id").alias("own"), pl.coalesce("label", "key")
+        ).drop("type")
+
+    @cached_property
+    def _tested(self) -> dict[str, list[Fact]]:
+        return self.data.tested(self.options.sample, self.options.seed)
+
+    @cached_property
+    def naming(self) -> Naming:
+        """How things are named."""
+        return Naming(self.data)
+
+    def _asking(self, relation: Relation, wording: Wording, facts: pl.DataFrame) -> Asking:
+        pool = self._pool(relation, wording, facts)
+        if self.measured == EXPOSURE:
+            tested = {fact.subject_id: fact.fact_id for fact in self._tested[relation.relation_id]}
+            rows = _rows(pool)
+            # Here each question stands for the fact that other suites ask, too.
+            drawn = [replace(row, fact_id=tested[row.subject]) for row in rows if row.subject in tested]
+            return Asking(relation, wording, drawn, None)
+        drawn, spare = self._draw(relation, wording, pool)
+        return Asking(relation, wording, drawn, spare)
+
+    def _pool(self, relation: Relation, wording: Wording, facts: pl.DataFrame) -> pl.DataFrame:
+        """Return what could be asked, a row a question, by fact; what cannot be is counted, with the reason."""
+        if wording.template_id.endswith("/title_character"):
+            characters = pl.col("qualifiers").list.eval(
+                pl.element().filter(pl.element().str.starts_with(CHARACTER)).str.strip_prefix(CHARACTER)
+            )
+            facts = facts.with_columns(part=characters).explode("part").filter(pl.col("part").is_not_null())
+        else:
+            facts = facts.with_columns(part=pl.lit(None, pl.String))
+        pool = (
+            facts.sort("fact_id")
+            .group_by("subject_id", "part", maintain_order=True)
+            .agg(
+                pl.col("fact_id", "kind", "popularity", "asked_bucket", "own", "label").first(),
+                pl.col("key").unique(maintain_order=True).alias("objects"),
+            )
+            .unique("fact_id", keep="first", maintain_order=True)  # who plays two parts in one title is asked once
+        )
+        if wording.values is not None:
+            pool = pool.filter(pl.col("objects").list.first().is_in(list(wording.values)))
+        thing = f"relation {relation.relation_id}, {wording.template_id}"
+        pool = self._without(pool, self._too_late(wording), thing, f"the year is after {self.options.last_year}")
+        if self.measured != EXPOSURE:
+            reason = f"the subject has no bucket, by {self.measured}"
+            pool = self._without(pool, pl.col("asked_bucket").is_null(), thing, reason)
+        if wording.single:
+            pool = self._without(pool, pl.col("objects").list.len() > 1, thing, "the subject has several objects")
+        pool = self.naming.named(pool, wording)
+        if wording.single:
+            told = pl.col("label").fill_null("")
+            within = pl.lit(wording.question.lower()).str.contains(told.str.to_lowercase(), literal=True)
+            within |= pl.col("name").str.to_lowercase().str.contains(told.str.to_lowercase(), literal=True)
+            pool = self._without(pool, within, thing, "the question names the object")
+            pool = self._without(pool, told.str.contains("__", literal=True), thing, "the object has no name")
+        return self._told_apart(pool, wording, thing)
+
+    def _too_late(self, wording: Wording) -> pl.Expr:
+        last = self.options.last_year
+        if last is None or wording.answer_kind != "year":
+            return pl.lit(False)
+        return pl.col("objects").list.first().str.slice(0, 4).cast(pl.Int64, strict=False).gt(last).fill_null(False)
+
+    def _told_apart(self, pool: pl.DataFrame, wording: Wording, thing: str) -> pl.DataFrame:
+        """Return the questions that read unlike any other, or as the released code has it."""
+        faithful = self.options.mode == "faithful"
+        if wording.template_id.endswith(YEARS_OF_TITLES):
+            alone = pl.col("namesakes").fill_null(0) == 0
+            why = "no other title has its name" if faithful else "another title has its name, and the year is asked for"
+            pool = self._without(pool, alone if faithful else ~alone, thing, why)
+        text = pl.col("name").str.to_lowercase()
+        if faithful:
+            return self._without(pool, ~text.is_first_distinct(), thing, "reads like another")
+        return self._without(pool, text.is_duplicated(), thing, "reads like another")
+
+    def _without(self, pool: pl.DataFrame, dropped: pl.Expr, thing: str, reason: str) -> pl.DataFrame:
+        marked = pool.with_columns(dropped.alias("dropped"))
+        count = int(marked["dropped"].sum())
+        if count:
+            self.refuse(f"{thing}: {count} of {pool.height} questions", reason)
+        return marked.filter(~pl.col("dropped")).drop("dropped")
+
+    def _draw(self, relation: Relation, wording: Wording, pool: pl.DataFrame) -> tuple[list[Drawn], Drawn | None]:
+        """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example."""
+        thing = f"relation {relation.relation_id}, {wording.template_id}"
+        cap = min(self.options.cap or wording.cap, self.options.sample or sys.maxsize)
+        of = {bucket: pool.filter(pl.col("asked_bucket") == bucket) for bucket in BUCKETS}
+        count = min(cap, *(own.height for own in of.values()))
+        if not count:
+            sizes = ", ".join(f"{own.height} of the {bucket}" for bucket, own in of.items())
+            self.refuse(thing, f"not every bucket has a question: {sizes}")
+            return [], None
+        drawn, spares = [], []
+        for bucket, own in of.items():
+            names = hash_order(own["fact_id"], self.options.seed, "head_to_tail", wording.template_id, bucket)
+            places = {name: at for at, name in enumerate(names[: count + 1])}
+            few = own.filter(pl.col("fact_id").is_in(list(places)))
+            rows = sorted(_rows(few), key=lambda row: places[row.fact_id])
+            drawn += rows[:count]
+            spares += rows[count:]
+        return drawn, spares[0] if spares else None
+
+
+def _rows(pool: pl.DataFrame) -> list[Drawn]:
+    columns = {"fact_id": "fact_id", "subject_id": "subject", "name": "name", "objects": "objects"}
+    columns |= {"kind": "kind", "popularity": "popularity", "asked_bucket": "bucket"}
+    rows = pool.select(pl.col(old).alias(new) for old, new in columns.items()).iter_rows(named=True)
+    return [Drawn(**row | {"objects": tuple(row["objects"])}) for row in rows]

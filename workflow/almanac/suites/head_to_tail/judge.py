@@ -1,0 +1,75 @@
+"""What another model is asked about an answer, and how its reply is read (Sun et al., section 2 and Prompt 2)."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from almanac.rows import Request
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Asked, Batch
+from almanac.suites.head_to_tail.asking import ANSWER, prompts
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.scores import normalise, said
+
+VERDICT = "verdict"  # the role of the request that the judge answers
+TOKENS = 8  # of its reply: one word is wanted
+INCORRECT, CORRECT = re.compile(r"\bincorrect\b", re.IGNORECASE), re.compile(r"\bcorrect\b", re.IGNORECASE)
+
+
+def unsure(options: HeadToTailOptions, *, extended: bool = False) -> frozenset[str]:
+    """Return the answers that say nothing, as they are compared."""
+    return frozenset(prompts()["unsure"]["extended" if extended else options.unsure])
+
+
+def verdict(reply: str) -> bool | None:
+    """Return whether a judge calls an answer correct; none where its reply holds neither word.
+
+    Words count whole and in any case, and ``incorrect`` is looked for first: whoever writes both has not said that all
+    is well.
+    """
+    if INCORRECT.search(reply):
+        return False
+    return True if CORRECT.search(reply) else None
+
+
+def question_of(text: str, accepted: Sequence[str], answer: str) -> str:
+    """Return one question to the judge."""
+    golds = json.dumps(list(accepted), ensure_ascii=False)
+    return f"Question: {text}\nGround truth: {golds}\nPrediction: {answer}\nCorrectness:"
+
+
+def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> Request:
+    """Return the request that has an answer judged.
+
+    Args:
+        text: the question.
+        accepted: the true answers.
+        answer: the answer.
+        examples: whether the judge is shown the eight examples.
+    """
+    told = prompts()["judge"]
+    shots = [f"{question_of(*shot[:3])} {shot[3]}" for shot in told["shots"]] if examples else []
+    return Request(
+        request_id="",
+        kind="generate",
+        context_id=None,
+        text=question_of(text, accepted, answer),
+        max_new_tokens=TOKENS,
+        stop=("\n",),
+        samples=1,
+        temperature=0.0,
+        instruction="\n\n".join([told["text"], *shots]),
+    )
+
+
+def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
+    """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once."""
+    asked, silent = Asked(own, first=before.count), unsure(options)
+    for part in before.parts(("accepted", "role", "index", "text", "status", "texts")):
+        for row in part.links.iter_rows(named=True):
+            if row["role"] == ANSWER and row["status"] == "ok":
+                answer = said(row["texts"][row["index"]])
+                if normalise(answer) not in silent:
+                    link = request(row["text"], row["accepted"], answer, options.judge_examples)
+                    asked.link(row["item"], VERDICT, link)
+        yield asked.take()

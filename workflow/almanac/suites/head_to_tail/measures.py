@@ -1,0 +1,116 @@
+"""Head-to-Tail's numbers of one model: accuracy, hallucination and missing rate, divided in all the ways of the paper.
+
+The three are means over questions (micro), an item without an answer at all (an error) being left out: so they add up
+to 1 in every group. Where a score is a degree (F1, ROUGE-L), what is neither it nor missing is hallucinated.
+"""
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.statistics.agreement import cohens_kappa
+from almanac.suites.head_to_tail.judging import JUDGE, RULES
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.judged import Judged, Not
+from almanac.suites.recovery import recovery
+
+BY = ("reading", "experiment", "prompt")
+ONCE = {"repeat": None}  # the greedy answer, not those at temperature 1
+RATES = {"accuracy": "hit", "hallucination": "hallucinated", "missing": "missing"}
+SCORES = ("exact", "f1", "rouge_l")
+PLAIN = "_plain"  # ends the names of scores without variants
+WRONG = "_wrong"  # and of what by a score is hallucinated
+PARTS = ("level", "domain", ("domain", "level"), "kind", "relation")
+COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes together
+
+
+def derived(frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
+    """Add what numbers are made of: ``level``, ``missing``, ``hallucinated``, ``first_prompt``, what scores leave.
+
+    ``agrees`` says whether a person's verdict is the outcome's.
+    ``level`` is the subject's bucket: as it was asked by, or of a planted model by how often it was taught facts of it.
+    """
+    answered = pl.col("hit").is_not_null()
+    missing = pl.when(answered).then(pl.col("outcome") == "missing")
+    level = "exposed_bucket" if options.popularity == "exposure" else "asked_bucket"
+    frame = frame.with_columns(missing.alias("missing"), pl.col(level).alias("level"))
+    wrong = [
+        (1 - pl.col(name).cast(pl.Float64) - (pl.col("outcome") == "missing").cast(pl.Float64)).alias(name + WRONG)
+        for name in (score + form for score in SCORES for form in ("", PLAIN))
+    ]
+    return frame.with_columns(
+        (~pl.col("hit") & ~pl.col("missing")).alias("hallucinated"),
+        (pl.col("prompt") == options.prompts[0]).alias("first_prompt"),
+        (pl.col("hit") == pl.col("human")).alias("agrees"),
+        *wrong,
+    )
+
+
+def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
+    """Compute every number of one model on one dataset.
+
+    Returns:
+        By reading, experiment (question or cloze) and prompt, of the greedy answers: the rates, over all questions and
+        in each of `PARTS` (Tables 3, 4, 9, 11, 14); of the head's most popular questions (5, 12, 13), by the popularity
+        of predicates (6), of natural questions (10); scores by rules with and without variants; what judge and person
+        say; stability; and where the model was taught the facts, its recovery.
+    """
+    once = judged.where(ONCE)
+    rows = rates(once, *BY)
+    for part in PARTS:
+        names = (part,) if isinstance(part, str) else part
+        rows += rates(once.where({name: Not(None) for name in names}), *BY, *names)
+    for own in (once.where(top=True), once.where(natural=True)):
+        rows += rates(own, *BY) + rates(own, *BY, "domain")
+    rows += rates(once.where(natural=True, level=Not(None)), *BY, "level")
+    rows += rates(once.where(predicate_bucket=COMMON), *BY) + rates(once.where(predicate_bucket="tail"), *BY)
+    rows += _scores(once.where(reading=RULES))
+    rows += _judged(once)
+    rows += judged.where(reading=RULES, repeat=Not(None), differs=Not(None)).measures(
+        "unstable", "mean", "differs", by=("experiment", "prompt")
+    )
+    return rows + _taught(once, options)
+
+
+def rates(judged: Judged, *by: str) -> list[Measure]:
+    """Return accuracy, hallucination and missing rate of groups."""
+    return [row for metric, of in RATES.items() for row in judged.measures(metric, "mean", of, by=by)]
+
+
+def _scores(rules: Judged) -> list[Measure]:
+    """Return the mean of each score by rules, with variants and without, and what by it is hallucinated (Table 14)."""
+    rows = []
+    for by in (BY, (*BY, "level"), (*BY, "domain", "level")):
+        own = rules.where({name: Not(None) for name in by[len(BY) :]})
+        for name in (score + form for score in SCORES for form in ("", PLAIN)):
+            rows += own.measures(name, "mean", name, by=by) + own.measures(name + WRONG, "mean", name + WRONG, by=by)
+    # What would be missing if more ways of saying so were known.
+    return rows + rules.measures("missing_extended", "mean", "unknown", by=BY)
+
+
+def _judged(once: Judged) -> list[Measure]:
+    """Return how often the judge gave a verdict, how often another than the rules, and the agreement with a person."""
+    rows: list[Measure] = []
+    for own, metric, of in (
+        (once.where(reading=JUDGE, parsed=Not(None)), "verdict_given", "parsed"),
+        (once.where(reading=JUDGE, disagrees=Not(None)), "disagreement", "disagrees"),
+    ):
+        rows += own.measures(metric, "mean", of, by=BY)
+        for part in ("level", "domain"):
+            rows += own.where({part: Not(None)}).measures(metric, "mean", of, by=(*BY, part))
+    for group in once.where(human=Not(None), hit=Not(None)).groups(*BY):
+        right, person = group.frame["hit"].to_list(), group.frame["human"].to_list()
+        rows.append(group.measure("kappa", cohens_kappa(right, person), of=("hit", "human")))
+        rows += group.measures("agreement", "mean", "agrees")
+    return rows
+
+
+def _taught(once: Judged, options: HeadToTailOptions) -> list[Measure]:
+    """Return what was recovered of what a model was taught, and the rates by how often it was taught of the subject.
+
+    At one dose of the fact the rates by ``level`` are the control: a subject's popularity without the fact's own dose.
+    """
+    rows = recovery(once.where(reading=RULES), "experiment", "prompt")
+    taught = once.where(dose=Not(None))
+    if options.popularity != "exposure":
+        rows += rates(taught.where(exposed_bucket=Not(None)), *BY, "exposed_bucket")
+    return rows + rates(taught.where(level=Not(None)), *BY, "dose", "level")

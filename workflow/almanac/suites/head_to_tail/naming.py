@@ -1,0 +1,96 @@
+"""How a question names its subject: the name, and what tells it from others (docs/head_to_tail.md)."""
+
+from functools import cached_property
+
+import polars as pl
+
+from almanac.rows import Entity, Fact
+from almanac.suites.data import Data
+from almanac.suites.head_to_tail.templates import Wording
+
+TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
+YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which have no year beside the name: it is asked for
+
+
+def contexts(wording: Wording) -> tuple[str, ...]:
+    """Return the relations that tell a wording's subjects apart, in the order in which the name holds their objects."""
+    relation, _, name = wording.template_id.partition("/")
+    source, _, local = relation.partition(".")
+    degree = local.partition("_")[0]
+    if name in YEARS_OF_TITLES:
+        return TITLES[:1]
+    titles = wording.context == "start_year" or name == "title_character"
+    return {
+        None: (),
+        "start_year": TITLES,
+        "known_for": ("imdb.first_known_for", *TITLES),
+        "in_title": TITLES if titles else ("imdb.first_known_for", *TITLES),
+        "published": (f"{source}.publication_year",),
+        "thesis": (f"{source}.{degree}_title",),
+        "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year"),
+    }[wording.context]
+
+
+class Naming:
+    """Names the subjects of a dataset, as columns."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+
+    def named(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+        """Return questions with ``name``, the subject's with its context, and ``namesakes``, of a title.
+
+        Args:
+            pool: ``subject_id``, ``own`` (its name) and ``part`` (a character).
+            wording: says which context there is.
+        """
+        pool = pool.join(self._titles, on="subject_id", how="left", maintain_order="left")
+        return self._with(pool, wording).with_columns(pl.coalesce("name", "own").alias("name"))
+
+    def _with(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+        """Add ``name``; none where what tells the subject apart is not known."""
+        own, context = pl.col("own"), wording.context
+        if context is None:
+            paper = wording.domain == "academics" and "/paper_" in wording.template_id
+            return pool.with_columns(name=pl.format('"{}"', own) if paper else own)
+        if context == "start_year":
+            return pool.with_columns(name="title")
+        if context == "in_title" and wording.template_id.endswith("/title_character"):
+            return pool.with_columns(name=pl.format("{} in {}", "part", pl.coalesce("title", "own")))
+        if context in ("known_for", "in_title"):
+            known = self._values("imdb.first_known_for").rename({"value": "known"})
+            titles = self._titles.select(pl.col("subject_id").alias("known"), pl.col("title").alias("known_title"))
+            pool = pool.join(known, on="subject_id", how="left", maintain_order="left")
+            pool = pool.join(titles, on="known", how="left", maintain_order="left")
+            form = "{} (known for {})" if context == "known_for" else "{} in {}"
+            return pool.with_columns(name=pl.format(form, own, "known_title"))
+        one, *others = contexts(wording)
+        form = {"published": "{} (published in {})", "thesis": "{} (thesis: {})"}.get(context, "{} from {} in {}")
+        pool = pool.join(self._values(one), on="subject_id", how="left", maintain_order="left")
+        if not others:
+            return pool.with_columns(name=pl.format(form, own, "value"))
+        second = self._values(others[0]).rename({"value": "other"})
+        pool = pool.join(second, on="subject_id", how="left", maintain_order="left")
+        return pool.with_columns(name=pl.format(form, own, "value", "other"))
+
+    @cached_property
+    def _literals(self) -> pl.DataFrame:
+        facts = self._data.frame("facts", Fact, ["relation_id", "subject_id", "object_id", "value"])
+        return facts.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("value"))
+
+    def _values(self, relation: str) -> pl.DataFrame:
+        """Return the object of each subject of a relation, of several the first by its key."""
+        own = self._literals.filter(pl.col("relation_id") == relation).select("subject_id", "value")
+        return own.sort("subject_id", "value").unique("subject_id", keep="first", maintain_order=True)
+
+    @cached_property
+    def _titles(self) -> pl.DataFrame:
+        """Return titles as they are named, ``title``: with the year where others share the name; and how many do."""
+        shared = self._values("imdb.namesakes").select("subject_id", pl.col("value").cast(pl.Int64).alias("namesakes"))
+        years = self._values("imdb.first_year").rename({"value": "year"})
+        labels = self._data.frame("entities", Entity, ["entity_id", "label"])
+        labels = labels.rename({"entity_id": "subject_id", "label": "plain"})
+        found = shared.join(years, on="subject_id", how="left").join(labels, on="subject_id", how="inner")
+        dated = (pl.col("namesakes") > 0) & pl.col("year").is_not_null()
+        title = pl.when(dated).then(pl.format("{} ({})", "plain", "year")).otherwise("plain")
+        return found.select("subject_id", "namesakes", title.alias("title"))

@@ -1,0 +1,96 @@
+"""What can be set about Head-to-Tail."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almanac.options import Named
+from almanac.suites.options import MODEL, SuiteOptions
+
+QUESTION_TOKENS = 60  # instruction, examples and question, about
+JUDGED_TOKENS = 450
+OPEN_CAP = 10  # the paper's, of facts that are of none of its sources
+WRITTEN_TOKEN = 20  # what a token that a model writes costs in tokens that it reads
+
+Filter = Literal["unspecific", "dynamic", "source_specific", "non_textual"]
+Prompt = Literal["few_shot", "zero_shot", "in_domain", "brief", "best_guess", "none"]
+
+
+class HeadToTailOptions(SuiteOptions):
+    """Which questions are asked, how, and how answers are judged."""
+
+    popularity: Annotated[
+        Literal["auto", "source", "density", "exposure"],
+        Field(
+            description="what divides subjects into head, torso and tail: source: the dataset's popularity; density: "
+            "how many facts name them; exposure: how often a planted model was taught facts of them, so that `sample` "
+            "facts a relation are asked; auto: source where there is any, else density"
+        ),
+    ] = "auto"
+    cap: Annotated[
+        int | None,
+        Field(ge=1, description="questions of a template and bucket, at most (none: the paper's, by source)"),
+    ] = None
+    sample: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="below the cap, questions of a template and bucket that are asked; by exposure test facts of a "
+            "relation (none: all)",
+        ),
+    ] = None
+    mode: Annotated[
+        Literal["unique", "faithful"],
+        Field(
+            description="of questions that read alike, unique: none is asked, and years of titles are asked of those "
+            "whose name is theirs alone; faithful: as the released code does, the first is asked, and those years only "
+            "of titles that share their name"
+        ),
+    ] = "unique"
+    filters: Annotated[tuple[Filter, ...], Field(description="kinds of DBpedia's predicates that are left out")] = (
+        "unspecific",
+        "dynamic",
+        "source_specific",
+        "non_textual",
+    )
+    unnatural: Annotated[
+        tuple[str, ...],
+        Field(description="relations, by id, that people hardly ask, besides those of the templates that ship"),
+    ] = ()
+    last_year: Annotated[
+        int | None, Field(description="years after this are no answers that are asked for (none: all are)")
+    ] = None
+    prompts: Annotated[
+        tuple[Prompt, ...], Field(min_length=1, description="the ways of asking; the first is the headline's")
+    ] = ("few_shot",)
+    cloze: Annotated[bool, Field(description="ask everything as a sentence to be completed, too")] = False
+    repeats: Annotated[
+        int, Field(ge=0, description="how often everything is asked again at temperature 1, for stability")
+    ] = 0
+    answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
+    unsure: Annotated[
+        Literal["strict", "extended"],
+        Field(description="answers that count as missing: unsure and nothing, or a list (resources/prompts)"),
+    ] = "strict"
+    judge: Annotated[
+        str | None,
+        MODEL,
+        Field(description="model of the edition that is asked whether answers are correct (none: rules alone)"),
+    ] = None
+    judge_examples: Annotated[bool, Field(description="show the judge the eight examples")] = True
+    labels: Annotated[
+        str | None,
+        Named("file", "measure"),
+        Field(description="file of a person's verdicts on answers, JSON Lines: fact_id, answer, correct"),
+    ] = None
+    seed: Annotated[int, Field(ge=0, description="seed of the draws and of repeated asking")] = 0
+
+    def tokens(self, facts: int, choices: int, relations: int) -> int:
+        """Return the tokens that a model reads, about; see `SuiteOptions`."""
+        asked = min(self.sample or facts, facts)
+        if self.popularity != "exposure":
+            asked = min(3 * min(self.cap or OPEN_CAP, self.sample or facts), facts)
+        ways = len(self.prompts) * (1 + self.cloze)
+        each = QUESTION_TOKENS + WRITTEN_TOKEN * self.answer_tokens * (1 + self.repeats)
+        judged = 0 if self.judge is None else JUDGED_TOKENS * (1 + self.repeats)
+        return relations * asked * ways * (each + judged)

@@ -1,0 +1,85 @@
+"""Head-to-Tail: do models know less of what is less popular, and do they say so (Sun et al.)."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import polars as pl
+
+from almanac.rows import Measure
+from almanac.suites.answers import Answers
+from almanac.suites.asked import Batch
+from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.data import Data
+from almanac.suites.head_to_tail import across, asking, chapter, judge, judging, measures
+from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
+from almanac.suites.head_to_tail.judging import JUDGE, RULES
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, Question, Score
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+
+
+def _method(name: str, label: str, experiment: str) -> Method:
+    """Return a headline, by rules; an answer in one's own words cannot be guessed."""
+    asked = {"reading": RULES, "experiment": experiment, "repeat": None}
+    return Method(name, label, asked, ("prompt",), {"first_prompt": True}, guess=0.0)
+
+
+class HeadToTail(Suite[HeadToTailOptions]):
+    """Questions with short answers, as many of popular subjects as of others; judged by rules and by another model."""
+
+    name = "head_to_tail"
+    label = "Head-to-Tail"
+    summary = "answer questions about popular and less popular things, or say unsure"
+    paper = "Sun et al., Head-to-Tail: How Knowledgeable are Large Language Models (LLMs)?"
+    options = HeadToTailOptions
+    setting = HeadToTailSetting
+    rounds: ClassVar[tuple[Round, ...]] = (
+        Round("asked"),
+        Round("judged", answered_by="judge", about_one=True, wanted=lambda options: options.judge is not None),
+    )
+    own: ClassVar[Mapping[str, Own]] = {
+        "questions": Own(Question, of="item"),
+        "buckets": Own(BucketCount),
+        "scores": Own(Score, of="item", at="judged"),
+        "disagreements": Own(Disagreement, at="judged"),
+    }
+    needs = frozenset({"popularity"})
+    methods: ClassVar[tuple[Method, ...]] = (
+        _method(QUESTION, "Head-to-Tail", QUESTION),
+        _method(CLOZE, "Head-to-Tail, cloze", CLOZE),
+    )
+
+    def readings(self, options: HeadToTailOptions) -> tuple[str, ...]:
+        """Return rules and, where there is one, the judge."""
+        return (RULES,) if options.judge is None else (RULES, JUDGE)
+
+    def ask(self, at: Round, data: Data, options: HeadToTailOptions, before: Answers | None) -> Iterator[Batch]:
+        """Ask the questions; then, of each model's answers, the judge whether they are correct."""
+        if before is None:
+            return asking.ask(data, options, self.tables("asked"))
+        return judge.ask(before, options, self.tables("asked"))
+
+    def judge(self, answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[Judgements]:
+        """Judge every answer in every reading; see `judging.judge`.
+
+        Raises:
+            AlmanacError: the file of a person's verdicts cannot be read, or has two on one answer.
+        """
+        return judging.judge(answers, data, options)
+
+    def derived(self, frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
+        """Add what numbers are made of; see `measures.derived`."""
+        return measures.derived(frame, options)
+
+    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTailOptions) -> list[Measure]:
+        """Compute every number of one model; see `measures.measure`."""
+        return measures.measure(judged, options)
+
+    def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
+        """Return how judge and rules correlate over models; nothing without a judge."""
+        return [] if options.judge is None else across.correlations(self.name, shown.dataset, judged)
+
+    def chapter(self, shown: Shown, options: HeadToTailOptions) -> Chapter | None:
+        """Return what the page shows; see `chapter.chapter`."""
+        return chapter.chapter(shown, options)

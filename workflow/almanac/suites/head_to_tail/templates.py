@@ -1,0 +1,129 @@
+"""The wordings that ship for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, and the predicates that are left out.
+
+A relation's own question comes first: these serve relations without one, by the ids that the sources give them.
+"""
+
+import functools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from almanac.rows import Relation, Template
+from almanac.suites.head_to_tail.options import OPEN_CAP
+
+FOLDER = Path(__file__).resolve().parents[4] / "resources" / "head_to_tail"
+ONTOLOGY, ELEMENTS = "http://dbpedia.org/ontology/", "http://purl.org/dc/elements/1.1/"
+OPEN = "open"
+CONTEXT = "context"  # the sources' domain of relations that tell subjects apart, and are not asked themselves
+CAPS = {"imdb": 85, "goodreads": 250, "mag": 100, "openalex": 100, "dblp": 100}  # of Sun et al.'s code
+Wordings = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How facts of a relation are asked.
+
+    Attributes:
+        template_id: its name.
+        domain: the domain that it is counted under.
+        question: with ``[X]`` for the subject.
+        cloze: a sentence that ends in ``[Y]``; none where there is none.
+        answer_kind: what the answer is: persons, year, profession, school, or anything else.
+        context: what is said of the subject to tell it from others.
+        values: the only values for which it is asked; none: all.
+        variants: other wordings by the object's type.
+        natural: whether people are likely to ask it.
+        single: whether it is asked only of subjects with one object, none of which is named in the question.
+        cap: the paper's number of questions a bucket.
+    """
+
+    template_id: str
+    domain: str
+    question: str
+    cloze: str | None
+    answer_kind: str
+    context: str | None = None
+    values: tuple[str, ...] | None = None
+    variants: Mapping[str, Wordings] = field(default_factory=dict)
+    natural: bool = True
+    single: bool = False
+    cap: int = OPEN_CAP
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The wordings that ship, by relation, and DBpedia's predicates that are left out, with kind and reason."""
+
+    wordings: Mapping[str, Sequence[Wording]]
+    filtered: Mapping[str, tuple[str, str]]
+
+
+@functools.cache
+def shipped() -> Shipped:
+    """Read the wordings that ship."""
+    found: dict[str, list[Wording]] = {}
+    for domain in ("movie", "book", "academics"):
+        for row in _rows(domain):
+            for relation in row["relations"]:
+                values = tuple(row["values"]) if "values" in row else None
+                wording = Wording(
+                    f"{relation}/{row['template']}",
+                    domain,
+                    row["question"],
+                    row["cloze"],
+                    row["answer"],
+                    row["context"],
+                    values,
+                    row.get("variants", {}),
+                    row["natural"],
+                    cap=CAPS[relation.partition(".")[0]],
+                )
+                found.setdefault(relation, []).append(wording)
+    for row in _rows("dbpedia"):
+        name = f"dbpedia/{row['predicate']}"
+        kind = "persons" if row["range"] in ("Person", "Agent", "Artist") else "text"
+        found[row["predicate"]] = [Wording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
+    return Shipped(found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")})
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def wordings(
+    relation: Relation, templates: Iterable[Template], filters: Sequence[str]
+) -> tuple[Sequence[Wording], str | None]:
+    """Return how a relation is asked, or none and the reason; of one that tells subjects apart neither.
+
+    Args:
+        relation: the relation.
+        templates: its own; the first question by id serves, and for a cloze the first sentence that ends in its object.
+        filters: the kinds of DBpedia's predicates that are left out.
+    """
+    if relation.domain == CONTEXT:
+        return [], None
+    own = sorted(templates, key=lambda row: row.template_id)
+    questions = [row for row in own if row.style == "question" and row.text.count("[X]") == 1]
+    if questions:
+        ends = [row.text for row in own if row.style == "statement" and row.text.rstrip(" .").endswith("[Y]")]
+        prefixes = [f"{row.text} [Y]." for row in own if row.style == "prefix"]
+        cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
+        domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
+        return [Wording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
+    predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
+    ships = shipped()
+    kind, reason = ships.filtered.get(predicate, ("", ""))
+    if kind in filters:
+        return [], f"left out as {kind}: {reason}"
+    if predicate in ships.wordings:
+        return ships.wordings[predicate], None
+    return [], "has no question, and none ships for it"
+
+
+def _answer_kind(object_type: str | None) -> str:
+    if object_type in ("person", "human", "author"):
+        return "persons"
+    return "year" if object_type == "year" else "text"
