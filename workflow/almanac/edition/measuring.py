@@ -159,7 +159,8 @@ class Between(NamedTuple):
 
     def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
         """Yield the tables: path, row class and rows."""
-        for (path, row), rows in zip(layout.between().items(), self, strict=True):
+        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge)
+        for (path, row), rows in zip(layout.between().items(), own, strict=True):
             yield path, row, rows
 
 

@@ -13,7 +13,6 @@ from almanac.statistics.ranks import spearman
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.suite import Method
 
-SCORES = ("score", "score other")
 HALF = 0.5  # of its items that are right, above which a method calls a fact known
 
 
@@ -62,7 +61,8 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
             count.get(key, 0) for key in ((True, True), (True, False), (False, True), (False, False))
         )
         agreed = wilson((known + neither) / both.height, both.height)
-        beyond, rank = kappa(known, first, second, neither), spearman(*(both[name].to_list() for name in SCORES))
+        beyond = kappa(known, first, second, neither)
+        rank = spearman(both["score"].to_list(), both["score other"].to_list())
         rows.append(
             Agreement(
                 dataset=dataset,
