@@ -72,7 +72,7 @@ def verify_edition(archive: Path) -> int:
             numbers += _measure_again(layout, asking, again, judged_again)
         for path, row, rows in measure_across(layout).tables(layout):
             numbers += _agree_rows(layout, path, row, rows, again)
-    print(f"{numbers} numbers, measured again, agree")
+    print(f"{numbers} rows of measures and the validation, measured again, agree")
     return 0
 
 
