@@ -74,7 +74,7 @@ TRIALS = {
     "belief": of_world(
         Belief(),
         BeliefOptions(
-            templates="dataset", candidates=None, prompting=("zero_shot", "4_relation"), sampled=4, samples=2, bias=True
+            templates="dataset", candidates=-1, prompting=("zero_shot", "4_relation"), sampled=4, samples=2, bias=True
         ),
     ),
     "prompts": of_world(Prompts(), options.PromptsOptions(kinds=("written",), prompts=2)),

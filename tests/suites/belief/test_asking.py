@@ -56,7 +56,7 @@ def test_a_blank_is_asked_for_the_likeliest_token_and_every_true_name(tmp_path):
 
 
 def test_ranked_objects_stand_before_the_true_names_and_serve_a_second_item(tmp_path):
-    trial = asked(tmp_path, groups=1, per_group=1, names=1, candidates=None)
+    trial = asked(tmp_path, groups=1, per_group=1, names=1, candidates=-1)
     question = next(one for one in trial.questions() if one.item.fact_id == "born|p:2|c:b")
     assert sorted(question.request.choices[:2]) == ["Oslo", "Rome"]
     assert question.request.choices[2:] == ("Bern", "Lima", "It")

@@ -176,7 +176,7 @@ def test_the_headline_holds_ranked_objects_against_what_they_were_ranked_among(t
         logs = tuple(-0.5 if at == own else -2.0 - at for at in range(count))
         return ok(logprobs=logs, ranks=(None,) * count, tokens=("x",), probabilities=(0.5,))
 
-    trial = played(tmp_path, reply, dataset=world, candidates=None, templates="dataset")
+    trial = played(tmp_path, reply, dataset=world, candidates=-1, templates="dataset")
     method = next(one for one in trial.suite.methods if one.name == "candidates")
     offered = trial.suite.offered(method, trial.answers, trial.data, trial.options)
     choices = {served.item.item: one.request.choices for one in trial.questions() for served in one.serves}

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin = part.add_mutually_exclusive_group(required=True)
         origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
         if one.reads == "questions":
-            origin.add_argument("--file", type=Path, metavar="FILE", help="instead: what a file made elsewhere asks")
+            path: dict[str, Any] = {"type": Path, "metavar": "FILE", "dest": "given"}  # a setting may be called file
+            origin.add_argument("--file", **path, help="instead: what a file made elsewhere asks")
         if len(one.rounds) > 1:
             rounds = [at.name for at in one.rounds]
             later = part.add_argument_group("a later round")
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _batches(suite: Asks[Any], arguments: argparse.Namespace) -> Iterable[Batch]:
     """Return what is asked: of a dataset, or by a file made elsewhere."""
     options = from_flags(arguments, suite.options)
-    given = getattr(arguments, "file", None)
+    given = getattr(arguments, "given", None)
     at = next(one for one in suite.rounds if one.name == getattr(arguments, "round", suite.rounds[0].name))
     before = earlier(suite, at, arguments)
     if given is not None:

@@ -146,7 +146,7 @@ class _Asker:
             Named(name, place, self.names.ambiguous(fact.subject_id, name))
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
         )
-        kept = found[: max(1, len(found) if most is None else most)]
+        kept = found[: max(1, len(found) if most < 0 else most)]
         return Pair(fact, named, accepted, kept, self.names.guessable(fact))
 
     def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class _Asker:
         start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
         most = self.options.candidates
         kept = (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
-        return tuple(islice(kept, None if most is None else max(1, most)))
+        return tuple(islice(kept, None if most < 0 else max(1, most)))
 
     def _grid(self, relation: str, source: str, wordings: Sequence[Wording], asked: Sequence[Pair]) -> Grid:
         """Return the relation's row of the paper's Table 1."""

@@ -42,8 +42,8 @@ class BeliefOptions(SuiteOptions):
     ] = "all"
     fill: Annotated[bool, Field(description="fill the blank (BELIEF): masked models alone can")] = True
     candidates: Annotated[
-        int | None,
-        Field(ge=0, description="wrong objects that the true ones are ranked against (0: none; none: the fact's)"),
+        int,
+        Field(ge=-1, description="wrong objects that the true ones are ranked against (0: none; -1: all the fact's)"),
     ] = 0
     prompting: Annotated[
         tuple[Prompting, ...],
@@ -88,7 +88,7 @@ class BeliefOptions(SuiteOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: that of the costlier family, masked or causal."""
         prompts = relations * min(self.sample or facts, facts) * self.groups * self.per_group * (self.names or 2)
-        wrong = choices if self.candidates is None else self.candidates
+        wrong = choices if self.candidates < 0 else self.candidates
         filled = prompts * SENTENCE * (1 + wrong) * self.fill
         read = prompts * len(self.prompting) * len(self.styles) * (PROMPT + WRITTEN * self.new_tokens)
         return max(filled, read + self.sampled * self.samples * WRITTEN * self.new_tokens)
