@@ -1,6 +1,7 @@
 """The items behind the page's numbers, as columns: the page's script finds those of a number by its ``where``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,12 +11,13 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
-from almanac.rows import Context, Entity, Measure, Outcome
+from almanac.rows import Context, Entity, Measure, Outcome, Relation
 from almanac.suites.judged import Judged, Range, conditions_of
 from almanac.suites.listing import SUITES
 
+RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
 MOST_EMBEDDED = 60_000  # rows; beyond, the page would no longer open quickly, and names the files instead
-ALWAYS = ("item", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
+ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 DIGITS = 4  # that a number has, where nothing depends on more
 
 
@@ -28,8 +30,9 @@ class Items:
         self._left = MOST_EMBEDDED
         self._names: dict[str, ObjectNames] = {}
         self._judged: list[dict[str, Any]] = []
+        self._pool: dict[str, int] = {}  # columns as JSON: what all models were asked alike stands once
 
-    def add(self, askings: Sequence[Asking], measures: Iterable[Measure]) -> None:
+    def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
         """Add what a suite asked of a dataset, unless it is too much for the page.
 
         Args:
@@ -41,6 +44,7 @@ class Items:
             "item",
             "dose",
         }
+        exact |= {name for row in measures if row.formula in RECOMPUTED for name in row.of}
         found = [(asking, judged_of(self._layout, asking)) for asking in askings]
         if sum(judged.frame.height for _, judged in found) > self._left:
             return
@@ -51,7 +55,20 @@ class Items:
     def found(self) -> dict[str, Any]:
         """Return what the page carries."""
         root = f"results/{self._layout.config.edition}"
-        return {"root": root, "texts": list(self._texts), "judged": self._judged}
+        relations = {
+            name: {
+                row.relation_id: row.label
+                for row in self._layout.read(self._layout.dataset(name, "relations"), Relation)
+            }
+            for name in self._layout.config.used_datasets()
+        }
+        return {
+            "root": root,
+            "texts": list(self._texts),
+            "judged": self._judged,
+            "columns": [json.loads(column) for column in self._pool],
+            "relations": relations,
+        }
 
     def _model(self, asking: Asking, judged: Judged, used: set[str], exact: set[str]) -> dict[str, Any]:
         frame = judged.frame
@@ -59,22 +76,23 @@ class Items:
         columns = {name: self._column(frame[name], name in exact, asking.dataset) for name in names}
         columns["prediction"] = self._column(self._predictions(asking, frame), True, "")
         columns["asked"] = {"codes": list(self._asked(asking, frame))}
-        return {"suite": asking.suite, "dataset": asking.dataset, "model": asking.model, "columns": columns}
+        places = {name: self._place(column) for name, column in columns.items()}
+        return {"suite": asking.suite, "dataset": asking.dataset, "model": asking.model, "columns": places}
+
+    def _place(self, column: dict[str, Any]) -> int:
+        text = json.dumps(column, ensure_ascii=False, separators=(",", ":"))
+        return self._pool.setdefault(text, len(self._pool))
 
     def _column(self, column: pl.Series, exact: bool, dataset: str) -> dict[str, Any]:
         """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
         if isinstance(column.dtype, pl.Categorical | pl.String):
-            codes = column.cast(pl.Categorical).to_physical()
-            kept = column.cast(pl.String).unique(maintain_order=True).drop_nulls().to_list()
-            place = {name: number for number, name in enumerate(kept)}
-            del codes
-            shown = kept
-            if column.name in ("subject", "object") and dataset:
-                shown = [self._label(dataset, name) for name in kept]
-            return {
-                "names": shown,
-                "codes": [None if name is None else place[name] for name in column.cast(pl.String).to_list()],
-            }
+            texts = column.cast(pl.String)
+            kept = texts.drop_nulls().unique(maintain_order=True)
+            place = pl.Series(range(len(kept)), dtype=pl.UInt32)
+            codes = texts.replace_strict(kept, place, default=None, return_dtype=pl.UInt32)
+            labelled = column.name in ("subject", "object") and dataset
+            names = [self._label(dataset, name) for name in kept] if labelled else kept.to_list()
+            return {"names": names, "codes": codes.to_list()}
         if column.dtype.is_float() and not exact:
             column = column.round_sig_figs(DIGITS)
         return {"values": column.to_list()}
