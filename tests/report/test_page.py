@@ -138,8 +138,8 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
 def test_a_page_that_would_carry_too_much_names_the_files_instead(layout, found, monkeypatch):
     _, measures = found
     monkeypatch.setattr(items_module, "MOST_EMBEDDED", 1)
-    carried = items_module.items(layout, measures)
-    assert carried["judged"] == []
+    carried, facts = items_module.items(layout, measures)
+    assert (carried["judged"], facts) == ([], [])
     assert carried["root"] == "results/tiny"
 
 
@@ -162,7 +162,7 @@ def test_the_data_holds_no_markup_whatever_the_labels_are(text):
 
 def test_same_inputs_give_the_same_bytes(layout, text):
     kept = {path: path.read_bytes() for folder in ("figures", "tables") for path in (layout.root / folder).iterdir()}
-    assert {path.suffix for path in kept} == {".svg", ".csv"}
+    assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".tex"}
     report_page(layout)
     assert (layout.root / "report.html").read_text(encoding="utf-8") == text
     assert {path: path.read_bytes() for path in kept} == kept

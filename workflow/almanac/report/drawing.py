@@ -39,7 +39,7 @@ def svg(figure: Figure) -> str:
         if engine is not None:
             engine.execute(figure)
             figure.set_layout_engine("none")
-        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     text = buffer.getvalue()
     return _slim(text[text.index("<svg") :])
 

@@ -1,6 +1,7 @@
 """The items behind the page's numbers, as columns: the page's script finds those of a number by its ``where``."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,24 +12,33 @@ from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
+from almanac.report.answer import FactFound
 from almanac.rows import Context, Entity, Measure, Outcome, Relation
+from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Judged, Range, conditions_of
 from almanac.suites.listing import SUITES
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
 MOST_EMBEDDED = 60_000  # rows; beyond, the page would no longer open quickly, and names the files instead
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
+HALF = 0.5  # of a fact's items; above, the fact is counted as known
 DIGITS = 4  # that a number has, where nothing depends on more
 
 
 class Items:
     """Collects what the page carries; texts stand once, however many items show them."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, findings: Sequence[Finding] = ()) -> None:
         self._layout = layout
+        self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
+        for one in findings:
+            if one.verdict == ABOVE_CHANCE:
+                self._above[one.known.model, one.known.suite, one.known.dataset].append(one.known)
+        self._known: dict[tuple[str, str], FactFound] = {}
         self._texts: dict[str, int] = {"": 0}
         self._left = MOST_EMBEDDED
         self._names: dict[str, ObjectNames] = {}
+        self._labels: dict[str, Mapping[str, str]] = {}
         self._judged: list[dict[str, Any]] = []
         self._pool: dict[str, int] = {}  # columns as JSON: what all models were asked alike stands once
 
@@ -51,17 +61,37 @@ class Items:
         for asking, judged in found:
             self._left -= judged.frame.height
             self._judged.append(self._model(asking, judged, used, exact))
+            for row in self._above[asking]:
+                self._count(asking.dataset, judged.where(conditions_of(row)).frame)
+
+    def _count(self, dataset: str, frame: pl.DataFrame) -> None:
+        """Count which facts one model knows by one method: those that most of its items know."""
+        dose = pl.col("dose").first() if "dose" in frame.columns else pl.lit(None).alias("dose")
+        observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
+        names = pl.col("relation", "subject", "object").first().cast(pl.String)
+        by_fact = observed.group_by("fact", maintain_order=True).agg(names, dose, pl.col("hit").mean().alias("known"))
+        for fact, relation, subject, truth, times, known in by_fact.iter_rows():
+            old = self._known.get((dataset, fact))
+            if old is None:
+                label = f"{self._label(dataset, subject)} — {self._relations(dataset)[relation]} — "
+                old = FactFound(dataset, fact, label + self._label(dataset, truth), times, 0, 0)
+            new = old._replace(known=old.known + (known > HALF), asked=old.asked + 1)
+            self._known[dataset, fact] = new
+
+    def facts(self) -> list[FactFound]:
+        """Return how often each fact is known, of the models and methods that are above chance."""
+        return list(self._known.values())
+
+    def _relations(self, dataset: str) -> Mapping[str, str]:
+        if dataset not in self._labels:
+            rows = self._layout.read(self._layout.dataset(dataset, "relations"), Relation)
+            self._labels[dataset] = {row.relation_id: row.label for row in rows}
+        return self._labels[dataset]
 
     def found(self) -> dict[str, Any]:
         """Return what the page carries."""
         root = f"results/{self._layout.config.edition}"
-        relations = {
-            name: {
-                row.relation_id: row.label
-                for row in self._layout.read(self._layout.dataset(name, "relations"), Relation)
-            }
-            for name in self._layout.config.used_datasets()
-        }
+        relations = {name: self._relations(name) for name in self._layout.config.used_datasets()}
         return {
             "root": root,
             "texts": list(self._texts),
@@ -130,15 +160,18 @@ def _shown(row: Mapping[str, Any]) -> str:
     return "\n".join(part for part in parts if part) or "".join(row["pieces"] or ())
 
 
-def items(layout: Layout, measures: Mapping[tuple[str, str], Sequence[Measure]]) -> dict[str, Any]:
-    """Return the items behind numbers.
+def items(
+    layout: Layout, measures: Mapping[tuple[str, str], Sequence[Measure]], findings: Sequence[Finding] = ()
+) -> tuple[dict[str, Any], list[FactFound]]:
+    """Return the items that numbers count, and how often each fact is known.
 
     Args:
         layout: the edition.
         measures: the numbers that are shown, by suite and dataset.
+        findings: what was found; facts are counted by the methods that are above chance.
     """
-    out = Items(layout)
+    out = Items(layout, findings)
     for suite, dataset, askings in layout.askings():
         if suite.name in SUITES:
             out.add(askings, measures.get((suite.name, dataset), ()))
-    return out.found()
+    return out.found(), out.facts()

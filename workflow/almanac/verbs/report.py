@@ -1,4 +1,7 @@
-"""Draw an edition's `page` with tables and figures, or these for `print`; print what its jobs have `spent`, or why some have `failed`."""
+"""Draw an edition's `page` with tables and figures, or the figures for `print`.
+
+Print what its jobs have `spent`, or why some have `failed`.
+"""
 
 import argparse
 import csv
@@ -64,12 +67,18 @@ def run(arguments: argparse.Namespace) -> int:
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page."""
     from almanac.report import drawing, page  # drawing is not loaded only to print seconds
-    from almanac.report.chapters import chapters
+    from almanac.report.chapters import chapters, with_facts
     from almanac.report.items import items
+    from almanac.report.written import write_table
 
     validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
     found, measures = chapters(layout)
-    write_csv(layout.shown("tables") / "measures.csv", Measure, [row for own in measures.values() for row in own])
+    every = [row for own in measures.values() for row in own]
+    carried, facts = items(layout, measures, findings_of(layout, every))
+    found = with_facts(found, facts)
+    write_csv(layout.shown("tables") / "measures.csv", Measure, every)
+    for name, table in page.tables_of(found):
+        write_table(table, layout.shown("tables"), "findings" if name == "answer-findings" else name)
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     vectors = {name: drawing.svg(figure) for name, figure in page.figures(found)}
     folder = layout.shown("figures")
@@ -77,7 +86,7 @@ def report_page(layout: Layout) -> None:
     for name, vector in vectors.items():
         (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
     models = list(model_rows(layout))
-    text = page.render(layout.config, found, validation, vectors, items(layout, measures), models)
+    text = page.render(layout.config, found, validation, vectors, carried, models)
     with tables.atomic(layout.page()) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
