@@ -86,7 +86,7 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
         rows += [_fact_cells(dataset, "known", one) for one in order[:SHOWN] if one.known]
         rows += [_fact_cells(dataset, "unknown", one) for one in order[SHOWN:][-SHOWN:]]
-    return Table("facts", FACTS_CAPTION, ("of", "", "fact", "known by", "times taught"), rows) if rows else None
+    return Table("facts", FACTS_CAPTION, ("of", "kind", "fact", "known by", "times taught"), rows) if rows else None
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:

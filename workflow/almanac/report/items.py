@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.answer import FactFound
 from almanac.rows import Context, Entity, Measure, Outcome, Relation
+from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Judged, Range, conditions_of
 from almanac.suites.listing import SUITES
@@ -39,6 +41,7 @@ class Items:
         self._left = MOST_EMBEDDED
         self._names: dict[str, ObjectNames] = {}
         self._labels: dict[str, Mapping[str, str]] = {}
+        self._asked_in: dict[tuple[Path, ...], dict[int, int]] = {}
         self._judged: list[dict[str, Any]] = []
         self._pool: dict[str, int] = {}  # columns as JSON: what all models were asked alike stands once
 
@@ -140,6 +143,13 @@ class Items:
     def _asked(self, asking: Asking, frame: pl.DataFrame) -> Iterator[int]:
         """Yield the number of the text that each item shows: of several requests the first."""
         answers = self._layout.answers(asking)
+        folders = tuple(one.folder for one in answers.rounds)
+        if folders not in self._asked_in:  # what all models were asked alike is read once
+            self._asked_in[folders] = self._texts_of(answers)
+        texts = self._asked_in[folders]
+        return (texts[item] for item in frame["item"])
+
+    def _texts_of(self, answers: Answers) -> dict[int, int]:
         contexts = {
             row.context_id: row.text
             for one in answers.rounds
@@ -151,7 +161,7 @@ class Items:
             for row in first.iter_rows(named=True):
                 text = contexts.get(row["context_id"], "") + _shown(row)
                 texts[row["item"]] = self._texts.setdefault(text, len(self._texts))
-        return (texts[item] for item in frame["item"])
+        return texts
 
 
 def _shown(row: Mapping[str, Any]) -> str:

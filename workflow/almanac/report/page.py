@@ -69,6 +69,7 @@ def render(
         "link": lambda cell: isinstance(cell, Link),
         "number": lambda cell: isinstance(cell, Measure),
         "table": lambda part: isinstance(part, Table),
+        "numeric": lambda table, at: all(not isinstance(row[at], str | Link) for row in table.rows),
         "drawing": lambda part: isinstance(part, Drawing),
     }
     numbers = numbered(chapters)

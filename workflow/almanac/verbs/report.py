@@ -5,6 +5,7 @@ Print what its jobs have `spent`, or why some have `failed`.
 
 import argparse
 import csv
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,6 +81,7 @@ def report_page(layout: Layout) -> None:
     for name, table in page.tables_of(found):
         write_table(table, layout.shown("tables"), "findings" if name == "answer-findings" else name)
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
+    gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
     vectors = {name: drawing.svg(figure) for name, figure in page.figures(found)}
     folder = layout.shown("figures")
     folder.mkdir(parents=True, exist_ok=True)

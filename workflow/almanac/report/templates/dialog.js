@@ -2,7 +2,8 @@
 const PAGE = 100;
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
-const open = { places: [], columns: null, shown: [], page: 0, by: null, down: false, filter: "" };
+const METRICS = { headline: "known", headline_above_chance: "above chance", headline_chance: "chance" };
+const open = { places: [], columns: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
 // The text that an item was asked with: its end, and all of it on demand.
 function asked(columns, at) {
@@ -11,7 +12,8 @@ function asked(columns, at) {
 }
 
 function itemCell(columns, name, at) {
-  const found = value(columns[name], at), number = typeof found === "number";
+  const own = value(columns[name], at), number = typeof own === "number";
+  const found = name === "relation" ? open.relations[own] ?? own : own;
   return element("td", { class: name === "outcome" ? found : number ? "n" : null }, number && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–"));
 }
 
@@ -50,8 +52,8 @@ async function show(number) {
   await ready;
   const conditions = JSON.parse(number.where), found = itemsOf(number), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
-  const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${plain(said(one))}`);
-  dialog.querySelector("h3").textContent = `${plain(number.metric)} ${share(number.value)}: ${[number.model, number.dataset, ...words].join(" · ")}`;
+  const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
+  dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${share(number.value)}: ${[number.model, number.dataset, ...words].join(" · ")}`;
   const lines = dialog.querySelectorAll("p");
   dialog.classList.toggle("empty", !found);
   if (!found) {
@@ -68,7 +70,7 @@ async function show(number) {
     const more = Object.keys(columns).filter((name) => columns[name].names && !hidden.has(name) && new Set(places.map((at) => columns[name].codes[at])).size > 1);
     const used = number.of.filter((name) => columns[name]?.values && !ALWAYS.includes(name) && name !== "hit");
     const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));
-    Object.assign(open, { places, columns, shown, page: 0, by: null, down: false, filter: "" });
+    Object.assign(open, { relations: data.relations[number.dataset] ?? {}, places, columns, shown, page: 0, by: null, down: false, filter: "" });
     dialog.querySelector("input").value = "";
     draw();
   }
