@@ -8,6 +8,7 @@ from tests.report import editions
 from tests.report.reading import Page, check_items, clickable, numbers
 
 from almanac import tables
+from almanac.cli import main
 from almanac.report import items as items_module
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
@@ -165,6 +166,19 @@ def test_same_inputs_give_the_same_bytes(layout, text):
     assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".tex"}
     report_page(layout)
     assert (layout.root / "report.html").read_text(encoding="utf-8") == text
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(layout, capsys):
+    words = ["report", "print", "--edition", str(layout.root)]
+    assert main(words) == 0
+    folder, drawn = layout.root / "print", {path.stem for path in (layout.root / "figures").iterdir()}
+    assert {(path.stem, path.suffix) for path in folder.iterdir()} == {
+        (name, kind) for name in drawn for kind in (".png", ".pdf")
+    }
+    assert len(capsys.readouterr().out.split()) == 2 * len(drawn)
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    assert main(words) == 0
     assert {path: path.read_bytes() for path in kept} == kept
 
 
