@@ -26,6 +26,7 @@ from almanac.rows import Measure, Response, Validation
 
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
+  python -m almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
   python -m almanac report spent --edition results/demo"""
 
 
