@@ -37,8 +37,7 @@ rule measure_across:
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
     output:
-        LAYOUT.across(),
-        LAYOUT.validation(),
+        list(LAYOUT.between()),
     log:
         LAYOUT.log("measure_across"),
     conda:

@@ -78,6 +78,9 @@ def users_files(home):
     question = {"relation_id": RELATION, "style": "wh", "verdict": "keep", "reason": None}
     questions = [question | {"fact_id": one, "text": f"Whose is thing {one.split('|')[1]}?"} for one in ids]
     write(home / "written.jsonl", *questions)
+    wording = {"template_id": "b", "relation_id": RELATION, "text": "Who made [X]? [Y].", "style": "question_answer"}
+    write(home / "belief.jsonl", wording | {"origin": "own", "parent_id": None, "entails": []})
+    write(home / "lemmas.jsonl", {"text": "things", "lemmas": ["thing"]})
     (home / "phrases.yaml").write_text("version: 1\nphrases: [a, b, c]\n")
     (home / "official.txt").write_text("e\n")
     wrapper = '{source: own, text: "[CONTEXT][INSTRUCTION][OPTIONS] [INPUT] ="}'
@@ -100,6 +103,7 @@ SETTINGS = {
     "suites": {
         "ic_lke": {"own": {"shots": 2, "sample": 6}},
         "lke_prompts": {"own": {"published": "~/prompts.jsonl", "sample": 2, "prompts": 1, "kinds": []}},
+        "belief": {"own": {"file": "~/belief.jsonl", "lemmas": "~/lemmas.jsonl", "sample": 2, "groups": 1}},
         "karr": {
             "own": {"labels": "~/labels.jsonl", "sample": 2, "modes": ["paper"], "null": False, "baselines": False}
         },
@@ -191,7 +195,7 @@ def inner_types(annotation):
 
 def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
     assert {place.way[-1] for place in places(config)} == named_keys(EditionConfig)
-    assert len(list(places(config))) == 15
+    assert len(list(places(config))) == 17
 
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):

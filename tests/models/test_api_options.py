@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_server_s_model_asks_for_no_gpu():
 def test_a_secret_in_a_url_is_refused_and_not_shown(url):
     values = {"edition": "e", "models": [{"name": "a", "api": url}]}
     with pytest.raises(AlmanacError) as error:
-        check(values, "e.yaml", None)
+        check(values, "e.yaml", Path())
     assert "hunter2" not in str(error.value)
     assert "api_key_variable" in str(error.value)
 

@@ -63,13 +63,14 @@ WHOLE = {
                 "written": "written.jsonl",
                 "abstentions": "phrases.yaml",
                 "official_abstentions": "official.txt",
-                "embedder": "checkpoint",
+                "embedder": "encoder",
                 "pairs": ["mine:far"],
             }
         },
     },
     "models": [
         {"name": "mine", "path": "checkpoint", "wrapper": "wrappers.yaml:own"},
+        {"name": "encoder", "path": "checkpoint", "family": "encoder", "datasets": []},
         {"name": "far", "api": "http://far/v1", "api_tokenizer": "checkpoint", "api_generate_with": "completions"},
         {"name": "hub", "hub": "owner/name", "revision": COMMIT, "trust_remote_code": True},
         {"name": "planted", "planted": {}},
@@ -266,5 +267,5 @@ def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told,
         assert found in (text, [text]) or way == ("model",)
     assert {word for word in arrived if "touch hit" in word and not word.startswith("{")} <= set(taken.values())
     flags = {way for way, text in taken.items() if text in arrived}
-    assert {way[-1] for way in flags} >= {"licence", "contact", "endpoint", "wrapper", "api_model", "path", "embedder"}
+    assert {way[-1] for way in flags} >= {"licence", "contact", "endpoint", "wrapper", "api_model", "path"}
     assert len(flags) > 30

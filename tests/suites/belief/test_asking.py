@@ -11,7 +11,7 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
 
-ALL = {"groups": 9, "per_group": 9, "names": None, "prompting": ()}
+ALL = {"groups": 9, "per_group": 9, "names": 0, "prompting": ()}
 
 
 def asked(folder, dataset=None, **settings):

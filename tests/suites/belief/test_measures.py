@@ -16,7 +16,7 @@ from almanac.suites.judged import Not, from_text
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
 TEXT = {"experiment": "icl", "prompting": "zero_shot", "style": "mask"}
-SETTINGS = {"groups": 9, "per_group": 9, "names": None, "draws": 500}
+SETTINGS = {"groups": 9, "per_group": 9, "names": 0, "draws": 500}
 
 
 def played(folder, reply, doses=None, dataset=None, model="m", **settings):
@@ -183,7 +183,7 @@ def test_the_headline_holds_ranked_objects_against_what_they_were_ranked_among(t
     assert [tuple(row["offered"]) for row in offered.iter_rows(named=True)] == [
         choices[item] for item in offered["item"]
     ]
-    said = trial.judge()["outcomes"].select(pl.col("item").cast(pl.UInt32), "prediction")
+    said = trial.judge()["outcomes"].select(pl.col("item").cast(pl.UInt32), "reading", "prediction")
     judged = trial.judged()
     rows = headline.measures(trial.suite, trial.options, judged, said, trial.answers, trial.data)
     found = {row.metric: row for row in rows if from_text(row.where) == {"experiment": "candidates"}}

@@ -1,6 +1,7 @@
 """The templates that ship, a user's own and the dataset's."""
 
 import itertools
+import json
 import re
 
 import pytest
@@ -11,6 +12,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.templates import SETS, chosen, of_dataset, shipped
+from almanac.suites.belief.templates import SHIPPED as FOLDER
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (38, 4), "invented": (12, 4)}
@@ -98,3 +100,14 @@ def test_a_template_that_cannot_be_asked_is_named(tmp_path, row, said):
     with pytest.raises(AlmanacError, match=r"mine\.jsonl: template") as found:
         of(["r"], file=str(path))
     assert said in str(found.value)
+
+
+def test_the_blind_reading_told_spoiled_templates_apart_and_found_the_others_good():
+    path = FOLDER / "quality.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    marks = ("fluency", "template_in_relation", "relation_in_template", "overlap")
+    spoiled = [row for row in rows if row["spoiled"]]
+    sound = [sum(row[mark] for mark in marks) for row in rows if not row["spoiled"]]
+    assert (len(sound), len(spoiled)) == (200, 40)
+    assert sum(row["called_spoiled"] for row in spoiled) / len(spoiled) >= 0.9
+    assert sum(sound) / len(sound) >= 3.6

@@ -15,11 +15,13 @@ from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.options import explain
 from almanac.rows import (
+    Agreement,
     Choices,
     Entity,
     Evidence,
     Exposure,
     Fact,
+    Knowledge,
     Measure,
     Outcome,
     Popularity,
@@ -248,6 +250,23 @@ class Layout:
         """Return the table of what is recovered of planted knowledge."""
         return self.root / "measures" / "validation.parquet"
 
+    def agreements(self) -> Path:
+        """Return the table of how methods agree."""
+        return self.root / "measures" / "agreements.parquet"
+
+    def knowledge(self) -> Path:
+        """Return the table of the facts, by how many methods call each known."""
+        return self.root / "measures" / "knowledge.parquet"
+
+    def between(self) -> dict[Path, type]:
+        """Return the tables of what is between models and between methods, with their row classes."""
+        return {
+            self.across(): Measure,
+            self.validation(): Validation,
+            self.agreements(): Agreement,
+            self.knowledge(): Knowledge,
+        }
+
     def exposures(self, asking: Asking) -> Path | None:
         """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
         participant = self.config.participants()[asking.model]
@@ -287,8 +306,7 @@ class Layout:
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
-        out[self.across()] = Measure
-        out[self.validation()] = Validation
+        out |= self.between()
         return out
 
     def products(self) -> list[Path]:

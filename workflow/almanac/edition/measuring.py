@@ -1,10 +1,11 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,8 +17,9 @@ from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.rows import Measure, NotAsked, Outcome, Relation, Validation
+from almanac.rows import Agreement, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites import headline
+from almanac.suites.agreement import Called, agreements, called, of_facts
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
@@ -140,10 +142,33 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
     return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
 
 
-def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
-    """Return the numbers between models, and what the methods recover of planted knowledge."""
+class Between(NamedTuple):
+    """What lies between models and between methods.
+
+    Attributes:
+        measures: the numbers between models.
+        validation: what the methods recover of planted knowledge.
+        agreements: how each two methods agree on a model's facts.
+        knowledge: how many methods call each fact known.
+    """
+
+    measures: list[Measure]
+    validation: list[Validation]
+    agreements: list[Agreement]
+    knowledge: list[Knowledge]
+
+    def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
+        """Yield the tables: path, row class and rows."""
+        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge)
+        for (path, row), rows in zip(layout.between().items(), own, strict=True):
+            yield path, row, rows
+
+
+def measure_across(layout: Layout) -> Between:
+    """Return what lies between models and between methods."""
     rows: list[Measure] = []
     found: list[Run] = []
+    known: dict[tuple[str, str], list[Called]] = defaultdict(list)
     participants = layout.config.participants()
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
@@ -156,10 +181,16 @@ def measure_across(layout: Layout) -> tuple[list[Measure], list[Validation]]:
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
         for name, own in judged.items():
+            known[dataset, name] += called(own, methods)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, methods, model.name, model.planted.architecture == "llama", choices)
-    return rows, validate(found, layout.config.validation)
+    return Between(
+        rows,
+        validate(found, layout.config.validation),
+        [row for key, own in known.items() for row in agreements(*key, own)],
+        [row for key, own in known.items() for row in of_facts(*key, own)],
+    )
 
 
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:

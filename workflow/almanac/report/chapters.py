@@ -6,7 +6,7 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, shown
-from almanac.report import answer
+from almanac.report import agreeing, answer
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
@@ -30,7 +30,9 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
-    return [Page("answer", "", "", answer.chapter(first, _nulls(layout, first))), *found, *compared], measures
+    agreed = agreeing.chapter(layout)
+    methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
+    return [Page("answer", "", "", answer.chapter(first, _nulls(layout, first))), *methods, *found, *compared], measures
 
 
 def _nulls(layout: Layout, rows: Sequence[Finding]) -> dict[answer.Key, Measure]:

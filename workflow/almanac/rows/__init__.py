@@ -6,13 +6,14 @@ identify a row.
 """
 
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
-from almanac.rows.measures import Measure, Outcome, OutcomeKind, Validation
+from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
 from almanac.rows.sources import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
 __all__ = [
     "KINDS",
+    "Agreement",
     "BucketSize",
     "Choices",
     "Context",
@@ -23,6 +24,7 @@ __all__ = [
     "Fact",
     "Item",
     "Kind",
+    "Knowledge",
     "LedgerEntry",
     "Link",
     "Measure",

@@ -81,3 +81,48 @@ class Validation:
     prior_auc: float | None
     judged: bool
     failed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How two methods agree on the facts of one model that both asked.
+
+    ``where`` and ``other_where`` say which items each counts, as in `Measure`. Of the ``n`` facts ``both`` call some
+    known, the ``first`` method alone or the ``second`` others, ``neither`` the rest. ``rho`` correlates their scores.
+    """
+
+    KEY: ClassVar = ("dataset", "model", "suite", "method", "where", "other_suite", "other_method", "other_where")
+    dataset: str
+    model: str
+    suite: str
+    method: str
+    where: str
+    other_suite: str
+    other_method: str
+    other_where: str
+    n: int
+    both: int
+    first: int
+    second: int
+    neither: int
+    agreement: float | None
+    agreement_low: float | None
+    agreement_high: float | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    rho: float | None
+    rho_low: float | None
+    rho_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """By how many ``methods`` a fact was asked of a model and answered, and how many call it ``known``."""
+
+    KEY: ClassVar = ("dataset", "model", "fact_id")
+    dataset: str
+    model: str
+    fact_id: str
+    methods: int
+    known: int

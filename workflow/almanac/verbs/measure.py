@@ -17,7 +17,7 @@ from almanac.frames import frames
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.report.lines import measure_lines, validation_lines
-from almanac.rows import Fact, Item, Measure, Outcome, Response, Validation
+from almanac.rows import Fact, Item, Measure, Outcome, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.judged import conditions_of
@@ -95,9 +95,10 @@ def _model(layout: Layout, model: str) -> int:
 
 def _across(layout: Layout, strict: bool) -> int:
     """Compare the models, hold what is recovered against the bars, and print that."""
-    rows, validation = measure_across(layout)
-    tables.write(layout.across(), Measure, rows)
-    tables.write(layout.validation(), Validation, validation)
+    found = measure_across(layout)
+    rows, validation = found.measures, found.validation
+    for path, row, own in found.tables(layout):
+        tables.write(path, row, own)
     print(f"{len(rows)} numbers between models", file=sys.stderr)
     verdicts = list(held(layout))
     if validation or not verdicts:

@@ -19,7 +19,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.errors import AlmanacError
-from almanac.rows import Measure, Outcome, Validation
+from almanac.rows import Measure, Outcome
 from almanac.sources.files import read_folder
 from almanac.suites.listing import SUITES
 
@@ -70,10 +70,9 @@ def verify_edition(archive: Path) -> int:
                     "alone; measured again from its outcomes"
                 )
             numbers += _measure_again(layout, asking, again, judged_again)
-        rows, validation = measure_across(layout)
-        numbers += _agree_rows(layout, layout.across(), Measure, rows, again)
-        _agree_rows(layout, layout.validation(), Validation, validation, again)
-    print(f"{numbers} measures and the validation, measured again, agree")
+        for path, row, rows in measure_across(layout).tables(layout):
+            numbers += _agree_rows(layout, path, row, rows, again)
+    print(f"{numbers} rows of measures and the validation, measured again, agree")
     return 0
 
 

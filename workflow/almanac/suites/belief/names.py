@@ -42,9 +42,9 @@ class Names:
             labelled[normalise(entity.label)].add(entity.entity_id)
         return cls(data.names, true_objects(data.facts), {name: frozenset(own) for name, own in labelled.items()})
 
-    def subject(self, key: str, most: int | None) -> tuple[str, ...]:
-        """Return the names that a subject is asked by, its label first."""
-        return distinct(self.names.names(key))[:most]
+    def subject(self, key: str, most: int) -> tuple[str, ...]:
+        """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
+        return distinct(self.names.names(key))[: most or None]
 
     def ambiguous(self, key: str, name: str) -> bool:
         """Return whether another entity has a name as its label."""

@@ -34,7 +34,7 @@ class BeliefOptions(SuiteOptions):
         int, Field(ge=1, description="of each of them so many wordings, itself first (the paper: 20), at most")
     ] = 1
     names: Annotated[
-        int | None, Field(ge=1, description="names of a subject that it is asked by, its label first (none: all)")
+        int, Field(ge=0, description="names of a subject that it is asked by, its label first (0: all)")
     ] = 1
     aliases: Annotated[
         Literal["all", "safe"],

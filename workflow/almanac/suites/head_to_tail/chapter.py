@@ -7,7 +7,6 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
-from almanac.suites.head_to_tail import figures
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
@@ -131,6 +130,8 @@ def _natural(rates: _Rates) -> Iterator[Table]:
 
 
 def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
+    from almanac.suites.head_to_tail import figures  # matplotlib, which nothing else of the suite needs
+
     fixed: dict[str, Any] = {**ONCE, "reading": shown_reading(options), "experiment": QUESTION}
     fixed["prompt"] = options.prompts[0]
     found = {
