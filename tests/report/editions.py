@@ -117,23 +117,24 @@ def measure(layout):
     return layout
 
 
-# What the page's script is given: a page of nothing but its data, and the buttons to press.
+# What the page's script is given: a page of nothing but its data, and the numbers to open.
 PAGE = """
 const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
 """
 PRESS = """
-console.log(JSON.stringify(given.buttons.map(({ suite, dataset, model, where }) => {
-  const { columns } = data.judged.find((one) => one.suite === suite && one.dataset === dataset && one.model === model);
-  return chosen(columns, JSON.parse(where)).map((at) => [columns.item.values[at], value(columns.outcome, at)]);
-})));
+ready.then(() => console.log(JSON.stringify(given.numbers.map((number) => {
+  const { columns } = itemsOf(number), places = chosen(columns, JSON.parse(number.where));
+  const items = places.map((at) => [columns.item.values[at], value(columns.outcome, at)]);
+  return [items, recomputed(number, columns, places) ?? null];
+}))));
 """
 
 
-def opened(page, buttons):
-    """Return by button the items that the page's own script finds: their numbers and outcomes."""
+def opened(page, numbers):
+    """Return by number the items that the page's own script finds, their numbers and outcomes; and it recomputed."""
     script = page.rpartition("<script>")[2].partition("</script>")[0]
-    given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "buttons": buttons}
+    given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "numbers": numbers}
     words = [shutil.which("node"), "-e", PAGE + script + PRESS]
     ran = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, check=True)
     return json.loads(ran.stdout)

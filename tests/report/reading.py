@@ -1,10 +1,14 @@
 """What a reader of the page meets: its text, tables, buttons, references and scripts."""
 
+import base64
+import gzip
 import json
 from html.parser import HTMLParser
 
+import pytest
 from tests.report.editions import opened
 
+from almanac.report.items import RECOMPUTED
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Table
@@ -31,6 +35,10 @@ class Page(HTMLParser):
         self.references, self.scripts, self.ids, self.open = [], [], [], []
         self.section = ""
         self.feed(text)
+        carried = self.data["numbers"]
+        self.buttons = {
+            section: [[carried[int(at)], words] for at, words in own] for section, own in self.buttons.items()
+        }
 
     def handle_starttag(self, tag, attributes):
         named = dict(attributes)
@@ -40,9 +48,8 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "section":
             self.section = named["id"]
-        if tag == "button" and "data-where" in named:
-            wanted = {key: named[f"data-{key}"] for key in ("suite", "dataset", "model", "where")}
-            self.buttons.setdefault(self.section, []).append([wanted, ""])
+        if tag == "button" and "data-n" in named:
+            self.buttons.setdefault(self.section, []).append([named["data-n"], ""])
         if tag == "script":
             self.scripts.append([named, ""])
         if tag == "tr":
@@ -83,7 +90,10 @@ class Page(HTMLParser):
     def data(self):
         """What the page carries for its script."""
         [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
-        return json.loads(embedded)
+        data = json.loads(gzip.decompress(base64.b64decode(embedded)))
+        for one in data["judged"]:
+            one["columns"] = {name: data["columns"][at] for name, at in one["columns"].items()}
+        return data
 
 
 def numbers(pages):
@@ -98,14 +108,19 @@ def clickable(pages):
 
 
 def check_items(pages, text):
-    """Press every number: the items that the page's own script finds are those that it counts. Return the metrics."""
+    """Press every number: the page's own script finds the items that it counts, and makes it of them again.
+
+    Return the metrics.
+    """
     pressed = Page(text).pressed
     shown = sorted((row.suite, row.dataset, row.model, row.where, share(row.value)) for row in clickable(pages))
-    assert sorted((*wanted.values(), words) for wanted, words in pressed) == shown
-    found = opened(text, [wanted for wanted, _ in pressed])
-    items = {tuple(wanted.values()): own for (wanted, _), own in zip(pressed, found, strict=True)}
+    keys = [tuple(wanted[name] for name in ("suite", "dataset", "model", "where", "metric")) for wanted, _ in pressed]
+    assert sorted((*key[:4], words) for key, (_, words) in zip(keys, pressed, strict=True)) == shown
+    found = dict(zip(keys, opened(text, [wanted for wanted, _ in pressed]), strict=True))
     for row in clickable(pages):
-        own = items[row.suite, row.dataset, row.model, row.where]
+        own, value = found[row.suite, row.dataset, row.model, row.where, row.metric]
+        if row.formula in RECOMPUTED:
+            assert value == pytest.approx(row.value, abs=1e-9), row
         assert len(own) == row.n, row
         if row.formula != "other" or row.n_correct:  # what lies between models counts its facts alone
             assert sum(outcome == "correct" for _, outcome in own) == row.n_correct, row

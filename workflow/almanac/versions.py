@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 8,
     "answer": 5,
     "measure": 14,
-    "report": 15,
+    "report": 16,
     "freeze": 4,
 }

@@ -1,10 +1,13 @@
 """The first thing that the page says, and the last that a run prints: who knows more than chance, by which method."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
 
 from almanac.report.lines import share, with_interval
-from almanac.suites.chapter import Cell, Chapter, Table
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Link, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
@@ -15,9 +18,37 @@ RULE = (
     "rows here together (Holm)."
 )
 
+NULL = (
+    "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, none of "
+    "these facts; – where there is no such model."
+)
+FACTS_CAPTION = (
+    "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
+    "chance. Choose one for all that was answered to it."
+)
+SHOWN = 3  # facts of each kind
+LISTED = 7  # names in a sentence
+Key = tuple[str, str, str, str]
 
-def chapter(rows: Sequence[Finding]) -> Chapter:
-    """Return the page's first chapter."""
+
+class FactFound(NamedTuple):
+    """How often a fact is known: ``known`` of ``asked`` models × methods; ``dose``, how often it was taught."""
+
+    dataset: str
+    fact: str
+    label: str
+    dose: int | None
+    known: int
+    asked: int
+
+
+def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
+    """Return the page's first chapter.
+
+    Args:
+        rows: what was found.
+        nulls: by model, suite, dataset and condition what the same method finds in the model's null.
+    """
     cells: list[Sequence[Cell]] = [
         (
             str(one.known.model),
@@ -25,46 +56,89 @@ def chapter(rows: Sequence[Finding]) -> Chapter:
             one.method.label,
             one.known,
             None if one.chance is None else one.chance.value,
+            nulls.get(key_of(one.known)),
             one.above,
             one.facts,
             one.verdict,
         )
         for one in rows
     ]
-    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", RULE, HEAD, cells)])
+    head = (*HEAD[:5], "null", *HEAD[5:])
+    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", f"{RULE} {NULL}", head, cells)])
+
+
+def key_of(row: Measure) -> Key:
+    """Return what a headline number is of."""
+    return str(row.model), row.suite, row.dataset, row.where
+
+
+def facts_table(facts: Sequence[FactFound]) -> Table | None:
+    """Return three facts of each dataset that most know and three that fewest know; none where no fact is known.
+
+    Args:
+        facts: how often each is known, of the models and methods that are above chance.
+    """
+    of: dict[str, list[FactFound]] = defaultdict(list)
+    for one in facts:
+        of[one.dataset].append(one)
+    rows: list[Sequence[Cell]] = []
+    for dataset, own in of.items():
+        order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
+        rows += [_fact_cells(dataset, "known", one) for one in order[:SHOWN] if one.known]
+        rows += [_fact_cells(dataset, "unknown", one) for one in order[SHOWN:][-SHOWN:]]
+    return Table("facts", FACTS_CAPTION, ("of", "kind", "fact", "known by", "times taught"), rows) if rows else None
+
+
+def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
+    link = Link(one.label, f"#fact={quote(f'{dataset}/{one.fact}', safe='')}")
+    return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 
 def sentences(rows: Sequence[Finding]) -> list[str]:
-    """Return what was found, in a few sentences: first whether anything is above chance at all."""
+    """Return what was found, in five sentences at most where one or two datasets are asked of.
+
+    The first says whether anything is above chance at all.
+    """
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
     if not tested:
         return ["Nothing can be said: no method was answered by enough facts, or in the form that was asked for."]
-    of: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for one in tested:
-        of[str(one.known.model), one.known.dataset].append(one)
     out = []
     if not any(one.verdict == ABOVE_CHANCE for one in tested):
-        out.append(f"Nothing is above chance: {_listed({model for model, _ in of})}, {_methods(tested)}.")
+        out.append(f"Nothing is above chance: {_listed(str(one.known.model) for one in tested)}, {_methods(tested)}.")
     else:
-        out += [_of_model(model, dataset, own) for (model, dataset), own in of.items()]
-    silent = {str(one.known.model): None for one in rows if not one.facts}
-    for model in silent:
-        methods = (one.method.label for one in rows if one.known.model == model and not one.facts)
-        out.append(f"{model} answers none of {_listed(methods)}.")
+        of: dict[str, list[Finding]] = defaultdict(list)
+        for one in tested:
+            of[one.known.dataset].append(one)
+        out += [_of_dataset(dataset, own) for dataset, own in of.items()]
+    silent: dict[str, list[str]] = defaultdict(list)
+    for one in rows:
+        if not one.facts:
+            silent[str(one.known.model)].append(one.method.label)
+    if silent:
+        methods: dict[str, list[str]] = defaultdict(list)
+        for model, labels in silent.items():
+            methods[_listed(labels, "; ")].append(model)
+        parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
+        out.append(f"No answers: {', and '.join(parts)}.")
     astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}
     if astray:
-        out.append(f"Not in the form that was asked for are answers to {_listed(astray)}.")
+        out.append(f"Not in the form that was asked for are answers to {_listed(astray, '; ')}.")
     return out
 
 
-def _of_model(model: str, dataset: str, rows: Sequence[Finding]) -> str:
+def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
+    """Return for how many of its methods each model is above chance, and where most."""
     above = [one for one in rows if one.verdict == ABOVE_CHANCE]
+    models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not above:
-        return f"{model} on {dataset}: nothing above chance by {_methods(rows)}."
+        return f"On {dataset} nothing is above chance: {_listed(models)}, {_methods(rows)}."
+    hits = {name: [one.verdict == ABOVE_CHANCE for one in rows if one.known.model == name] for name in models}
+    ordered = sorted(hits.items(), key=lambda one: -sum(one[1]) / len(one[1]))
+    counts = _listed(f"{sum(own)} of {len(own)} methods for {name}" for name, own in ordered)
     most = max(above, key=lambda one: (one.above and one.above.value) or 0.0)
     chance = share(most.chance.value if most.chance else None)
     return (
-        f"{model} on {dataset}: above chance by {len(above)} of {_methods(rows)}, most by {most.method.label} "
+        f"On {dataset}, above chance by {counts}; most for {most.known.model} by {most.method.label} "
         f"({share(most.known.value)} known, {chance} by chance)."
     )
 
@@ -74,8 +148,11 @@ def _methods(rows: Sequence[Finding]) -> str:
     return f"{count} method{'s' * (count != 1)}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+def _listed(names: Iterable[str], between: str = ", ") -> str:
+    """Return names one after another, of many the first."""
+    own = list(dict.fromkeys(names))
+    kept = own if len(own) <= LISTED else [*own[: LISTED - 1], f"{len(own) - LISTED + 1} more"]
+    return between.join(kept)
 
 
 def markdown(rows: Sequence[Finding]) -> str:

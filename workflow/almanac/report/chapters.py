@@ -1,11 +1,16 @@
 """The chapters of an edition's page: what was found, each suite on each dataset, then models side by side."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, shown
 from almanac.report import agreeing, answer
 from almanac.report.page import Page
 from almanac.rows import Measure
 from almanac.suites import comparison_chapter
+from almanac.suites.headline import Finding
 
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
@@ -27,4 +32,25 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     first = findings_of(layout, [row for own in measures.values() for row in own])
     agreed = agreeing.chapter(layout)
     methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
-    return [Page("answer", "", "", answer.chapter(first)), *methods, *found, *compared], measures
+    return [Page("answer", "", "", answer.chapter(first, _nulls(layout, first))), *methods, *found, *compared], measures
+
+
+def _nulls(layout: Layout, rows: Sequence[Finding]) -> dict[answer.Key, Measure]:
+    """Return what the methods find in the nulls, by what they find in the models themselves."""
+    known = {answer.key_of(one.known): one.known for one in rows}
+    out = {}
+    for model, suite, dataset, where in known:
+        null = layout.config.null_of(Asking(model, suite, dataset))
+        if null is not None and (null.model, suite, dataset, where) in known:
+            out[model, suite, dataset, where] = known[null.model, suite, dataset, where]
+    return out
+
+
+def with_facts(pages: Sequence[Page], facts: Sequence[answer.FactFound]) -> list[Page]:
+    """Return the chapters with facts that are known and unknown in the first."""
+    table = answer.facts_table(facts)
+    if table is None:
+        return list(pages)
+    first = pages[0]
+    chapter = replace(first.chapter, parts=[*first.chapter.parts, table])
+    return [replace(first, chapter=chapter), *pages[1:]]

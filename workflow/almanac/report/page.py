@@ -1,25 +1,22 @@
 """The page: chapters, numbers and figures in one HTML file that needs no network, the same for the same numbers."""
 
-import io
+import base64
+import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import matplotlib
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.report.drawing import prefixed, style
 from almanac.report.lines import share
 from almanac.rows import Measure, Validation
-from almanac.suites.chapter import Chapter, Drawing, Table
-
-FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "almanac"}
+from almanac.suites.chapter import Chapter, Drawing, Link, Table
 
 
 @dataclass(frozen=True)
@@ -32,36 +29,21 @@ class Page:
     chapter: Chapter
 
 
-def style() -> AbstractContextManager[None]:
-    """Draw in the page's look inside of this."""
-    return matplotlib.rc_context(FONT)
-
-
-def figures(chapters: Sequence[Page]) -> dict[str, Figure]:
-    """Draw every figure of the page, by the name of its file."""
-    with style():
-        return {
-            f"{one.anchor}-{part.name}": part.draw()
-            for one in chapters
-            for part in one.chapter.parts
-            if isinstance(part, Drawing)
-        }
-
-
-def svg(figure: Figure) -> str:
-    """Return a figure as SVG without date or version, from its root element on."""
-    buffer = io.StringIO()
-    with style():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+def figures(chapters: Sequence[Page]) -> Iterator[tuple[str, Figure]]:
+    """Yield every figure of the page, drawn when its turn comes, by the name of its file."""
+    for one in chapters:
+        for part in one.chapter.parts:
+            if isinstance(part, Drawing):
+                with style():
+                    figure = part.draw()
+                yield f"{one.anchor}-{part.name}", figure
 
 
 def render(
     config: EditionConfig,
     chapters: Sequence[Page],
     validation: Sequence[Validation],
-    drawn: Mapping[str, Figure],
+    vectors: Mapping[str, str],
     items: Mapping[str, Any],
     models: Sequence[Mapping[str, Any]],
 ) -> str:
@@ -71,7 +53,7 @@ def render(
         config: the edition.
         chapters: one a suite and dataset.
         validation: what is recovered of planted knowledge.
-        drawn: the figures (`figures`).
+        vectors: the figures as SVG, by the names of `figures`.
         items: the items behind the numbers (`items.items`).
         models: who was asked: name, origin, parameters.
     """
@@ -84,18 +66,20 @@ def render(
     )
     environment.filters |= {"share": share, "whole": "{:,}".format}
     environment.tests |= {
+        "link": lambda cell: isinstance(cell, Link),
         "number": lambda cell: isinstance(cell, Measure),
         "table": lambda part: isinstance(part, Table),
+        "numeric": lambda table, at: all(not isinstance(row[at], str | Link) for row in table.rows),
         "drawing": lambda part: isinstance(part, Drawing),
     }
-    # Without any `<`, neither `</script>` nor `<!--` can end the element that holds the data or hide its end.
-    data = json.dumps(items, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
+    numbers = numbered(chapters)
+    environment.filters["place"] = numbers.__getitem__
     return environment.get_template("page.html.j2").render(
         config=config,
         chapters=chapters,
         validation=validation,
-        vectors={name: Markup(_unique_ids(svg(figure), name)) for name, figure in drawn.items()},
-        items=Markup(data),
+        vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},
+        data=packed({**items, "numbers": [_carried(row) for row in numbers]}),
         items_root=items["root"],
         models=models,
         version=__version__,
@@ -110,17 +94,20 @@ def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:
                 yield f"{one.anchor}-{part.name}", part
 
 
-def _unique_ids(text: str, name: str) -> str:
-    """Give a drawing's ids a prefix, so that several drawings can stand in one page."""
-    for mark in (' id="', 'href="#', "url(#"):
-        text = text.replace(mark, f"{mark}{name}-")
-    return text
+def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
+    """Return the numbers that open their items, each with its place in the page's data."""
+    cells = (cell for _, table in tables_of(chapters) for row in table.rows for cell in row)
+    opening = (cell for cell in cells if isinstance(cell, Measure) and cell.value is not None)
+    return {row: at for at, row in enumerate(dict.fromkeys(row for row in opening if row.model and not row.other))}
 
 
-def write_figures(drawn: Mapping[str, Figure], folder: Path) -> None:
-    """Write figures as SVG and PNG, by name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in drawn.items():
-        (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8")
-        with style():
-            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+def _carried(row: Measure) -> dict[str, Any]:
+    """Return what the page's script is told of a number."""
+    names = ("suite", "dataset", "model", "metric", "where", "formula", "of", "value", "n")
+    return {name: getattr(row, name) for name in names}
+
+
+def packed(data: Mapping[str, Any]) -> str:
+    """Return data as gzipped JSON in base64: small, the same for the same data, and no markup whatever it holds."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")

@@ -14,7 +14,16 @@ from almanac.suites.judged import conditions_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Cell = Measure | str | int | float | None
+
+@dataclass(frozen=True)
+class Link:
+    """A text that leads to a place of the page, such as ``#fact=…``."""
+
+    text: str
+    target: str
+
+
+Cell = Measure | Link | str | int | float | None
 
 
 @dataclass(frozen=True)

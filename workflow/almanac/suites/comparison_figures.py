@@ -86,7 +86,8 @@ def _write(axes: Axes, grid: Grid, light: npt.NDArray[np.bool_], shown: Callable
     for (row, column), value in np.ndenumerate(grid):
         if not np.isnan(value):
             colour = "black" if light[row, column] else "white"
-            axes.text(column, row, shown(value), ha="center", va="center", color=colour, fontsize="small")
+            cell = axes.text(column, row, shown(value), ha="center", va="center", color=colour, fontsize="small")
+            cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
 
 
 def _part(axes: Axes, families: Sequence[str]) -> None:

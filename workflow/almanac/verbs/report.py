@@ -1,27 +1,32 @@
-"""Draw an edition's `page` with tables and figures; print what its jobs have `spent`, or why some have `failed`."""
+"""Draw an edition's `page` with tables and figures, or the figures for `print`.
+
+Print what its jobs have `spent`, or why some have `failed`.
+"""
 
 import argparse
-import dataclasses
+import csv
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas
 import polars as pl
 
 from almanac import tables
+from almanac.columns import columns
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
 from almanac.frames import frames
 from almanac.report import answer
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.resources import stored_parameters
-from almanac.rows import Response, Validation
+from almanac.rows import Measure, Response, Validation
 
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
+  python -m almanac report print --edition results/demo     # results/demo/print/*.png and *.pdf
   python -m almanac report spent --edition results/demo"""
 
 
@@ -30,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     for name, summary in (
         ("page", "tables/, figures/ and report.html"),
+        ("print", "print/: the page's figures as PNG and PDF"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
@@ -43,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     layout = Layout.bare(arguments.edition)
     if arguments.thing == "page":
         report_page(Layout.open(arguments.edition))
+    elif arguments.thing == "print":
+        report_print(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
         print(failed(layout.logs(), run_began(Path())))
     else:
@@ -60,31 +68,51 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report_page(layout: Layout) -> None:
     """Write tables, figures and the page."""
-    from almanac.report import page  # drawing is not loaded only to print seconds
-    from almanac.report.chapters import chapters
+    from almanac.report import drawing, page  # drawing is not loaded only to print seconds
+    from almanac.report.chapters import chapters, with_facts
     from almanac.report.items import items
+    from almanac.report.written import write_table
 
     validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
     found, measures = chapters(layout)
-    drawn = page.figures(found)
-    write_csv(layout.shown("tables") / "measures.csv", [row for own in measures.values() for row in own])
-    write_csv(layout.shown("tables") / "validation.csv", validation)
-    page.write_figures(drawn, layout.shown("figures"))
+    every = [row for own in measures.values() for row in own]
+    carried, facts = items(layout, measures, findings_of(layout, every))
+    found = with_facts(found, facts)
+    write_csv(layout.shown("tables") / "measures.csv", Measure, every)
+    for name, table in page.tables_of(found):
+        write_table(table, layout.shown("tables"), "findings" if name == "answer-findings" else name)
+    write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
+    gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
+    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found)}
+    folder = layout.shown("figures")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, vector in vectors.items():
+        (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
     models = list(model_rows(layout))
-    text = page.render(layout.config, found, validation, drawn, items(layout, measures), models)
+    text = page.render(layout.config, found, validation, vectors, carried, models)
     with tables.atomic(layout.page()) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"{layout.page()}: {len(text) / 1e6:.1f} MB", file=sys.stderr)
+    print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
 
 
-def write_csv(path: Path, rows: Sequence[Any]) -> None:
+def report_print(layout: Layout) -> None:
+    """Write the page's figures as PNG and PDF."""
+    from almanac.report import drawing, page
+    from almanac.report.chapters import chapters
+
+    for path in drawing.write_print(page.figures(chapters(layout)[0]), layout.shown("print")):
+        print(path)
+
+
+def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
     """Write rows as CSV, a column a field, lists joined by semicolons."""
-    frame = pandas.DataFrame([dataclasses.asdict(row) for row in rows])
-    for name in frame.columns:
-        if frame[name].map(lambda cell: isinstance(cell, tuple)).any():
-            frame[name] = frame[name].map("; ".join)
-    with tables.atomic(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+    names = columns(row_type)
+    with tables.atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(names)
+        for row in rows:
+            cells = (getattr(row, name) for name in names)
+            writer.writerow("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)
 
 
 def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:

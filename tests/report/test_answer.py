@@ -1,0 +1,43 @@
+"""What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
+
+from almanac.report.answer import FactFound, facts_table, sentences
+from almanac.rows import Measure
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
+from almanac.suites.suite import Method
+
+
+def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
+    def number(metric, value):
+        of = ("suite", dataset, model, None, metric, f'{{"method":"{label}"}}', "share", ("hit",))
+        return Measure(*of, value, None, None, None, facts, 0, 0, 0, 0, 0)
+
+    method = Method(label, label, {})
+    known, chance, above = number("headline", value), number("headline_chance", 0.1), number("above", value - 0.1)
+    return Finding(method, known, chance, above, facts, None, verdict)
+
+
+def test_where_nothing_is_above_chance_the_first_sentence_says_so():
+    rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
+    assert sentences(rows) == ["Nothing is above chance: random, 2 methods."]
+
+
+def test_however_many_models_there_are_a_dataset_takes_one_sentence():
+    rows = [finding(f"m{at}", "asking", ABOVE_CHANCE if at else NOT_ABOVE, at / 100) for at in range(40)]
+    rows += [finding(f"m{at}", "filling", TOO_FEW, facts=0) for at in range(40)]
+    rows += [finding("m1", "judging", NO_FORMAT), finding("m1", "asking", NOT_ABOVE, dataset="real")]
+    found = sentences(rows)
+    assert len(found) == 4
+    assert "most for m39 by asking (.390 known, .100 by chance)" in found[0]
+    assert found[1] == "On real nothing is above chance: m1, 1 method."
+    assert all(len(one) < 400 for one in found)
+
+
+def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answers():
+    facts = [FactFound("world", f"P|Q{at}", f"fact {at}", at, at, 10) for at in range(9)]
+    table = facts_table(facts)
+    assert [(row[1], row[2].text, row[3]) for row in table.rows] == [
+        *(("known", f"fact {at}", f"{at} of 10") for at in (8, 7, 6)),
+        *(("unknown", f"fact {at}", f"{at} of 10") for at in (2, 1, 0)),
+    ]
+    assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
+    assert facts_table([]) is None

@@ -1,0 +1,141 @@
+"""The page in a real browser, opened from disk: no error, its numbers, tables and facts work, nothing spills."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from tests.report import test_page
+
+layout = test_page.layout  # the same tiny edition
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian's package: chromium)")
+
+# A page of the width that is wanted: a window itself is never narrower than some hundred pixels.
+FRAME = """<!doctype html><title>waiting</title>
+<iframe src="probed.html" width="{width}" height="800" style="border: 0"></iframe><pre></pre>
+<script>
+addEventListener("message", (event) => {{ document.querySelector("pre").textContent = event.data; }});
+</script>"""
+PROBE = """<script>
+const wait = (what) => new Promise((done) => {{
+  const again = () => (what() ? done() : setTimeout(again, 10));
+  again();
+}});
+addEventListener("load", async () => {{
+  let said;
+  try {{
+    await ready;
+    said = await (async () => {{ {probe} }})();
+  }} catch (error) {{
+    said = {{ error: String(error) }};
+  }}
+  parent.postMessage(JSON.stringify(said), "*");
+}});
+</script>"""
+
+
+@pytest.fixture
+def browse(layout, tmp_path):
+    """Return what a script says that runs in the page; with the errors that the browser has logged."""
+
+    def run(probe, width=1280):
+        text = layout.page().read_text("utf-8")
+        (tmp_path / "probed.html").write_text(text.replace("</body>", PROBE.format(probe=probe) + "</body>"), "utf-8")
+        (tmp_path / "frame.html").write_text(FRAME.format(width=width), "utf-8")
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--allow-file-access-from-files",
+        ]
+        where = [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--dump-dom"]
+        address = (tmp_path / "frame.html").as_uri()
+        ran = subprocess.run(
+            [BROWSER, *flags, *where, address], capture_output=True, text=True, timeout=120, check=True
+        )
+        errors = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
+        return json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", ran.stdout, re.DOTALL)[1])), errors
+
+    return run
+
+
+def test_the_page_opens_from_disk_without_a_word_on_the_console_and_every_number_is_recomputed(browse):
+    said, errors = browse(
+        """
+        const buttons = [...document.querySelectorAll("button[data-n]")];
+        const button = buttons.find((one) => data.numbers[one.dataset.n].formula === "macro");
+        button.click();
+        await wait(() => document.getElementById("items").open);
+        const formula = document.querySelector("#items .formula").textContent;
+        const wrong = buttons.filter((one) => {
+          const number = data.numbers[one.dataset.n], { columns } = itemsOf(number);
+          const found = recomputed(number, columns, chosen(columns, JSON.parse(number.where)));
+          return found !== null && share(found) !== one.textContent;
+        });
+        const rows = document.querySelectorAll("#items tbody tr").length;
+        return { formula, shown: button.textContent, wrong: wrong.length, rows };
+        """
+    )
+    assert errors == []
+    assert said["formula"].endswith(f"Recomputed here from the items below: {said['shown']}.")
+    assert said["wrong"] == 0
+    assert 0 < said["rows"] <= 100
+
+
+def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
+    said, _ = browse(
+        """
+        const table = document.querySelector("#answer table");
+        const head = [...table.tHead.querySelectorAll("th")].find((one) => one.textContent === "known");
+        const read = () => [...table.tBodies[0].rows].map((line) => sortedBy(line.cells[head.cellIndex]));
+        const before = read();
+        head.querySelector("button").click(); const up = read();
+        head.querySelector("button").click(); const down = read();
+        const state = head.getAttribute("aria-sort");
+        return { before, up, down, state, csv: copied(table, "CSV"), latex: copied(table, "LaTeX") };
+        """
+    )
+    known = [one for one in said["before"] if one != "–"]
+    assert [one for one in said["up"] if one != "–"] == sorted(known)
+    assert [one for one in said["down"] if one != "–"] == sorted(known, reverse=True)
+    assert said["up"][len(known) :] == said["down"][len(known) :] == ["–"] * (len(said["up"]) - len(known))
+    assert said["state"] == "descending"
+    assert said["csv"].splitlines()[0].startswith("model,of,method,known")
+    assert said["latex"].startswith("\\begin{tabular}") and "\\toprule" in said["latex"]
+
+
+def test_a_fact_is_found_by_its_names_and_by_its_address_and_names_stay_text(browse):
+    said, errors = browse(
+        """
+        const field = document.getElementById("search");
+        field.value = "subject bold"; field.dispatchEvent(new Event("input"));
+        await wait(() => document.querySelector("#found a"));
+        const link = document.querySelector("#found a");
+        location.hash = link.getAttribute("href");
+        await wait(() => document.querySelector("#fact tbody tr"));
+        const head = document.querySelector("#fact h3").textContent;
+        const count = (what) => document.querySelectorAll(what).length;
+        return { link: link.textContent, head, markup: count("#fact b, #found b"), rows: count("#fact tbody tr") };
+        """
+    )
+    assert errors == []
+    assert said["link"] == said["head"] and test_page.NASTY[1] in said["head"]
+    assert said["markup"] == 0
+    assert said["rows"] > 1
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_the_page_is_never_wider_than_its_window_with_everything_unfolded(browse, width):
+    said, _ = browse(
+        """
+        for (const one of document.querySelectorAll("details")) one.open = true;
+        return { page: document.documentElement.scrollWidth, window: innerWidth };
+        """,
+        width,
+    )
+    assert said["window"] == width
+    assert said["page"] <= width

@@ -1,0 +1,41 @@
+"""The page's tables as files: every digit in CSV, and text that Markdown and LaTeX take for text."""
+
+import csv
+
+from almanac.report.written import latex, markdown, write_table
+from almanac.rows import Measure
+from almanac.suites.chapter import Link, Table
+
+NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "share", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
+TABLE = Table(
+    "t",
+    "a caption",
+    ("model", "known", "facts"),
+    [("a|b_1 & 5 %", NUMBER, 1200), ("none", None, 0), (Link("x — y", "#fact=z"), 0.25, None)],
+)
+
+
+def test_csv_has_all_digits_and_a_column_for_each_end_of_an_interval(tmp_path):
+    write_table(TABLE, tmp_path, "shown")
+    rows = list(csv.reader((tmp_path / "shown.csv").open(encoding="utf-8")))
+    assert rows[0] == ["model", "known", "known, low", "known, high", "facts"]
+    assert float(rows[1][1]) == 1 / 3
+    assert rows[1:] == [
+        ["a|b_1 & 5 %", repr(1 / 3), "0.1", "0.6", "1200"],
+        ["none", "", "", "", "0"],
+        ["x — y", "0.25", "", "", ""],
+    ]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".tex"}
+
+
+def test_markdown_keeps_its_columns_whatever_the_labels_hold():
+    lines = markdown(TABLE).splitlines()
+    assert lines[2] == r"| a\|b_1 & 5 % | .333 [.100, .600] | 1,200 |"
+    assert lines[4] == "| x — y | .250 | – |"
+
+
+def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
+    lines = latex(TABLE).splitlines()
+    assert lines[0] == r"\begin{tabular}{lll}"
+    assert lines[4] == r"a|b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
+    assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]

@@ -1,0 +1,90 @@
+// The items of a number: how it is made of them, and all of them, a hundred a page.
+const PAGE = 100;
+const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
+const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
+const METRICS = { headline: "known", headline_above_chance: "above chance", headline_chance: "chance" };
+const open = { places: [], columns: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
+
+// The text that an item was asked with: its end, and all of it on demand.
+function asked(columns, at) {
+  const text = data.texts[columns.asked.codes[at]] ?? "", end = text.length > 60 ? `…${text.slice(-60)}` : text;
+  return text ? element("details", {}, element("summary", {}, end), element("pre", {}, text)) : "–";
+}
+
+function itemCell(columns, name, at) {
+  const own = value(columns[name], at), number = typeof own === "number";
+  const found = name === "relation" ? open.relations[own] ?? own : own;
+  return element("td", { class: name === "outcome" ? found : number ? "n" : null }, number && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–"));
+}
+
+function draw() {
+  const { columns, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.toLowerCase();
+  const texts = shown.filter((name) => columns[name].names);
+  let places = words ? open.places.filter((at) => texts.some((name) => String(value(columns[name], at) ?? "").toLowerCase().includes(words))) : [...open.places];
+  if (by) places.sort((one, other) => compared(value(columns[by], one), value(columns[by], other), down));
+  const pages = Math.max(1, Math.ceil(places.length / PAGE));
+  open.page = Math.min(Math.max(open.page, 0), pages - 1);
+  dialog.querySelector(".place").textContent = `${places.length} of ${open.places.length} items · page ${open.page + 1} of ${pages}`;
+  dialog.querySelector("[data-step='-1']").disabled = open.page === 0;
+  dialog.querySelector("[data-step='1']").disabled = open.page === pages - 1;
+  const heads = [...shown, "asked"].map((name) => {
+    const sort = by === name ? (down ? "descending" : "ascending") : null, title = plain(HEADS[name] ?? name);
+    if (name === "asked") return element("th", { scope: "col" }, title);
+    const button = element("button", { class: "sort", type: "button" }, title);
+    button.onclick = () => { open.down = by === name && !down; open.by = name; draw(); };
+    return element("th", { scope: "col", "aria-sort": sort, class: columns[name].values && "n" }, button);
+  });
+  dialog.querySelector("thead").replaceChildren(element("tr", {}, ...heads));
+  const rows = places.slice(open.page * PAGE, (open.page + 1) * PAGE);
+  dialog.querySelector("tbody").replaceChildren(
+    ...rows.map((at) => element("tr", {}, ...shown.map((name) => itemCell(columns, name, at)), element("td", {}, asked(columns, at)))));
+}
+
+// Say how a number is made, and what it comes to when it is made of these items again.
+function madeOf(number, columns, places) {
+  const found = recomputed(number, columns, places), [of, whole] = number.of.map(plain);
+  if (found === null) return `Computed from ${number.of.map(plain).join(", ") || "its items"} by a formula that the page does not repeat; “almanac verify edition” on the frozen edition computes it again.`;
+  const words = FORMULAS[number.formula].words.replace("OF", of).replace("WHOLE", whole ?? "");
+  return `Formula: ${words}. Recomputed here from the items below: ${share(found)}.`;
+}
+
+async function show(number) {
+  await ready;
+  const conditions = JSON.parse(number.where), found = itemsOf(number), dialog = document.getElementById("items");
+  const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
+  const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
+  dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${share(number.value)}: ${[number.model, number.dataset, ...words].join(" · ")}`;
+  const lines = dialog.querySelectorAll("p");
+  dialog.classList.toggle("empty", !found);
+  if (!found) {
+    lines[0].textContent = "This edition has more items than a page can carry.";
+    lines[1].textContent = `They are in ${file}.`;
+  } else {
+    const { columns } = found, places = chosen(columns, conditions);
+    const count = (outcome) => places.filter((at) => value(columns.outcome, at) === outcome).length;
+    const counts = ["correct", "incorrect", "missing", "invalid", "error"].map((name) => [name, count(name)]).filter(([, own]) => own);
+    lines[0].textContent = madeOf(number, columns, places);
+    lines[1].textContent = `${places.length} items: ${counts.map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
+    // What tells these items apart, and what is always shown where any item has it.
+    const hidden = new Set([...ALWAYS, ...number.of, "item", "asked", "hit", "reading", "fact"]);
+    const more = Object.keys(columns).filter((name) => columns[name].names && !hidden.has(name) && new Set(places.map((at) => columns[name].codes[at])).size > 1);
+    const used = number.of.filter((name) => columns[name]?.values && !ALWAYS.includes(name) && name !== "hit");
+    const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));
+    Object.assign(open, { relations: data.relations[number.dataset] ?? {}, places, columns, shown, page: 0, by: null, down: false, filter: "" });
+    dialog.querySelector("input").value = "";
+    draw();
+  }
+  dialog.showModal();
+}
+
+function beginDialog() {
+  const dialog = document.getElementById("items");
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-n]");
+    if (!button) return;
+    await ready;
+    show(data.numbers[Number(button.dataset.n)]);
+  });
+  for (const button of dialog.querySelectorAll("[data-step]")) button.onclick = () => { open.page += Number(button.dataset.step); draw(); };
+  dialog.querySelector("input").oninput = (event) => { Object.assign(open, { filter: event.target.value, page: 0 }); draw(); };
+}

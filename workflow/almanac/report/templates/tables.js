@@ -1,0 +1,73 @@
+// Tables: sorted by their heads, copied as CSV, Markdown or LaTeX.
+
+// Order two values: numbers before texts, nothing last whatever the direction.
+function compared(one, other, down) {
+  const none = (found) => found === null || found === undefined || found === "–" || found === "";
+  if (none(one) || none(other)) return none(one) - none(other);
+  const numbers = typeof one === "number" && typeof other === "number";
+  const order = numbers ? one - other : typeof one === typeof other ? String(one).localeCompare(String(other), "en", { numeric: true }) : typeof one === "number" ? -1 : 1;
+  return down ? -order : order;
+}
+
+// What a cell is sorted by: its number without the interval, or its text.
+function sortedBy(cell) {
+  const text = (cell.querySelector("button")?.textContent ?? cell.textContent.replace(/\[.*\]/s, "")).trim();
+  const number = Number(text.replaceAll(",", "").replace("−", "-"));
+  return text !== "" && !Number.isNaN(number) ? number : text;
+}
+
+const cells = (line) => [...line.cells].map((cell) => cell.textContent.replace(/\s+/g, " ").trim());
+const body = (table) => [...table.tBodies].flatMap((one) => [...one.rows]);
+
+function sort(table, head) {
+  const at = head.cellIndex, down = head.getAttribute("aria-sort") === "ascending";
+  const lines = body(table).map((line) => [sortedBy(line.cells[at]), line]);
+  for (const one of table.tHead.querySelectorAll("th")) one.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  table.tBodies[0].append(...lines.sort((one, other) => compared(one[0], other[0], down)).map(([, line]) => line));
+}
+
+const LATEX = { "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", $: "\\$", "#": "\\#", _: "\\_", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "–": "--" };
+const latex = (text) => text.replace(/[\\&%$#_{}~^−–]/g, (one) => LATEX[one]);
+const FORMATS = {
+  CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
+  Markdown: ([head, ...rest]) => [head, head.map(() => "---"), ...rest].map((line) => `| ${line.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
+  LaTeX: ([head, ...rest]) => {
+    const written = (line) => `${line.map(latex).join(" & ")} \\\\`;
+    return [`\\begin{tabular}{${"l".repeat(head.length)}}`, "\\toprule", written(head), "\\midrule", ...rest.map(written), "\\bottomrule", "\\end{tabular}"].join("\n");
+  },
+};
+const copied = (table, format) => `${FORMATS[format]([cells(table.tHead.rows[0]), ...body(table).map(cells)])}\n`;
+
+// Copy a text; where a browser gives a page from disk no clipboard, by a selection.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.body.appendChild(element("textarea", {}, text));
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+function beginTables() {
+  for (const wide of document.querySelectorAll("main .wide")) {
+    const table = wide.querySelector("table");
+    for (const head of table.tHead.querySelectorAll("th")) {
+      const button = element("button", { class: "sort", type: "button" }, ...head.childNodes);
+      button.onclick = () => sort(table, head);
+      head.append(button);
+    }
+    const buttons = Object.keys(FORMATS).map((format) => {
+      const button = element("button", { class: "copy", type: "button" }, format);
+      button.onclick = async () => {
+        await copy(copied(table, format));
+        button.textContent = "copied";
+        setTimeout(() => { button.textContent = format; }, 1200);
+      };
+      return button;
+    });
+    wide.after(element("p", { class: "tools" }, "Copy as ", ...buttons));
+  }
+}
