@@ -1,7 +1,12 @@
 """What a job asks of a scheduler, held against what the benchmarks of docs/performance.md took."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from almanac.config import EditionConfig
+from almanac.edition.jobs import Jobs
+from almanac.edition.layout import Layout
 from almanac.resources import (
     BASE_MIB,
     FACTS_PARQUET,
@@ -48,6 +53,20 @@ def test_a_dataset_of_millions_of_facts_is_built_in_what_it_asks_for(tmp_path, f
     asked = needs(0, 0, megabytes=facts_megabytes(tmp_path))
     assert 250 + (memory - 250) * times < asked.mem_mb < 250 + (memory - 250) * times + BASE_MIB + 1500 * times
     assert seconds * times / 60 < asked.runtime
+
+
+def test_the_job_that_builds_a_dataset_counts_the_facts_beside_the_record_that_it_waits_for(tmp_path):
+    values = {"edition": "mine", "sources": {"mine": {"path": "facts"}}, "datasets": {"real": {"source": "mine"}}}
+    config = EditionConfig.model_validate(values)
+    layout = Layout(tmp_path, config)
+    pulled = layout.source("mine")
+    pulled.mkdir(parents=True)
+    with (pulled / "facts.parquet").open("wb") as handle:
+        handle.truncate(100 * MIB)
+    memory = Jobs(config, layout).building_needs("mem_mb")
+    wildcards = SimpleNamespace(dataset="real")
+    assert memory(wildcards, SimpleNamespace(size_mb=0), 1) == needs(0, 0, megabytes=100 * FACTS_PARQUET).mem_mb
+    assert memory(wildcards, SimpleNamespace(size_mb=0), 2) == 2 * memory(wildcards, SimpleNamespace(size_mb=0), 1)
 
 
 def test_facts_that_are_not_there_weigh_nothing(tmp_path):
