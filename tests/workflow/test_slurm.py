@@ -183,5 +183,6 @@ def test_an_interrupted_snakemake_cancels_its_jobs_and_goes_on_when_started_agai
     assert first.wait(PATIENCE) != 0
     wait_for(None, lambda: not cluster.call("squeue", "--noheader").strip())
     assert ("answer_together_base", "CANCELLED") in ended(cluster, since)
+    assert "Traceback" not in (project.root / "snakemake.log").read_text()
     finish(project, start(project, cluster))
     assert project.hashes() == done.hashes()
