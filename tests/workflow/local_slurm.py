@@ -47,7 +47,7 @@ SchedulerParameters=sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 GresTypes=gpu
 ReturnToService=2
-MinJobAge=300
+MinJobAge=86400
 KillWait=2
 AccountingStorageType=accounting_storage/none
 NodeName=plain NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cores} RealMemory={memory} State=UNKNOWN
