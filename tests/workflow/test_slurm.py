@@ -12,12 +12,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 import psutil
 import pytest
 from local_slurm import Cluster, missing
-
-from conftest import Project
 
 mishaps = pytest.mark.skipif("ALMANAC_SLURM" not in os.environ, reason="takes minutes; set ALMANAC_SLURM to run it")
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
@@ -41,7 +40,7 @@ def cluster(tmp_path_factory):
 def project(done, tmp_path):
     """The edition that was made here, without what is asked, answered and measured."""
     shutil.copytree(done.root, tmp_path / "almanac")
-    own = Project(tmp_path / "almanac")
+    own = replace(done, root=tmp_path / "almanac")
     for name in MADE:
         shutil.rmtree(own.results / name)
     (own.results / "report.html").unlink()
