@@ -34,8 +34,8 @@ rule build_dataset:
     conda:
         "../envs/tables.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        mem_mb=JOBS.building_needs("mem_mb"),
+        runtime=JOBS.building_needs("runtime"),
     params:
         version=VERSIONS["build"],
         facts=JOBS.facts,

@@ -66,9 +66,12 @@ def main(command: Sequence[str]) -> int:
             print("almanac: another run is at work in this folder; wait for it, or stop it", file=sys.stderr)
             return 1
         # Snakemake inherits the handle: the lock lasts as long as either of the two lives.
-        return subprocess.run(
-            [*command[:1], "--nolock", *command[1:]], pass_fds=[handle.fileno()], check=False
-        ).returncode
+        run = subprocess.Popen([*command[:1], "--nolock", *command[1:]], pass_fds=[handle.fileno()])
+        while True:
+            try:
+                return run.wait()
+            except KeyboardInterrupt:
+                pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
 
 
 if __name__ == "__main__":

@@ -9,8 +9,12 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 BASE_MIB = 1500  # an interpreter with PyTorch loaded, measured with the demo's models
 GPU_FROM = 300_000_000  # parameters; below, a CPU core is as quick as waiting for a GPU
 CPU_FLOPS, GPU_FLOPS = 2e10, 1e14  # what one core and one card do at the least
-UNPACKED = 8  # what a stored megabyte takes in memory, at most: benchmarks.tables, 6.5 million requests
-MEGABYTE_MINUTES = 0.05  # what reading one takes, about, on a slow disk and one core
+# By benchmarks.tables (docs/clusters.md): measuring 6.5 million requests takes 1.9 MiB a stored MiB above its start,
+# and freezing them 0.3 s a stored MiB, four times which is left for slower disks and cores.
+UNPACKED = 2
+MEGABYTE_MINUTES = 0.02
+# What a stored MiB of facts counts for: building two million takes 4.3 MiB a MiB of JSON Lines, 57 one of Parquet.
+FACTS_TEXT, FACTS_PARQUET = 2.5, 30
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
 
 
@@ -50,7 +54,7 @@ def needs(
         tokens: tokens the model reads, about.
         dtype: the weights' type.
         training: whether gradients and optimizer states are held too (four copies of the weights).
-        megabytes: of the tables that a job without a model reads, as they are stored.
+        megabytes: MiB of the tables that a job without a model reads, as they are stored.
         attempt: 1 for the first; each later one gets as much again, memory and time.
 
     Returns:
@@ -61,6 +65,12 @@ def needs(
     gpu = parameters >= GPU_FROM
     minutes = LEAST_MINUTES + seconds(parameters, tokens, gpu, training) / 60 + megabytes * MEGABYTE_MINUTES
     return Needs(int(memory * attempt), int(min(MOST_MINUTES, minutes * attempt)), int(gpu))
+
+
+def facts_megabytes(folder: Path) -> float:
+    """Return what building a dataset of a folder's facts needs, as MiB of tables; see `needs`."""
+    sizes = {path: path.stat().st_size / 2**20 for path in folder.rglob("*") if path.is_file()}
+    return sum(size * (FACTS_PARQUET if path.suffix == ".parquet" else FACTS_TEXT) for path, size in sizes.items())
 
 
 def held_bytes(parameters: int, dtype: str = "float32") -> float:

@@ -17,7 +17,7 @@ from almanac.models.options import ServerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
-from almanac.resources import MOST_MINUTES, needs
+from almanac.resources import MOST_MINUTES, facts_megabytes, needs
 from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Asks, Round
 
@@ -346,6 +346,16 @@ class Jobs:
         return [asking for asking in self.config.asked() if asking.model == model]
 
     # What a job needs
+
+    def building_needs(self, resource: str) -> Callable[..., int]:
+        """Return a function that gives one resource of a job that builds a dataset, by the facts beside the record."""
+
+        def of(wildcards: Any, input: Any, attempt: int) -> int:
+            # The size of what is not made yet is not known; Snakemake then asks again before the job.
+            megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
+            return int(getattr(needs(0, 0, megabytes=megabytes, attempt=attempt), resource))
+
+        return of
 
     def training_needs(self, resource: str) -> Callable[..., int]:
         """Return a function that gives one resource of a training job."""
