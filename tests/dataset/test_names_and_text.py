@@ -89,3 +89,18 @@ def test_what_is_true_of_a_subject_is_kept_apart_by_relation():
     found = true_objects(facts)
     assert found == {("P", "s"): ("1990", "Q1", "Q2"), ("P", "t"): ("Q1",), ("R", "s"): ("Q1",)}
     assert true_objects(facts[::-1]) == found
+
+
+def test_what_is_true_of_a_subject_is_true_of_all_that_read_like_it():
+    things = [("s1", "Springfield"), ("s2", " SPRINGFIELD"), ("s3", "Shelbyville"), ("o1", "Ohio"), ("o2", "Oregon")]
+    names = ObjectNames.of([Entity(key, label, (), None) for key, label in things])
+    pairs = [("P1", "s1", "o1"), ("P1", "s2", "o2"), ("P1", "s3", "o1"), ("P2", "s2", "o1")]
+    facts = [Fact("|".join(one), *one, None, None, None, (), None, "x") for one in pairs]
+    both, ohio = ("o1", "o2"), ("o1",)
+    assert true_objects(facts, names) == {
+        ("P1", "s1"): both,
+        ("P1", "s2"): both,
+        ("P1", "s3"): ohio,
+        ("P2", "s2"): ohio,
+    }
+    assert true_objects(facts)["P1", "s1"] == ohio

@@ -86,7 +86,7 @@ class WrongChoices:
         Args:
             objects: all objects.
             numbers: of the facts' objects, (facts,).
-            subjects: numbers from 0, equal for facts of the same subject, (facts,).
+            subjects: numbers from 0, equal for facts of the same subject and of those that read alike, (facts,).
             options: how many choices, and the seed.
         """
         own, self._object = np.unique(numbers, return_inverse=True)

@@ -169,7 +169,7 @@ def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) ->
     outside = facts - sum(count.facts for count in kept)
     print(
         f"{len(kept)} of {len(counts)} relations qualify. {facts} facts in: {outside} in relations that do "
-        f"not, {lacking} refused for want of wrong choices, {sum(count.train for count in kept)} train, "
+        f"not, {lacking} refused (listed with the reason), {sum(count.train for count in kept)} train, "
         f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} beyond the counts asked for."
     )
     for row in refused:
