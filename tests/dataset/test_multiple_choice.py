@@ -531,3 +531,38 @@ def test_what_a_namesake_leaves_out_is_listed():
         "P1|s1|o0": "reads like P1|s0|o0, whose subject has the same label",
         "P2|s0|o0": "its subject reads like s1, of which the source has a train fact",
     }
+
+
+def literals(kind: str | None, *values: str) -> tuple[list[Fact], list[Entity]]:
+    facts = [
+        Fact(f"P1|s{at}|{one}", "P1", f"s{at}", None, one, kind, None, (), None, "t") for at, one in enumerate(values)
+    ]
+    return facts, [entity(f"s{at}") for at in range(len(values))]
+
+
+def offered_to(made: Dataset, value: str) -> set[str]:
+    return {label for row in made.choices if row.fact_id.endswith(f"|{value}") for label in row.labels}
+
+
+def test_one_number_in_two_spellings_is_no_wrong_choice_of_itself():
+    facts, entities = literals("string", "1000", "1000.0", "0.5", "7")
+    made = build([relation("P1")], facts, entities, options(train=0, test=4, choices=3))
+    assert offered_to(made, "1000") == offered_to(made, "1000.0") == {"0.5", "7"}
+    assert made.counts[0].objects == 3
+
+
+def test_a_date_that_holds_another_is_no_wrong_choice_of_it():
+    facts, entities = literals("date", "1990", "1990-05", "1990-05-22", "1990-06-01", "1991-05-22")
+    made = build([relation("P1")], facts, entities, options(train=0, test=9, choices=2))
+    assert {row.fact_id for row in made.refused} == set()
+    possible = {value: set() for value in ("1990", "1990-05", "1990-05-22", "1990-06-01")}
+    for seed in range(40):
+        made = build([relation("P1")], facts, entities, options(train=0, test=9, choices=2, seed=seed))
+        for value, seen in possible.items():
+            seen.update(offered_to(made, value))
+    assert possible == {
+        "1990": {"1991-05-22"},
+        "1990-05": {"1990-06-01", "1991-05-22"},
+        "1990-05-22": {"1990-06-01", "1991-05-22"},
+        "1990-06-01": {"1990-05", "1990-05-22", "1991-05-22"},
+    }

@@ -104,3 +104,17 @@ def test_what_is_true_of_a_subject_is_true_of_all_that_read_like_it():
         ("P2", "s2"): ohio,
     }
     assert true_objects(facts)["P1", "s1"] == ohio
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("1000", "1000.0", True), ("+7", "07", True), ("0.50", ".5", False), ("1" * 40, "1" * 39 + "2", False)],
+)
+def test_numbers_are_compared_by_their_value(one, other, same):
+    names = ObjectNames.of([])
+    assert (names.folded(one) == names.folded(other)) == same
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e\u202c", "\ufeff", "\u00ad", "\u200d"])
+def test_names_that_look_alike_are_the_same(unseen):
+    assert normalise(f"Ro{unseen}me") == normalise("Rome")

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 9,
     "answer": 5,
-    "measure": 14,
+    "measure": 15,
     "report": 15,
     "freeze": 4,
 }

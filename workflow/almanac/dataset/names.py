@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from almanac.dataset.text import normalise
+from almanac.dataset.text import normalise, same_value
 from almanac.rows import Entity, Fact
 
 
@@ -33,7 +33,7 @@ class ObjectNames:
 
     def folded(self, key: str) -> frozenset[str]:
         """Return all names of an object as they are compared."""
-        return frozenset(map(normalise, self.names(key)))
+        return frozenset(map(normalise, self.names(key)) if key in self.entities else (same_value(key),))
 
 
 def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dict[tuple[str, str], tuple[str, ...]]:

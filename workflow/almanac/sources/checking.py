@@ -4,6 +4,7 @@ What is wrong is noted in the table, by row. A row with a mistake is left out, s
 for among the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
+from almanac.sources import values
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.thirds import BUCKETS
-from almanac.sources.user_table import SHOWN, Check, Table, read_table
+from almanac.sources.user_table import ROW, SHOWN, Check, Table, read_table
 
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", "alias")
@@ -32,6 +34,7 @@ class FactColumns:
     templates: list[Template]
     popularity: pl.DataFrame
     evidence: pl.DataFrame
+    notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
 def checked(folder: Path, source: str) -> FactColumns:
@@ -48,25 +51,36 @@ def checked(folder: Path, source: str) -> FactColumns:
 
     def opened(name: str) -> Table:
         read.append(read_table(folder, name))
+        if any(row == 0 for row, _ in read[-1].mistakes):  # what others say of its rows would be no mistake of theirs
+            raise _refusal(read[-1:])
         return read[-1]
 
-    things = entities(opened("entities"))
-    named = things["entity_id"]
-    stated = facts(opened("facts"), source, named)
-    known = relations(opened("relations"), stated["relation_id"].unique().sort().to_list())
+    entity_rows, fact_rows, relation_rows = map(opened, ("entities", "facts", "relations"))
+    named = entity_rows.named().drop_nulls()
+    described = {*relation_rows.named().drop_nulls(), *fact_rows.named().drop_nulls().unique()}
+    things = entities(entity_rows)
+    stated, written = facts(fact_rows, source, named)
+    known = relations(relation_rows, stated["relation_id"].unique().sort().to_list())
     out = FactColumns(
         entities=things,
         relations=known,
         facts=stated,
-        templates=templates(opened("templates"), {relation.relation_id for relation in known}),
+        templates=templates(opened("templates"), described),
         popularity=popularity(opened("popularity"), source, named),
-        evidence=evidence(opened("evidence"), stated["fact_id"]),
+        evidence=evidence(opened("evidence"), written),
+        notes=tuple(note for one in read for note in one.notes),
     )
-    if count := sum(one.count for one in read):
-        mistakes = [line for one in read for line in one.lines()][:SHOWN]
-        more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
-        raise AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
+    if any(one.count for one in read):
+        raise _refusal(read)
     return out
+
+
+def _refusal(read: Sequence[Table]) -> AlmanacError:
+    """Return what is wrong with some tables."""
+    count = sum(one.count for one in read)
+    mistakes = [line for one in read for line in one.lines()][:SHOWN]
+    more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
+    return AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
 
 
 def entities(found: Table) -> pl.DataFrame:
@@ -83,17 +97,18 @@ def entities(found: Table) -> pl.DataFrame:
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
 
-def facts(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
-    """Return the rows of `Fact`, sorted.
+def facts(found: Table, source: str, named: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of `Fact`, sorted, and every row's id as it is ``written`` with the ``fact_id`` it became.
 
     Args:
         found: the table.
         source: of facts that name none.
         named: the ids of the entities.
     """
+    _compare_values(found)
+    found.rows = found.rows.with_columns(fact_id=_identity("value"), written=_identity("as_written"))
+    written = found.rows.select("written", "fact_id").drop_nulls()
     found.check(*_fact_checks(named))
-    parts = ("relation_id", "subject_id", pl.coalesce("object_id", "value"))
-    found.rows = found.rows.with_columns(fact_id=pl.concat_str(*parts, separator=LIST_SEPARATOR))
     twice = ~pl.col("fact_id").is_first_distinct()
     found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row"))
     literal = pl.col("object_id").is_null()
@@ -109,7 +124,30 @@ def facts(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
         "split",
         pl.col("source").fill_null(source),
     )
-    return rows.sort("fact_id")
+    return rows.sort("fact_id"), written
+
+
+def _identity(value: str) -> pl.Expr:
+    return pl.concat_str("relation_id", "subject_id", pl.coalesce("object_id", value), separator=LIST_SEPARATOR)
+
+
+def _compare_values(found: Table) -> None:
+    """Bring dates and quantities to one way of writing, so that equal values are equal texts.
+
+    The rows get the columns ``as_written``, and ``wrong``: why a value is none of its datatype.
+    """
+    rows = found.rows.with_columns(as_written="value")
+    of = ["datatype", "value", "precision"]
+    odd = pl.col("datatype").is_in(list(values.READ)) & ~pl.col("value").str.contains(values.PLAIN)
+    found_values = [(*row, *values.read(*row)) for row in rows.filter(odd).select(of).unique().iter_rows()]
+    names = [*of, "as_value", "wrong"]
+    read = pl.DataFrame(found_values, dict.fromkeys(names, pl.String), orient="row")
+    rows = rows.join(read, on=of, how="left", nulls_equal=True, maintain_order="left")
+    found.rows = rows.with_columns(value=pl.coalesce("as_value", "value")).drop("as_value")
+    changed = found.rows.filter(pl.col("value") != pl.col("as_written"))
+    if changed.height:
+        first = changed.row(0, named=True)
+        found.note(changed[ROW], f"the {first['datatype']} {first['as_written']!r} is read as {first['value']!r}")
 
 
 def _fact_checks(named: pl.Series) -> list[Check]:
@@ -132,6 +170,7 @@ def _fact_checks(named: pl.Series) -> list[Check]:
             ~pl.col("datatype").is_in(DATATYPES),
             lambda row: f"datatype {row['datatype']!r} is unknown; allowed are {', '.join(DATATYPES)}",
         ),
+        (pl.col("wrong").is_not_null(), lambda row: str(row["wrong"])),
         (
             ~pl.col("split").is_in(("train", "test")),
             lambda row: f"split {row['split']!r} is unknown; allowed are train, test or nothing",
@@ -176,7 +215,7 @@ def relations(found: Table, used: list[str]) -> list[Relation]:
 
 
 def templates(found: Table, known: set[str]) -> list[Template]:
-    """Return the templates, sorted; ``known`` are the ids of the relations."""
+    """Return the templates, sorted; ``known`` are the ids of the relations, of those with a mistake too."""
     rows: dict[str, Template] = {}
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
@@ -234,11 +273,15 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
     return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
 
 
-def evidence(found: Table, stated: pl.Series) -> pl.DataFrame:
-    """Return the rows of `Evidence`, sorted; ``stated`` are the ids of the facts."""
+def evidence(found: Table, stated: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
+    changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
+    if changed.height:
+        ids = pl.col("fact_id").replace(changed["written"], changed["fact_id"])
+        found.rows = found.rows.with_columns(ids)
     found.check(
         (
-            ~pl.col("fact_id").is_in(stated.implode()).fill_null(False),
+            ~pl.col("fact_id").is_in(stated["fact_id"].implode()).fill_null(False),
             lambda row: f"fact_id {row['fact_id']!r} is no fact; write relation|subject|object of one",
         ),
         (

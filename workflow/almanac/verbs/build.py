@@ -142,6 +142,8 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
     source = read_columns(arguments.facts, arguments.name or arguments.facts.name)
+    for note in source.notes:
+        print(note, file=sys.stderr)
     if arguments.drafts is not None:
         templates = with_drafts(source.templates, arguments.drafts)
         print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)

@@ -81,9 +81,7 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     """Return names, each once, without empty ones; another case is another name to a model."""
     return tuple(dict.fromkeys(name for name in names if name.strip()))
 
-    """Return the first fact of each subject: of several true objects one, and one of subjects that read alike."""
-
 
 def pairs(facts: Sequence[Fact], names: ObjectNames) -> list[Fact]:
-    """Return the first fact of each subject: one of several true objects is asked once, as are those that read alike."""
+    """Return the first fact of each subject: of several true objects one, and one of subjects that read alike."""
     return list({names.reading(fact.subject_id): fact for fact in reversed(facts)}.values())[::-1]
