@@ -290,9 +290,9 @@ def test_files_answered_together_are_as_answered_alone(two_jobs, job, tmp_path, 
 def test_flags_given_once_for_each_request_file_are_all_answered(two_jobs, tmp_path):
     words = two_jobs(["a.parquet", "b.parquet"])
     start = words[: words.index("--requests")]
+    contexts = ["--contexts", f"{tmp_path}/contexts.parquet"]
     groups = [
-        ["--requests", f"{tmp_path}/requests-{at}.parquet", "--contexts", f"{tmp_path}/contexts.parquet"]
-        + ["--output", f"{tmp_path}/{name}.parquet"]
+        ["--requests", f"{tmp_path}/requests-{at}.parquet", *contexts, "--output", f"{tmp_path}/{name}.parquet"]
         for at, name in enumerate("ab")
     ]
     assert main([*start, *groups[0], *groups[1]]) == 0

@@ -179,7 +179,7 @@ def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp
     assert found == [
         "row 1: label is ['A']; a text is expected",
         "row 2: label is empty; every entity needs both",
-        "row 4: entity 'Q3' stands twice; keep one row",
+        "row 4: entity 'Q3' stands twice; keep one row, or set `merge`",
         "row 5: entity_id is empty; every entity needs both",
         "row 6: label is {}; a text is expected",
     ]
@@ -360,6 +360,10 @@ MISTAKES = {
         {"entities_jsonl": '{"entity_id":"Q1","label":["A"]}\n'},
         "entities.jsonl: row 1: label is ['A']; a text is expected",
     ),
+    "objects in one row": (
+        {"facts_jsonl": '{"relation_id":"P","subject_id":"Q1","object_id":["Q2","Q3"]}\n'},
+        "facts.jsonl: row 1: object_id is ['Q2', 'Q3']; a text is expected; give each object a row of its own",
+    ),
     "a number as list": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":5}\n'},
         "entities.jsonl: row 1: aliases is 5; a list of texts is expected",
@@ -509,7 +513,7 @@ def test_equal_quantities_and_dates_are_equal_texts_and_what_was_changed_is_said
     found = read_values(tmp_path / "f", rows)
     assert set(found.facts["value"]) == {"1000", "1990-05-22"}
     assert found.facts["fact_id"].to_list() == sorted(f"P|Q{at}|{'1990-05-22' if at > 5 else 1000}" for at in range(10))
-    assert found.notes == (
+    assert found.notes[:1] == (
         f"{tmp_path / 'f' / 'facts.jsonl'}: row 2: the quantity '1000.0' is read as '1000' (and 7 more rows so)",
     )
 
@@ -590,14 +594,16 @@ def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, for
     assert found.entities.rows() == [("Q1", "Rome", ["Roma"], None), ("Q2", "Paris", [], None)]
     said = f"U+{ord(unseen):04X}, which nobody sees; it is left out"
     path = tmp_path / "f" / f"entities.{form}"
-    assert found.notes == tuple(f"{path}: row 1: {name} holds {said}" for name in ("entity_id", "label", "aliases"))
+    assert found.notes[:-1] == tuple(
+        f"{path}: row 1: {name} holds {said}" for name in ("entity_id", "label", "aliases")
+    )
 
 
 def test_letters_that_are_joined_stay_so(tmp_path):
     rows = [{"entity_id": "Q1", "label": "می\u200cخواهم"}, {"entity_id": "Q2", "label": "👩\u200d🔬"}]
     facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]
     found = read_columns(folder(tmp_path / "f", entities=rows, facts=facts), "s")
-    assert (found.entities["label"].to_list(), found.notes) == ([row["label"] for row in rows], ())
+    assert (found.entities["label"].to_list(), len(found.notes)) == ([row["label"] for row in rows], 1)
 
 
 def test_a_list_of_json_in_a_cell_is_a_list_and_may_hold_a_bar(tmp_path):
@@ -655,3 +661,33 @@ def test_the_rows_that_do_not_fit_are_counted_and_not_all_kept(tmp_path):
     path = written(tmp_path / "f", facts="relation_id,subject_id,value\n" + "x\n" * 70_000)
     lines = refusal(path).splitlines()
     assert (len(lines), lines[-2]) == (22, "... and 69980 more")
+
+
+def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp_path):
+    path = written(
+        tmp_path / "f",
+        entities="entity_id,label,aliases,type\nQ1,A,B,\nQ2,C,,\nQ1,D,E|A,city\nQ1,F,,town\n",
+        facts="relation_id,subject_id,object_id\nP,Q1,Q2\nP,Q2,Q1\nP,Q1,Q2\n",
+        relations="relation_id,label\nP,lies in\n",
+        templates="relation_id,text,style\nP,[X] in [Y],statement\nR,[X] of [Y],statement\n",
+        evidence="fact_id,text\nP|Q1|Q2,a\nP|Q1|Q2,a\n",
+    )
+    assert refusal(path).count("or set `merge`") == 5
+    found = read_columns(path, "s", merge=True)
+    assert found.entities.rows() == [("Q1", "A", ["B", "D", "E", "F"], "city"), ("Q2", "C", [], None)]
+    assert found.facts["fact_id"].to_list() == ["P|Q1|Q2", "P|Q2|Q1"]
+    assert [row.relation_id for row in found.templates] == ["P"]
+    assert found.evidence.rows() == [("P|Q1|Q2", "a")]
+    assert [note.removeprefix(f"{path}/") for note in found.notes] == [
+        "entities.csv: row 3: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
+        "facts.csv: row 3: the fact P|Q1|Q2 stands again; it counts once",
+        "templates.csv: row 2: relation 'R' has no facts; its template is left out",
+        "evidence.csv: row 2: the fact P|Q1|Q2 has this text again; it counts once",
+    ]
+
+
+def test_a_relation_without_a_label_is_warned_of(tmp_path):
+    path = written(tmp_path / "f", relations="relation_id,label\nP17,country\nP571,begin\n")
+    assert [note.removeprefix(f"{path}/") for note in read_columns(path, "s").notes] == [
+        "relations.csv: relation 'P1' has no label; suites would ask 'The P1 of …'; give relations a row with its label"
+    ]

@@ -21,6 +21,7 @@ from almanac.sources.user_table import ROW, SHOWN, Check, Table, read_table
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", "alias")
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
+MERGED = "or set `merge`"  # the remedy for many such rows
 TYPE = "entity"  # of popularity that names none
 
 
@@ -37,12 +38,14 @@ class FactColumns:
     notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
-def checked(folder: Path, source: str) -> FactColumns:
+def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     """Read and check the tables of a folder.
 
     Args:
         folder: holds `facts` and `entities`, and perhaps other tables.
         source: the source's name, written on every fact and every popularity that does not name its own.
+        merge: whether rows that stand twice are one: of an entity's rows the first has the label, and the other labels
+            are aliases; facts and texts count once. Templates of relations without facts are left out.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
@@ -58,16 +61,16 @@ def checked(folder: Path, source: str) -> FactColumns:
     entity_rows, fact_rows, relation_rows = map(opened, ("entities", "facts", "relations"))
     named = entity_rows.named().drop_nulls()
     described = {*relation_rows.named().drop_nulls(), *fact_rows.named().drop_nulls().unique()}
-    things = entities(entity_rows)
-    stated, written = facts(fact_rows, source, named)
+    things = entities(entity_rows, merge)
+    stated, written = facts(fact_rows, source, named, merge)
     known = relations(relation_rows, stated["relation_id"].unique().sort().to_list())
     out = FactColumns(
         entities=things,
         relations=known,
         facts=stated,
-        templates=templates(opened("templates"), described),
+        templates=templates(opened("templates"), described, merge),
         popularity=popularity(opened("popularity"), source, named),
-        evidence=evidence(opened("evidence"), written),
+        evidence=evidence(opened("evidence"), written, merge),
         notes=tuple(note for one in read for note in one.notes),
     )
     if any(one.count for one in read):
@@ -83,34 +86,46 @@ def _refusal(read: Sequence[Table]) -> AlmanacError:
     return AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
 
 
-def entities(found: Table) -> pl.DataFrame:
-    """Return the rows of `Entity`, sorted."""
+def entities(found: Table, merge: bool = False) -> pl.DataFrame:
+    """Return the rows of `Entity`, sorted; ``merge`` as for `checked`."""
     identity, label = pl.col("entity_id"), pl.col("label")
     found.check(
         (identity.is_null(), lambda _: "entity_id is empty; every entity needs both"),
         (label.is_null(), lambda _: "label is empty; every entity needs both"),
     )
-    found.check(
-        (~identity.is_first_distinct(), lambda row: f"entity {row['entity_id']!r} stands twice; keep one row"),
-    )
+    again = ~identity.is_first_distinct()
+    if merge:
+        more = found.drop(again, lambda row: f"entity {row['entity_id']!r} stands again; its names are aliases")
+        others = more.lazy().group_by("entity_id", maintain_order=True)
+        own = others.agg(
+            more=pl.concat_list("label", "aliases").explode(empty_as_null=False, keep_nulls=False),
+            kind=pl.col("type").drop_nulls().first(),
+        )
+        rows = found.rows.join(own.collect(), on="entity_id", how="left", maintain_order="left")
+        aliases, kind = pl.concat_list("aliases", pl.col("more").fill_null([])), pl.coalesce("type", "kind")
+        found.rows = rows.with_columns(aliases=aliases, type=kind).drop("more", "kind")
+    found.check((again, lambda row: f"entity {row['entity_id']!r} stands twice; keep one row, {MERGED}"))
     names = pl.concat_list("label", "aliases").list.unique(maintain_order=True)
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
 
-def facts(found: Table, source: str, named: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+def facts(found: Table, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows of `Fact`, sorted, and every row's id as it is ``written`` with the ``fact_id`` it became.
 
     Args:
         found: the table.
         source: of facts that name none.
         named: the ids of the entities.
+        merge: as for `checked`.
     """
     _compare_values(found)
     found.rows = found.rows.with_columns(fact_id=_identity("value"), written=_identity("as_written"))
     written = found.rows.select("written", "fact_id").drop_nulls()
     found.check(*_fact_checks(named))
     twice = ~pl.col("fact_id").is_first_distinct()
-    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row"))
+    if merge:
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} stands again; it counts once")
+    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row, {MERGED}"))
     literal = pl.col("object_id").is_null()
     rows = found.take().select(
         "fact_id",
@@ -211,18 +226,23 @@ def relations(found: Table, used: list[str]) -> list[Relation]:
     for identity in used:
         if identity not in rows:
             rows[identity] = Relation(identity, identity, None, None, None, None)
+            says = f"has no label; suites would ask 'The {identity} of …'; give relations a row with its label"
+            found.notes.append(f"{found.path}: relation {identity!r} {says}")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
-def templates(found: Table, known: set[str]) -> list[Template]:
+def templates(found: Table, known: set[str], merge: bool = False) -> list[Template]:
     """Return the templates, sorted; ``known`` are the ids of the relations, of those with a mistake too."""
     rows: dict[str, Template] = {}
+    if merge:
+        strange = ~pl.col("relation_id").is_in(list(known))
+        found.drop(strange, lambda row: f"relation {row['relation_id']!r} has no facts; its template is left out")
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
         needs_object = record["style"] in ("statement", "alias")
         if relation not in known:
-            found.refuse(number, f"relation {relation!r} is in no facts or relations table")
+            found.refuse(number, f"relation {relation!r} is in no facts or relations table; remove the row, {MERGED}")
         elif record["style"] not in STYLES:
             found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
@@ -273,7 +293,7 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
     return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
 
 
-def evidence(found: Table, stated: pl.DataFrame) -> pl.DataFrame:
+def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
     changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
     if changed.height:
@@ -289,10 +309,8 @@ def evidence(found: Table, stated: pl.DataFrame) -> pl.DataFrame:
             lambda _: "text is empty; write the text in which the fact is said, or remove the row",
         ),
     )
-    found.check(
-        (
-            ~pl.struct("fact_id", "text").is_first_distinct(),
-            lambda row: f"the fact {row['fact_id']} has this text twice; keep one row",
-        )
-    )
+    twice = ~pl.struct("fact_id", "text").is_first_distinct()
+    if merge:
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} has this text again; it counts once")
+    found.check((twice, lambda row: f"the fact {row['fact_id']} has this text twice; keep one row, {MERGED}"))
     return found.take().select("fact_id", "text").sort("fact_id", "text")

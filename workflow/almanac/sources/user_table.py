@@ -97,6 +97,14 @@ class Table:
             self.mistakes.append((row[ROW], checks[row["check"]][1](row)))
         self.rows = self.rows.filter(found.is_null())
 
+    def drop(self, dropped: pl.Expr, reason: Callable[[dict[str, Any]], str]) -> pl.DataFrame:
+        """Leave out rows that are no mistake, note the first and how many there are, and return them."""
+        out = self.rows.filter(dropped)
+        if out.height:
+            self.note(out[ROW], reason(out.row(0, named=True)))
+            self.rows = self.rows.filter(dropped.not_().fill_null(True))
+        return out
+
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each row as its number and its cells by column, for tables that are small."""
         for record in self.rows.iter_rows(named=True):
@@ -244,7 +252,8 @@ def _cell(name: str, value: Any) -> Any:
             raise ValueError(f"{name} is {value!r}; a list of texts is expected")
         return [text for part in parts if part is not None and (text := _whole(name, part))]
     if isinstance(value, list | dict):
-        raise ValueError(f"{name} is {value!r}; a text is expected")
+        several = "; give each object a row of its own" if name in ("object_id", "value") else ""
+        raise ValueError(f"{name} is {value!r}; a text is expected{several}")
     return _whole(name, value) or None
 
 

@@ -141,7 +141,7 @@ def build_edition(arguments: argparse.Namespace) -> None:
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
-    source = read_columns(arguments.facts, arguments.name or arguments.facts.name)
+    source = read_columns(arguments.facts, arguments.name or arguments.facts.name, options.merge)
     for note in source.notes:
         print(note, file=sys.stderr)
     if arguments.drafts is not None:
