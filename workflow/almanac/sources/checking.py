@@ -224,8 +224,8 @@ def relations(found: Table, used: list[str]) -> list[Relation]:
             popularity = record.pop("popularity")
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
     for identity in used:
-        if identity not in rows:
-            rows[identity] = Relation(identity, identity, None, None, None, None)
+        row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
+        if row.label == identity:
             says = f"has no label; suites would ask 'The {identity} of …'; give relations a row with its label"
             found.notes.append(f"{found.path}: relation {identity!r} {says}")
     return sorted(rows.values(), key=lambda row: row.relation_id)
