@@ -89,3 +89,32 @@ def test_what_is_true_of_a_subject_is_kept_apart_by_relation():
     found = true_objects(facts)
     assert found == {("P", "s"): ("1990", "Q1", "Q2"), ("P", "t"): ("Q1",), ("R", "s"): ("Q1",)}
     assert true_objects(facts[::-1]) == found
+
+
+def test_what_is_true_of_a_subject_is_true_of_all_that_read_like_it():
+    things = [("s1", "Springfield"), ("s2", " SPRINGFIELD"), ("s3", "Shelbyville"), ("o1", "Ohio"), ("o2", "Oregon")]
+    names = ObjectNames.of([Entity(key, label, (), None) for key, label in things])
+    pairs = [("P1", "s1", "o1"), ("P1", "s2", "o2"), ("P1", "s3", "o1"), ("P2", "s2", "o1")]
+    facts = [Fact("|".join(one), *one, None, None, None, (), None, "x") for one in pairs]
+    both, ohio = ("o1", "o2"), ("o1",)
+    assert true_objects(facts, names) == {
+        ("P1", "s1"): both,
+        ("P1", "s2"): both,
+        ("P1", "s3"): ohio,
+        ("P2", "s2"): ohio,
+    }
+    assert true_objects(facts)["P1", "s1"] == ohio
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("1000", "1000.0", True), ("+7", "07", True), ("0.50", ".5", False), ("1" * 40, "1" * 39 + "2", False)],
+)
+def test_numbers_are_compared_by_their_value(one, other, same):
+    names = ObjectNames.of([])
+    assert (names.folded(one) == names.folded(other)) == same
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e\u202c", "\ufeff", "\u00ad", "\u200d"])
+def test_names_that_look_alike_are_the_same(unseen):
+    assert normalise(f"Ro{unseen}me") == normalise("Rome")

@@ -287,6 +287,18 @@ def test_files_answered_together_are_as_answered_alone(two_jobs, job, tmp_path, 
     assert [one.request_id for one in tables.read(tmp_path / "b.parquet", Response)] == asked
 
 
+def test_flags_given_once_for_each_request_file_are_all_answered(two_jobs, tmp_path):
+    words = two_jobs(["a.parquet", "b.parquet"])
+    start = words[: words.index("--requests")]
+    contexts = ["--contexts", f"{tmp_path}/contexts.parquet"]
+    groups = [
+        ["--requests", f"{tmp_path}/requests-{at}.parquet", *contexts, "--output", f"{tmp_path}/{name}.parquet"]
+        for at, name in enumerate("ab")
+    ]
+    assert main([*start, *groups[0], *groups[1]]) == 0
+    assert [tables.count(tmp_path / f"{name}.parquet", Response) for name in "ab"] == [33, 10]
+
+
 def test_a_response_file_of_the_same_job_stays_and_is_marked_young(two_jobs, tmp_path, capsys):
     assert main(two_jobs(["a.parquet", "b.parquet"])) == 0
     before = {name: (tmp_path / name).read_bytes() for name in ("a.parquet", "b.parquet")}

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import test_bear
 import test_biolama
 import test_dblp
 import test_dbpedia
@@ -26,6 +27,7 @@ BORN = [
 ]
 # Kind: who writes its small files, the flags, whether facts have texts, the types of popularity.
 KIND = {
+    "bear": (test_bear.write, (), False, {"mention"}),
     "biolama": (test_biolama.write, (), False, {"mention"}),
     "dblp": (test_dblp.write, ("--release", "2024-11-01"), False, {"person"}),
     "dbpedia": (test_dbpedia.dumped, (), False, {"thing"}),

@@ -1,6 +1,7 @@
 """A folder of the user's own facts: equal however it is written, and refused whole with every mistake named."""
 
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -14,7 +15,7 @@ import pytest
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Evidence, Popularity, Relation, Template
 from almanac.sources import records
-from almanac.sources.files import read_folder, table_files
+from almanac.sources.files import read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
 
 Records = list[dict[str, Any]]
@@ -178,7 +179,7 @@ def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp
     assert found == [
         "row 1: label is ['A']; a text is expected",
         "row 2: label is empty; every entity needs both",
-        "row 4: entity 'Q3' stands twice; keep one row",
+        "row 4: entity 'Q3' stands twice; keep one row, or set `merge`",
         "row 5: entity_id is empty; every entity needs both",
         "row 6: label is {}; a text is expected",
     ]
@@ -359,6 +360,10 @@ MISTAKES = {
         {"entities_jsonl": '{"entity_id":"Q1","label":["A"]}\n'},
         "entities.jsonl: row 1: label is ['A']; a text is expected",
     ),
+    "objects in one row": (
+        {"facts_jsonl": '{"relation_id":"P","subject_id":"Q1","object_id":["Q2","Q3"]}\n'},
+        "facts.jsonl: row 1: object_id is ['Q2', 'Q3']; a text is expected; give each object a row of its own",
+    ),
     "a number as list": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":5}\n'},
         "entities.jsonl: row 1: aliases is 5; a list of texts is expected",
@@ -391,7 +396,7 @@ BROKEN = {
     "a line that is no JSON": (
         "facts_jsonl",
         b'{"relation_id":"P"}\n{"relation_id"\n',
-        "facts.jsonl: row 2 is no JSON",
+        "facts.jsonl: row 2 is no JSON that can be read",
     ),
     "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: row 2 is \'["P","Q1","Q2"]\''),
     "an open quote": ("entities", b'entity_id,label\nQ1,"A\nQ2,B\n', "entities.csv: cannot be read"),
@@ -475,3 +480,214 @@ def test_the_files_of_a_folder_are_those_of_its_tables_only(tmp_path):
     (path / "README.md").write_text("notes")
     (path / "facts.csv.bak").write_text("old")
     assert [file.name for file in table_files(path)] == [f"{table}.csv" for table in TABLES]
+
+
+def read_values(path: Path, rows: Records, form: str = "jsonl", table: pa.Table | None = None) -> Any:
+    folder(path, "jsonl", entities=[{"entity_id": f"Q{at}", "label": f"thing {at}"} for at in range(len(rows) + 1)])
+    if table is not None:
+        pq.write_table(table, path / "facts.parquet")
+    else:
+        folder(path, form, facts=[{"relation_id": "P", "subject_id": f"Q{at}"} | row for at, row in enumerate(rows)])
+    return read_columns(path, "s")
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(2), pa.binary_view()])
+def test_binary_strings_of_parquet_are_their_text(tmp_path, kind):
+    path = folder(tmp_path / "f", "jsonl", facts=[{"relation_id": "P", "subject_id": "Q1", "value": "x"}])
+    ids, labels = pa.array([b"Q1"]).cast(kind), pa.array(["Zoë".encode()])
+    pq.write_table(
+        pa.table({"entity_id": ids, "label": labels, "aliases": pa.array([[b"Z"]], pa.list_(pa.binary()))}),
+        path / "entities.parquet",
+    )
+    assert read_folder(path, "s").entities == [Entity("Q1", "Zoë", ("Z",), None)]
+    pq.write_table(pa.table({"entity_id": ids, "label": pa.array([b"\xff"])}), path / "entities.parquet")
+    assert "entities.parquet: cannot be read" in refusal(path)
+
+
+def test_equal_quantities_and_dates_are_equal_texts_and_what_was_changed_is_said(tmp_path):
+    written = {
+        "quantity": ["1000", "1000.0", "+1000", "01000", "1e3", "1000.000"],
+        "date": ["1990-05-22", "+1990-05-22T00:00:00Z", "1990-05-22 00:00:00", "01990-05-22"],
+    }
+    rows = [{"datatype": kind, "value": text} for kind, texts in written.items() for text in texts]
+    found = read_values(tmp_path / "f", rows)
+    assert set(found.facts["value"]) == {"1000", "1990-05-22"}
+    assert found.facts["fact_id"].to_list() == sorted(f"P|Q{at}|{'1990-05-22' if at > 5 else 1000}" for at in range(10))
+    assert found.notes[:1] == (
+        f"{tmp_path / 'f' / 'facts.jsonl'}: row 2: the quantity '1000.0' is read as '1000' (and 7 more rows so)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "precision", "becomes"),
+    [
+        ("1990-00-00", None, "1990"),
+        ("1990-05-22", "year", "1990"),
+        ("1990-05-22", "month", "1990-05"),
+        ("1990-05-22", "day", "1990-05-22"),
+        ("0622", "year", "622"),
+        ("-0044-03-15", None, "-44-03-15"),
+        ("44 BC", "year", "44 BC"),
+        ("2000-02-29", None, "2000-02-29"),
+    ],
+)
+def test_a_date_is_as_fine_as_it_says(tmp_path, text, precision, becomes):
+    found = read_values(tmp_path / "f", [{"datatype": "date", "value": text, "precision": precision}])
+    assert found.facts["value"].to_list() == [becomes]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        ("date", "1990-02-30", "has a day that there is not"),
+        ("date", "1900-02-29", "has a day that there is not"),
+        ("date", "1990-13-01", "has a month that there is not"),
+        ("date", "22.5.1990", "is no date; write YYYY"),
+        ("date", "1990-05-22T10:30:00Z", "has a time of day"),
+        ("date", "tomorrow", "is no date"),
+        ("quantity", "1,000", "is no number; write digits"),
+        ("quantity", "a lot", "is no number"),
+        ("quantity", "nan", "is no number"),
+        ("quantity", "1e999999999", "is no number"),
+        ("quantity", "9" * 5000, "is no number"),
+    ],
+)
+def test_a_value_that_is_none_of_its_datatype_is_refused(tmp_path, kind, text, reason):
+    with pytest.raises(AlmanacError, match=r"facts\.jsonl: row 2: ") as error:
+        read_values(tmp_path / "f", [{"value": "x"}, {"datatype": kind, "value": text}])
+    assert reason in str(error.value)
+
+
+def test_one_value_written_twice_is_one_fact_twice(tmp_path):
+    rows = [{"subject_id": "Q0", "datatype": "quantity", "value": text} for text in ("5", "5.0")]
+    with pytest.raises(AlmanacError, match=r"row 2: the fact P\|Q0\|5 stands twice"):
+        read_values(tmp_path / "f", rows)
+
+
+def test_the_text_of_a_fact_finds_it_however_its_value_is_written(tmp_path):
+    path = tmp_path / "f"
+    folder(path, evidence=[{"fact_id": "P|Q0|5.0", "text": "Five."}])
+    found = read_values(path, [{"datatype": "quantity", "value": "5.0"}])
+    assert found.evidence.rows() == [("P|Q0|5", "Five.")]
+
+
+def test_numbers_and_times_of_cells_are_written_as_one_writes_them(tmp_path):
+    moments = [datetime.datetime(1990, 5, 22), datetime.datetime(1990, 5, 22)]
+    columns = {"relation_id": ["P", "P"], "subject_id": ["Q0", "Q1"]}
+    for at, (values, text) in enumerate([([1000.0, 2.5], ["1000", "2.5"]), (moments, ["1990-05-22"] * 2)]):
+        found = read_values(tmp_path / str(at), [{}], table=pa.table({**columns, "value": values}))
+        assert found.facts["value"].to_list() == text
+    moments[1] = datetime.datetime(1990, 5, 22, 10, 30)
+    with pytest.raises(AlmanacError, match=r"row 2: value is 1990-05-22 10:30:00, with a time of day; write the day"):
+        read_values(tmp_path / "later", [{}], table=pa.table({**columns, "value": moments}))
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200e", "\u202e", "\x00", "\ufeff", "\u00ad", "\x1b"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, form):
+    rows = [
+        {"entity_id": f"Q1{unseen}", "label": f"Ro{unseen}me", "aliases": [f"{unseen}Roma", unseen]},
+        {"entity_id": "Q2", "label": "Paris", "aliases": []},
+    ]
+    facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]
+    found = read_columns(folder(tmp_path / "f", form, entities=rows, facts=facts), "s")
+    assert found.entities.rows() == [("Q1", "Rome", ["Roma"], None), ("Q2", "Paris", [], None)]
+    said = f"U+{ord(unseen):04X}, which nobody sees; it is left out"
+    path = tmp_path / "f" / f"entities.{form}"
+    assert found.notes[:-1] == tuple(
+        f"{path}: row 1: {name} holds {said}" for name in ("entity_id", "label", "aliases")
+    )
+
+
+def test_letters_that_are_joined_stay_so(tmp_path):
+    rows = [{"entity_id": "Q1", "label": "می\u200cخواهم"}, {"entity_id": "Q2", "label": "👩\u200d🔬"}]
+    facts = [{"relation_id": "P", "subject_id": "Q1", "object_id": "Q2"}]
+    found = read_columns(folder(tmp_path / "f", entities=rows, facts=facts), "s")
+    assert (found.entities["label"].to_list(), len(found.notes)) == ([row["label"] for row in rows], 1)
+
+
+def test_a_list_of_json_in_a_cell_is_a_list_and_may_hold_a_bar(tmp_path):
+    rows = 'entity_id,label,aliases\nQ1,A,"[""B|C"", ""D""]"\nQ2,[B],[sic]|x\nQ3,C,[]\nQ4,D,E|F\n'
+    path = written(tmp_path / "f", entities=rows, facts="relation_id,subject_id,object_id\nP,Q1,Q2\n")
+    found = [entity.aliases for entity in read_folder(path, "s").entities]
+    assert found == [("B|C", "D"), ("[sic]", "x"), (), ("E", "F")]
+    (path / "entities.csv").write_text("entity_id,label,aliases\nQ1,A,\"['B', 'C']\"\nQ2,B,\n")
+    assert "entities.csv: row 1: aliases is \"['B', 'C']\", a list that is no JSON; write a list of JSON" in refusal(
+        path
+    )
+
+
+def test_a_mistake_is_told_once_and_not_again_of_what_names_the_row(tmp_path):
+    path = written(
+        tmp_path / "f",
+        entities="entity_id,label\nQ1,A\nQ2,\n",
+        facts="relation_id,subject_id,object_id,split\nP,Q1,Q2,\nP,Q2,Q1,dev\n",
+        relations="relation_id,label\nR,\n",
+        templates="relation_id,text,style\nR,[X] [Y],statement\n",
+        popularity="entity_id,score\nQ2,1\n",
+        evidence="fact_id,text\nP|Q2|Q1,a\n",
+    )
+    lines = [line.removeprefix(f"{path}/").partition(":")[0] for line in refusal(path).splitlines()[:-1]]
+    assert lines == ["entities.csv", "facts.csv", "relations.csv"]
+    (path / "entities.csv").write_text("entity_id,name\nQ1,A\n")
+    assert len(refusal(path).splitlines()) == 2, "without entities, nothing is said of the facts"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "csv.gz", "jsonl.gz"])
+def test_a_line_without_end_is_refused_before_it_fills_memory(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr(records, "LONGEST", 200_000)
+    raw = b"relation_id,subject_id,value\nP,Q1," + b"0" * 3_000_000
+    path = written(
+        tmp_path / "f", **{f"facts_{ending.replace('.', '_')}": gzip.compress(raw) if "gz" in ending else raw}
+    )
+    found = refusal(path)
+    assert f"facts.{ending}: " in found
+    assert "has more than 200000 characters" in found or "is no JSON" in found
+
+
+def test_a_cell_may_be_long(tmp_path):
+    long = "x" * 200_000
+    path = written(tmp_path / "f", facts=f"relation_id,subject_id,value\nP,Q1,{long}\n")
+    assert [fact.value for fact in read_folder(path, "s").facts] == [long]
+
+
+@pytest.mark.parametrize("value", ["1" * 5000, "[" * 100_000, "1" * 5000 + "]"], ids=["digits", "brackets", "both"])
+def test_a_number_or_brackets_without_end_are_no_json(tmp_path, value):
+    path = written(tmp_path / "f", facts_jsonl='{"relation_id":"P","subject_id":"Q1","value":' + value + "}\n")
+    assert "facts.jsonl: row 1 is no JSON that can be read (" in refusal(path)
+
+
+def test_the_rows_that_do_not_fit_are_counted_and_not_all_kept(tmp_path):
+    path = written(tmp_path / "f", facts="relation_id,subject_id,value\n" + "x\n" * 70_000)
+    lines = refusal(path).splitlines()
+    assert (len(lines), lines[-2]) == (22, "... and 69980 more")
+
+
+def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp_path):
+    path = written(
+        tmp_path / "f",
+        entities="entity_id,label,aliases,type\nQ1,A,B,\nQ2,C,,\nQ1,D,E|A,city\nQ1,F,,town\n",
+        facts="relation_id,subject_id,object_id\nP,Q1,Q2\nP,Q2,Q1\nP,Q1,Q2\n",
+        relations="relation_id,label\nP,lies in\n",
+        templates="relation_id,text,style\nP,[X] in [Y],statement\nR,[X] of [Y],statement\n",
+        evidence="fact_id,text\nP|Q1|Q2,a\nP|Q1|Q2,a\n",
+    )
+    assert refusal(path).count("or set `merge`") == 5
+    found = read_columns(path, "s", merge=True)
+    assert found.entities.rows() == [("Q1", "A", ["B", "D", "E", "F"], "city"), ("Q2", "C", [], None)]
+    assert found.facts["fact_id"].to_list() == ["P|Q1|Q2", "P|Q2|Q1"]
+    assert [row.relation_id for row in found.templates] == ["P"]
+    assert found.evidence.rows() == [("P|Q1|Q2", "a")]
+    assert [note.removeprefix(f"{path}/") for note in found.notes] == [
+        "entities.csv: row 3: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
+        "facts.csv: row 3: the fact P|Q1|Q2 stands again; it counts once",
+        "templates.csv: row 2: relation 'R' has no facts; its template is left out",
+        "evidence.csv: row 2: the fact P|Q1|Q2 has this text again; it counts once",
+    ]
+
+
+def test_a_relation_without_a_label_is_warned_of(tmp_path):
+    path = written(tmp_path / "f", relations="relation_id,label\nP17,country\nP571,begin\n")
+    assert [note.removeprefix(f"{path}/") for note in read_columns(path, "s").notes] == [
+        "relations.csv: relation 'P1' has no label; suites would ask 'The P1 of …'; give relations a row with its label"
+    ]

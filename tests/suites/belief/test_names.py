@@ -29,7 +29,7 @@ def test_safe_names_leave_out_stop_words_and_names_of_two_letters():
 
 
 def test_a_subject_of_two_true_objects_is_one_pair():
-    assert [fact.fact_id for fact in pairs(FACTS[:3])] == ["born|p:1|c:o", "born|p:2|c:l"]
+    assert [fact.fact_id for fact in pairs(FACTS[:3], NAMES.names)] == ["born|p:1|c:o", "born|p:2|c:l"]
 
 
 def test_uhn_leaves_out_a_pair_whose_every_object_stands_in_the_subject():

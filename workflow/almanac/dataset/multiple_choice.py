@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from almanac.dataset.options import DatasetOptions
+from almanac.dataset.text import normalise
 from almanac.dataset.wrong_choices import Integers, Objects, WrongChoices
 from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount
 from almanac.sources.drawing import hashes
@@ -97,6 +98,7 @@ class Building:
         self._relations = sorted(relations, key=lambda row: row.relation_id)
         self._facts, self._options = facts, options
         self._objects, self._numbers = Objects.of(facts, entities)
+        self._readings = readings(facts["subject_id"], entities)
         runs = facts["relation_id"].rle().struct.unnest()
         ends = np.cumsum(runs["len"].to_numpy(), dtype=np.int64).tolist()
         self._slices = dict(zip(runs["value"], map(slice, [0, *ends], ends), strict=True))
@@ -118,7 +120,7 @@ class Building:
             own = self._slices.get(relation.relation_id, slice(0, 0))
             counts = own.stop - own.start, self._counts.get(relation.relation_id, 0)
             if self._qualifies(relation.relation_id):
-                yield self._part(relation, self._facts[own], self._numbers[own], counts[1])
+                yield self._part(relation, own, counts[1])
             else:
                 yield self._left_out(relation, *counts)
 
@@ -129,22 +131,28 @@ class Building:
         refused = pl.DataFrame([(relation.relation_id, None, reason)], REFUSED, orient="row")
         return Part(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
 
-    def _part(self, relation: Relation, facts: pl.DataFrame, numbers: Integers, objects: int) -> Part:
-        subjects = facts["subject_id"].rank("dense").to_numpy().astype(np.int64) - 1
+    def _part(self, relation: Relation, own: slice, objects: int) -> Part:
+        facts, numbers = self._facts[own], self._numbers[own]
+        _, subjects = np.unique(self._readings[own], return_inverse=True)
         options = self._options
         if options.fewer_choices:
             options = options.model_copy(update={"choices": min(options.choices, objects)})
         wrong = WrongChoices(self._objects, numbers, subjects, options)
-        lacking = wrong.lacking()
-        usable = np.setdiff1d(np.arange(len(numbers)), np.array(list(lacking), np.int64))
+        needed = f"wrong choices; needed are {options.choices - 1}"
+        reasons = {fact: f"{found} {needed}" for fact, found in wrong.lacking().items()}
+        reasons |= namesakes(facts, subjects, self._objects.label_codes[numbers])
+        left_out = np.array(sorted(reasons), np.int64)
+        usable = np.setdiff1d(np.arange(len(numbers)), left_out)
         drawn = split(facts[usable], subjects[usable], self._options)
         train, test = usable[drawn.train], np.sort(usable[drawn.test])
         side = np.zeros(len(numbers), np.uint32)
         side[train], side[test] = 1, 2
-        reasons = [f"{found} wrong choices; needed are {options.choices - 1}" for found in lacking.values()]
         identities = facts["fact_id"]
         asked = identities.gather(test)
-        refused = {"fact_id": identities.gather(list(lacking)), "reason": pl.Series(reasons, dtype=pl.String)}
+        refused = {
+            "fact_id": identities.gather(left_out),
+            "reason": pl.Series([reasons[fact] for fact in left_out.tolist()], dtype=pl.String),
+        }
         return Part(
             relation,
             RelationCount(
@@ -153,7 +161,7 @@ class Building:
                 qualifies=True,
                 facts=len(numbers),
                 objects=objects,
-                refused=len(lacking),
+                refused=len(left_out),
                 train=len(train),
                 test=len(test),
                 surplus=len(usable) - len(train) - len(test),
@@ -177,6 +185,52 @@ class Building:
         return pl.DataFrame({"fact_id": identities, "distractors": keys, "labels": labels})
 
 
+def readings(subjects: pl.Series, entities: pl.DataFrame) -> Integers:
+    """Return a number for each subject of facts, equal for subjects whose labels are the same as they are compared.
+
+    Args:
+        subjects: the ids of entities, (facts,).
+        entities: rows of `Entity`.
+    """
+    every = subjects.unique().alias("entity_id").to_frame()
+    labels = every.join(entities.select("entity_id", "label"), on="entity_id", how="left", maintain_order="left")
+    folded = pl.Series(map(normalise, labels.select(pl.coalesce("label", "entity_id")).to_series()), dtype=pl.String)
+    numbered = every.with_columns(number=folded.rank("dense"))
+    found = subjects.alias("entity_id").to_frame().join(numbered, on="entity_id", how="left", maintain_order="left")
+    return found["number"].to_numpy().astype(np.int64)
+
+
+def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dict[int, str]:
+    """Return which facts of a relation are left out for the sake of a namesake's, and why.
+
+    To a model, subjects that read alike are one. A fact that reads like one before it, of another subject, would be the
+    same question or example again. Where the source prescribes the split, no test fact has a subject whose namesake is
+    among the train facts (a split that is drawn keeps them together).
+
+    Args:
+        facts: rows of `Fact`, sorted.
+        subjects: numbers, equal for subjects that read alike, (facts,).
+        objects: numbers, equal for objects that read alike, (facts,).
+    """
+    named = facts.select("fact_id", "subject_id", "split", reading=subjects, object=objects).with_row_index("at")
+    named = named.filter((pl.col("subject_id") != pl.col("subject_id").first()).any().over("reading"))
+    first = pl.struct("subject_id", "fact_id").first().over("reading", "object").alias("first")
+    shown = named.filter(pl.col("split") == "train").group_by("reading").agg(pl.col("subject_id").unique().sort())
+    out = {}
+    for at, subject, split, before, train in (
+        named.with_columns(first)
+        .join(shown.rename({"subject_id": "train"}), on="reading", how="left", maintain_order="left")
+        .select("at", "subject_id", "split", "first", "train")
+        .iter_rows()
+    ):
+        others = [one for one in train or () if one != subject]
+        if before["subject_id"] != subject:
+            out[at] = f"reads like {before['fact_id']}, whose subject has the same label"
+        elif split == "test" and others:
+            out[at] = f"its subject reads like {others[0]}, of which the source has a train fact"
+    return out
+
+
 @dataclass(frozen=True)
 class Split:
     """The places of a relation's train and test facts."""
@@ -194,7 +248,7 @@ def split(facts: pl.DataFrame, subjects: Integers, options: DatasetOptions) -> S
 
     Args:
         facts: rows of `Fact`.
-        subjects: whole numbers, equal for facts of the same subject, (facts,).
+        subjects: whole numbers, equal for facts of the same subject and of those that read alike, (facts,).
         options: the counts and the seed.
     """
     identities = [identity.encode() for identity in facts["fact_id"]]

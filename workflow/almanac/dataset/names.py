@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from almanac.dataset.text import normalise
+from almanac.dataset.text import normalise, same_value
 from almanac.rows import Entity, Fact
 
 
@@ -27,14 +27,32 @@ class ObjectNames:
         """Return all names of an object, the label first."""
         return (self.entities[key].label, *self.entities[key].aliases) if key in self.entities else (key,)
 
+    def reading(self, key: str) -> str:
+        """Return a subject's label as it is compared: subjects that read alike are one subject to a model."""
+        return normalise(self.label(key))
+
     def folded(self, key: str) -> frozenset[str]:
         """Return all names of an object as they are compared."""
-        return frozenset(map(normalise, self.names(key)))
+        return frozenset(map(normalise, self.names(key)) if key in self.entities else (same_value(key),))
 
 
-def true_objects(facts: Iterable[Fact]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the object keys that are true for each (relation, subject), sorted."""
+def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the object keys that are true for each (relation, subject), sorted.
+
+    Args:
+        facts: all that are known of the subjects.
+        names: of the subjects; those that read alike (`ObjectNames.reading`) share their objects, since a question
+            that names one of them may mean the other. None: each subject has its own.
+    """
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:
         found[fact.relation_id, fact.subject_id].add(fact.object_key)
+    if names is not None:
+        shared: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for relation, subject in found:
+            shared[relation, names.reading(subject)].append(subject)
+        for (relation, _), subjects in shared.items():
+            if len(subjects) > 1:
+                every = set().union(*(found[relation, subject] for subject in subjects))
+                found |= {(relation, subject): every for subject in subjects}
     return {pair: tuple(sorted(keys)) for pair, keys in found.items()}

@@ -22,4 +22,11 @@ class DatasetOptions(Options):
     exclude_true: Annotated[
         bool, Field(description="never offer another true object, under any alias (false: the paper's rule)")
     ] = True
+    merge: Annotated[
+        bool,
+        Field(
+            description="rows of the facts' folder that stand twice are one, an entity's other labels its aliases, and "
+            "templates of relations without facts are left out; all is said (false: they are mistakes)"
+        ),
+    ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the split and of the wrong choices")] = 0

@@ -1,13 +1,26 @@
 """The one normaliser: when two names are the same name."""
 
+import re
 import unicodedata
+from decimal import Context, Decimal
+
+UNSEEN = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def normalise(name: str) -> str:
-    """Return a name as it is compared: NFKC, case folded, white space squeezed.
+    """Return a name as it is compared: NFKC, case folded, white space squeezed, unseen characters left out.
 
     Wu et al. do not say how they compare choices; this fold is the project's (case and space).
     """
     if name.isascii():  # most names are, and NFKC leaves them as they are
         return " ".join(name.lower().split())
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    seen = UNSEEN.sub("", name)
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
+
+
+def same_value(literal: str) -> str:
+    """Return a literal as it is compared: numbers by their value, so that 1000 and 1000.0 are one; else as a name."""
+    if not NUMBER.fullmatch(literal):
+        return normalise(literal)
+    return format(Decimal(literal).normalize(Context(prec=len(literal))), "f")

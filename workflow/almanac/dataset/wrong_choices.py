@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from almanac.dataset.options import DatasetOptions
-from almanac.dataset.text import normalise
+from almanac.dataset.text import normalise, same_value
 from almanac.sources.drawing import Numbers, hashes, places
 from almanac.tables import seed_of
 
@@ -56,9 +56,18 @@ class Objects:
         numbers = facts.select(object_key).join(every, on="entity_id", how="left", maintain_order="left")["number"]
         named = keys.join(entities, on="entity_id", how="left", maintain_order="left")
         labels = named.select(pl.coalesce("label", "entity_id")).to_series()
-        counts = named["aliases"].list.len().fill_null(0).to_numpy().astype(np.int64)
-        aliases = named["aliases"].explode(empty_as_null=False, keep_nulls=False)
-        folded = pl.Series(map(normalise, pl.concat([labels, aliases.alias("label")])), dtype=pl.String)
+        literal = named["label"].is_null()
+        own = named["aliases"].fill_null([])
+        dates = within_dates(facts)
+        if dates.height:
+            joined = keys.join(dates, on="entity_id", how="left", maintain_order="left")["names"].fill_null([])
+            own = pl.DataFrame({"own": own, "dates": joined}).select(pl.concat_list("own", "dates")).to_series()
+        counts = own.list.len().to_numpy().astype(np.int64)
+        aliases = own.explode(empty_as_null=False, keep_nulls=False)
+        shown = (
+            same_value(text) if is_text else normalise(text) for text, is_text in zip(labels, literal, strict=True)
+        )
+        folded = pl.Series([*shown, *map(normalise, aliases)], dtype=pl.String)
         codes = folded.rank("dense").to_numpy().astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(counts)])
         found = cls(keys.to_series(), labels, codes[: len(labels)], codes[len(labels) :], starts)
@@ -70,6 +79,24 @@ class Objects:
         owners = np.repeat(np.arange(len(numbers)), counts)
         first = np.cumsum(counts) - counts
         return self.alias_codes[np.arange(len(owners)) - first[owners] + starts[owners]], owners
+
+
+def within_dates(facts: pl.DataFrame) -> pl.DataFrame:
+    """Return names that dates share where one holds the other: ``entity_id`` (the literal) and ``names``.
+
+    1990 may be true of who was born on 1990-05-22, and 1990-06-01 is not: so a day shares a name with its month and its
+    year, each pair its own, and days of one year share none.
+    """
+    days = facts.lazy().filter(datatype="date").select(day=pl.col("value")).drop_nulls().unique()
+    coarse = pl.concat(
+        days.select("day", coarse=pl.col("day").str.extract(pattern)).drop_nulls()
+        for pattern in (r"^(-?\d+-\d\d)-\d\d$", r"^(-?\d+)-\d\d")
+    )
+    pairs = coarse.join(days, left_on="coarse", right_on="day", how="semi").with_columns(
+        name=pl.format("{} in {}", "day", "coarse")
+    )
+    both = pl.concat(pairs.select("name", entity_id=end) for end in ("day", "coarse"))
+    return both.group_by("entity_id").agg(names=pl.col("name").sort()).collect()
 
 
 class WrongChoices:
@@ -86,7 +113,7 @@ class WrongChoices:
         Args:
             objects: all objects.
             numbers: of the facts' objects, (facts,).
-            subjects: numbers from 0, equal for facts of the same subject, (facts,).
+            subjects: numbers from 0, equal for facts of the same subject and of those that read alike, (facts,).
             options: how many choices, and the seed.
         """
         own, self._object = np.unique(numbers, return_inverse=True)

@@ -89,7 +89,7 @@ class _Deal:
 
     def __init__(self, taught: Taught) -> None:
         self.names = ObjectNames(taught.entities)
-        self.true = true_objects(taught.facts)
+        self.true = true_objects(taught.facts, self.names)
 
     def may(self, fact: Fact, of: Fact) -> bool:
         """Whether the object of one fact is false of the subject of another."""

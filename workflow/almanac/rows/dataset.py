@@ -28,7 +28,8 @@ class Refused:
 class RelationCount:
     """What became of a relation's facts: ``facts = refused + train + test + surplus`` where it qualifies.
 
-    ``objects`` counts distinct objects; ``shared_subjects`` the subjects that stand in train and in test.
+    ``objects`` counts distinct objects; ``shared_subjects`` the subjects that stand in train and in test (those that
+    read alike are one).
     """
 
     KEY: ClassVar = ("relation_id",)

@@ -4,6 +4,7 @@ What is wrong is noted in the table, by row. A row with a mistake is left out, s
 for among the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
+from almanac.sources import values
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.thirds import BUCKETS
-from almanac.sources.user_table import SHOWN, Check, Table, read_table
+from almanac.sources.user_table import ROW, SHOWN, Check, Table, read_table
 
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", "alias")
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
+MERGED = "or set `merge`"  # the remedy for many such rows
 TYPE = "entity"  # of popularity that names none
 
 
@@ -32,14 +35,17 @@ class FactColumns:
     templates: list[Template]
     popularity: pl.DataFrame
     evidence: pl.DataFrame
+    notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
-def checked(folder: Path, source: str) -> FactColumns:
+def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     """Read and check the tables of a folder.
 
     Args:
         folder: holds `facts` and `entities`, and perhaps other tables.
         source: the source's name, written on every fact and every popularity that does not name its own.
+        merge: whether rows that stand twice are one: of an entity's rows the first has the label, and the other labels
+            are aliases; facts and texts count once. Templates of relations without facts are left out.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
@@ -48,54 +54,78 @@ def checked(folder: Path, source: str) -> FactColumns:
 
     def opened(name: str) -> Table:
         read.append(read_table(folder, name))
+        if any(row == 0 for row, _ in read[-1].mistakes):  # what others say of its rows would be no mistake of theirs
+            raise _refusal(read[-1:])
         return read[-1]
 
-    things = entities(opened("entities"))
-    named = things["entity_id"]
-    stated = facts(opened("facts"), source, named)
-    known = relations(opened("relations"), stated["relation_id"].unique().sort().to_list())
+    entity_rows, fact_rows, relation_rows = map(opened, ("entities", "facts", "relations"))
+    named = entity_rows.named().drop_nulls()
+    described = {*relation_rows.named().drop_nulls(), *fact_rows.named().drop_nulls().unique()}
+    things = entities(entity_rows, merge)
+    stated, written = facts(fact_rows, source, named, merge)
+    known = relations(relation_rows, stated["relation_id"].unique().sort().to_list())
     out = FactColumns(
         entities=things,
         relations=known,
         facts=stated,
-        templates=templates(opened("templates"), {relation.relation_id for relation in known}),
+        templates=templates(opened("templates"), described, merge),
         popularity=popularity(opened("popularity"), source, named),
-        evidence=evidence(opened("evidence"), stated["fact_id"]),
+        evidence=evidence(opened("evidence"), written, merge),
+        notes=tuple(note for one in read for note in one.notes),
     )
-    if count := sum(one.count for one in read):
-        mistakes = [line for one in read for line in one.lines()][:SHOWN]
-        more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
-        raise AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
+    if any(one.count for one in read):
+        raise _refusal(read)
     return out
 
 
-def entities(found: Table) -> pl.DataFrame:
-    """Return the rows of `Entity`, sorted."""
+def _refusal(read: Sequence[Table]) -> AlmanacError:
+    """Return what is wrong with some tables."""
+    count = sum(one.count for one in read)
+    mistakes = [line for one in read for line in one.lines()][:SHOWN]
+    more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
+    return AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
+
+
+def entities(found: Table, merge: bool = False) -> pl.DataFrame:
+    """Return the rows of `Entity`, sorted; ``merge`` as for `checked`."""
     identity, label = pl.col("entity_id"), pl.col("label")
     found.check(
         (identity.is_null(), lambda _: "entity_id is empty; every entity needs both"),
         (label.is_null(), lambda _: "label is empty; every entity needs both"),
     )
-    found.check(
-        (~identity.is_first_distinct(), lambda row: f"entity {row['entity_id']!r} stands twice; keep one row"),
-    )
+    again = ~identity.is_first_distinct()
+    if merge:
+        more = found.drop(again, lambda row: f"entity {row['entity_id']!r} stands again; its names are aliases")
+        others = more.lazy().group_by("entity_id", maintain_order=True)
+        own = others.agg(
+            more=pl.concat_list("label", "aliases").explode(empty_as_null=False, keep_nulls=False),
+            kind=pl.col("type").drop_nulls().first(),
+        )
+        rows = found.rows.join(own.collect(), on="entity_id", how="left", maintain_order="left")
+        aliases, kind = pl.concat_list("aliases", pl.col("more").fill_null([])), pl.coalesce("type", "kind")
+        found.rows = rows.with_columns(aliases=aliases, type=kind).drop("more", "kind")
+    found.check((again, lambda row: f"entity {row['entity_id']!r} stands twice; keep one row, {MERGED}"))
     names = pl.concat_list("label", "aliases").list.unique(maintain_order=True)
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
 
-def facts(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
-    """Return the rows of `Fact`, sorted.
+def facts(found: Table, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of `Fact`, sorted, and every row's id as it is ``written`` with the ``fact_id`` it became.
 
     Args:
         found: the table.
         source: of facts that name none.
         named: the ids of the entities.
+        merge: as for `checked`.
     """
+    _compare_values(found)
+    found.rows = found.rows.with_columns(fact_id=_identity("value"), written=_identity("as_written"))
+    written = found.rows.select("written", "fact_id").drop_nulls()
     found.check(*_fact_checks(named))
-    parts = ("relation_id", "subject_id", pl.coalesce("object_id", "value"))
-    found.rows = found.rows.with_columns(fact_id=pl.concat_str(*parts, separator=LIST_SEPARATOR))
     twice = ~pl.col("fact_id").is_first_distinct()
-    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row"))
+    if merge:
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} stands again; it counts once")
+    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row, {MERGED}"))
     literal = pl.col("object_id").is_null()
     rows = found.take().select(
         "fact_id",
@@ -109,7 +139,30 @@ def facts(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
         "split",
         pl.col("source").fill_null(source),
     )
-    return rows.sort("fact_id")
+    return rows.sort("fact_id"), written
+
+
+def _identity(value: str) -> pl.Expr:
+    return pl.concat_str("relation_id", "subject_id", pl.coalesce("object_id", value), separator=LIST_SEPARATOR)
+
+
+def _compare_values(found: Table) -> None:
+    """Bring dates and quantities to one way of writing, so that equal values are equal texts.
+
+    The rows get the columns ``as_written``, and ``wrong``: why a value is none of its datatype.
+    """
+    rows = found.rows.with_columns(as_written="value")
+    of = ["datatype", "value", "precision"]
+    odd = pl.col("datatype").is_in(list(values.READ)) & ~pl.col("value").str.contains(values.PLAIN)
+    found_values = [(*row, *values.read(*row)) for row in rows.filter(odd).select(of).unique().iter_rows()]
+    names = [*of, "as_value", "wrong"]
+    read = pl.DataFrame(found_values, dict.fromkeys(names, pl.String), orient="row")
+    rows = rows.join(read, on=of, how="left", nulls_equal=True, maintain_order="left")
+    found.rows = rows.with_columns(value=pl.coalesce("as_value", "value")).drop("as_value")
+    changed = found.rows.filter(pl.col("value") != pl.col("as_written"))
+    if changed.height:
+        first = changed.row(0, named=True)
+        found.note(changed[ROW], f"the {first['datatype']} {first['as_written']!r} is read as {first['value']!r}")
 
 
 def _fact_checks(named: pl.Series) -> list[Check]:
@@ -132,6 +185,7 @@ def _fact_checks(named: pl.Series) -> list[Check]:
             ~pl.col("datatype").is_in(DATATYPES),
             lambda row: f"datatype {row['datatype']!r} is unknown; allowed are {', '.join(DATATYPES)}",
         ),
+        (pl.col("wrong").is_not_null(), lambda row: str(row["wrong"])),
         (
             ~pl.col("split").is_in(("train", "test")),
             lambda row: f"split {row['split']!r} is unknown; allowed are train, test or nothing",
@@ -170,20 +224,25 @@ def relations(found: Table, used: list[str]) -> list[Relation]:
             popularity = record.pop("popularity")
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
     for identity in used:
-        if identity not in rows:
-            rows[identity] = Relation(identity, identity, None, None, None, None)
+        row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
+        if row.label == identity:
+            says = f"has no label; suites would ask 'The {identity} of …'; give relations a row with its label"
+            found.notes.append(f"{found.path}: relation {identity!r} {says}")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
-def templates(found: Table, known: set[str]) -> list[Template]:
-    """Return the templates, sorted; ``known`` are the ids of the relations."""
+def templates(found: Table, known: set[str], merge: bool = False) -> list[Template]:
+    """Return the templates, sorted; ``known`` are the ids of the relations, of those with a mistake too."""
     rows: dict[str, Template] = {}
+    if merge:
+        strange = ~pl.col("relation_id").is_in(list(known))
+        found.drop(strange, lambda row: f"relation {row['relation_id']!r} has no facts; its template is left out")
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
         needs_object = record["style"] in ("statement", "alias")
         if relation not in known:
-            found.refuse(number, f"relation {relation!r} is in no facts or relations table")
+            found.refuse(number, f"relation {relation!r} is in no facts or relations table; remove the row, {MERGED}")
         elif record["style"] not in STYLES:
             found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
@@ -234,11 +293,15 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
     return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
 
 
-def evidence(found: Table, stated: pl.Series) -> pl.DataFrame:
-    """Return the rows of `Evidence`, sorted; ``stated`` are the ids of the facts."""
+def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
+    """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
+    changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
+    if changed.height:
+        ids = pl.col("fact_id").replace(changed["written"], changed["fact_id"])
+        found.rows = found.rows.with_columns(ids)
     found.check(
         (
-            ~pl.col("fact_id").is_in(stated.implode()).fill_null(False),
+            ~pl.col("fact_id").is_in(stated["fact_id"].implode()).fill_null(False),
             lambda row: f"fact_id {row['fact_id']!r} is no fact; write relation|subject|object of one",
         ),
         (
@@ -246,10 +309,8 @@ def evidence(found: Table, stated: pl.Series) -> pl.DataFrame:
             lambda _: "text is empty; write the text in which the fact is said, or remove the row",
         ),
     )
-    found.check(
-        (
-            ~pl.struct("fact_id", "text").is_first_distinct(),
-            lambda row: f"the fact {row['fact_id']} has this text twice; keep one row",
-        )
-    )
+    twice = ~pl.struct("fact_id", "text").is_first_distinct()
+    if merge:
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} has this text again; it counts once")
+    found.check((twice, lambda row: f"the fact {row['fact_id']} has this text twice; keep one row, {MERGED}"))
     return found.take().select("fact_id", "text").sort("fact_id", "text")

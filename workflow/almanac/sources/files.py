@@ -87,12 +87,13 @@ def read_folder(folder: Path, source: str) -> FactTables:
     )
 
 
-def read_columns(folder: Path, source: str) -> "FactColumns":
+def read_columns(folder: Path, source: str, merge: bool = False) -> "FactColumns":
     """Read a folder of facts.
 
     Args:
         folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder.
         source: the source's name, written on every fact and every popularity that does not name its own.
+        merge: whether rows that stand twice are one; see `checking.checked`.
 
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
@@ -101,4 +102,4 @@ def read_columns(folder: Path, source: str) -> "FactColumns":
 
     with as_folder(folder) as inside:
         table_files(inside)
-        return checked(inside, source)
+        return checked(inside, source, merge)

@@ -264,6 +264,17 @@ class BiolamaOptions(DumpOptions):
     )
 
 
+class BearOptions(DumpOptions):
+    """Facts of Wikidata with balanced objects (BEAR)."""
+
+    DOWNLOADS: ClassVar = (Download("BEAR.zip", "https://github.com/lm-pub-quiz/BEAR/archive/refs/heads/main.zip"),)
+
+    kind: Literal["bear"] = Field(default="bear", description="bear: facts of Wikidata with balanced objects")
+    licence: str = Field(default="CC-BY-SA", description="the terms of use")
+    redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
+    part: Literal["bear", "big"] = Field(default="bear", description="bear: BEAR; big: BEAR-big")
+
+
 class UmlsOptions(DumpOptions):
     """Biomedical facts (UMLS Metathesaurus, under the user's own licence)."""
 
@@ -290,6 +301,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "google_re": GoogleReOptions,
     "biolama": BiolamaOptions,
     "umls": UmlsOptions,
+    "bear": BearOptions,
 }
 
 
@@ -311,7 +323,8 @@ AnySource = Annotated[
     | Annotated[TrexOptions, Tag("trex")]
     | Annotated[GoogleReOptions, Tag("google_re")]
     | Annotated[BiolamaOptions, Tag("biolama")]
-    | Annotated[UmlsOptions, Tag("umls")],
+    | Annotated[UmlsOptions, Tag("umls")]
+    | Annotated[BearOptions, Tag("bear")],
     Discriminator(
         _kind,
         custom_error_type="kind",

@@ -24,6 +24,9 @@ LIST_SEPARATOR = "|"
 PART = 50_000
 ARROW_LIST = pa.list_(pa.string())
 TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+BINARY = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+LONGEST = 10_000_000  # characters of a line or a cell: a damaged or hostile file is refused before it fills memory
+PIECE = 1 << 20  # bytes that are looked at together where a wrong one is looked for
 LISTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_fixed_size_list)
 
 Cells: TypeAlias = Sequence[Any] | pa.Array
@@ -98,13 +101,26 @@ def readable(path: Path) -> Iterator[None]:
         try:
             yield
         except UnicodeDecodeError:
-            _unpacked(path).decode("utf-8-sig")  # raises it again, with the place in the file: parts begin at 0
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, pa.ArrowException) as error:
+            raise ValueError(_wrong_byte(path)) from None  # with the place in the file: parts begin at 0
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
 
 
-def _unpacked(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+def _wrong_byte(path: Path) -> str:
+    """Return what is wrong with the first byte of a file that is no UTF-8, and where it stands."""
+    begin, left = 0, b""  # where the text begins that is looked at, and what was left of a character
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        while piece := file.read(PIECE):
+            text = left + piece
+            left = b""
+            try:
+                text.decode()
+            except UnicodeDecodeError as error:
+                if error.reason != "unexpected end of data":
+                    return f"'utf-8' codec can't decode byte {text[error.start]:#04x} in position {begin + error.start}"
+                left = text[error.start :]
+            begin += len(text) - len(left)
+    return f"'utf-8' codec can't decode byte {left[:1].hex(' ') or '?'} in position {begin}: the text ends within it"
 
 
 def _text(path: Path, newline: str) -> TextIO:
@@ -112,6 +128,26 @@ def _text(path: Path, newline: str) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
     return path.open(encoding="utf-8-sig", newline=newline)
+
+
+def _lines(path: Path, text: TextIO) -> Iterator[str]:
+    """Yield the lines of a text with their ends.
+
+    Raises:
+        AlmanacError: one is longer than any line of facts is.
+    """
+    number = 0
+    while line := text.readline(LONGEST + 1):
+        number += 1
+        if len(line) > LONGEST:
+            raise AlmanacError(f"{path}: line {number} has more than {LONGEST} characters; is it what its ending says?")
+        yield line
+
+
+def _csv(path: Path, text: TextIO) -> Iterator[list[str]]:
+    """Yield the rows of CSV; a cell may be as long as a line."""
+    csv.field_size_limit(LONGEST)
+    return csv.reader(_lines(path, text), strict=True)
 
 
 def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]:
@@ -126,7 +162,7 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]
                 read += batch.num_rows
     elif ".csv" in path.suffixes:
         with _text(path, "") as text:
-            lines = csv.reader(text, strict=True)
+            lines = _csv(path, text)
             names += next(lines, [])
             for numbered in _batched(enumerate(lines, 1)):
                 whole = [(number, line) for number, line in numbered if len(line) == len(names)]
@@ -146,12 +182,15 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
     """Return a column of Parquet as texts or lists of texts; anything else as Python's objects.
 
     Raises:
-        pa.ArrowException: a text is no UTF-8.
+        pa.ArrowException: a text, or a binary string, is no UTF-8.
     """
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     plain.validate(full=True)
     listed = any(is_kind(plain.type) for is_kind in LISTED)
-    if any(is_kind(plain.type.value_type if listed else plain.type) for is_kind in TEXTUAL):
+    inner = plain.type.value_type if listed else plain.type
+    if any(is_kind(inner) for is_kind in BINARY):  # as some programs write all their texts
+        plain = plain.cast(pa.list_(pa.binary()) if listed else pa.binary())
+    if any(is_kind(inner) for is_kind in (*TEXTUAL, *BINARY)):
         return plain.cast(ARROW_LIST if listed else pa.string())
     return plain.to_pylist()
 
@@ -159,15 +198,16 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a file of JSON Lines with their numbers; blank lines are counted and left out."""
     with _text(path, "\n") as text:
-        for number, ended in enumerate(text, 1):
+        for number, ended in enumerate(_lines(path, text), 1):
             line = ended.removesuffix("\n")
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+                reason = str(error).partition(";")[0]
                 raise AlmanacError(
-                    f"{path}: row {number} is no JSON ({error}); one object a line is expected"
+                    f"{path}: row {number} is no JSON that can be read ({reason}); one object a line is expected"
                 ) from error
             if not isinstance(row, dict):
                 raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
@@ -196,7 +236,7 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
             return table.schema.names, enumerate(table.to_pylist(), 1)
         if ".csv" in path.suffixes:
             with _text(path, "") as text:
-                lines = csv.reader(text, strict=True)
+                lines = _csv(path, text)
                 header = next(lines, [])
                 return header, [
                     (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)

@@ -1,10 +1,15 @@
 """A user's table as columns, and what is wrong with it by row.
 
-Cells are texts without white space around them, null where empty, or lists of such texts. Whole columns of texts stay
-Arrow's and polars'; a column that holds anything else is read cell by cell.
+Cells are texts without white space around them, null where empty, or lists of such texts. Characters that nobody sees
+are left out, and said. Whole columns of texts stay Arrow's and polars'; a column that holds anything else is read cell
+by cell.
 """
 
+import datetime
+import decimal
+import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +36,14 @@ SHOWN = 20  # mistakes of a kind that are described; the others are counted
 LIST = pl.List(pl.String())
 WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` takes off
 
+# What is not seen, but for the joiners that Persian, Indic scripts and emoji are written with: controls, marks of
+# direction, soft hyphens, spaces of no width.
+UNSEEN = (
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u2064\u2066-\u206f\ufeff]"
+)
+SEEN_AS_IT_IS = "text"  # the column of sentences, which are kept as they are
+
 Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where it holds, and what to say of such a row
 
 
@@ -44,17 +57,33 @@ class Table:
             lists of such texts. Rows with a mistake are left out.
         mistakes: row numbers (0: the whole file) and what is wrong there; of each kind those of the first rows.
         count: how many mistakes there are.
+        notes: what was read in another way than it is written, as mistakes are.
+        known: the first column of every row, whatever is wrong with the row: what others may name.
     """
 
     path: Path
     rows: pl.DataFrame
     mistakes: list[tuple[int, str]] = field(default_factory=list)
     count: int = 0
+    notes: list[str] = field(default_factory=list)
+    known: list[pl.Series] = field(default_factory=list)
+    _refused: int = 0
 
     def refuse(self, row: int, reason: str) -> None:
         """Note what is wrong with a row."""
-        self.mistakes.append((row, reason))
+        if self._refused < SHOWN or not row:
+            self.mistakes.append((row, reason))
+        self._refused += 1
         self.count += 1
+
+    def note(self, rows: pl.Series, reason: str) -> None:
+        """Note what was read in another way than it is written: the numbers of the rows, and what of the first."""
+        more = f" (and {len(rows) - 1} more rows so)" if len(rows) > 1 else ""
+        self.notes.append(f"{self.path}: row {rows[0]}: {reason}{more}")
+
+    def named(self) -> pl.Series:
+        """Return what stands in the first column, of rows with a mistake too: no row is wrong for another's fault."""
+        return pl.concat([pl.Series(dtype=pl.String), *(one.rename("") for one in self.known)])
 
     def check(self, *checks: Check) -> None:
         """Leave out the rows of which a condition holds, and note the reason that belongs to the first that does."""
@@ -67,6 +96,14 @@ class Table:
         for row in bad.head(SHOWN).iter_rows(named=True):
             self.mistakes.append((row[ROW], checks[row["check"]][1](row)))
         self.rows = self.rows.filter(found.is_null())
+
+    def drop(self, dropped: pl.Expr, reason: Callable[[dict[str, Any]], str]) -> pl.DataFrame:
+        """Leave out rows that are no mistake, note the first and how many there are, and return them."""
+        out = self.rows.filter(dropped)
+        if out.height:
+            self.note(out[ROW], reason(out.row(0, named=True)))
+            self.rows = self.rows.filter(dropped.not_().fill_null(True))
+        return out
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each row as its number and its cells by column, for tables that are small."""
@@ -105,8 +142,28 @@ def read_table(folder: Path, name: str) -> Table:
         frames = [_frame(out, part) for part in parts(path, names, empty.columns)]
     if wrong := wrong_columns(names, known):
         return Table(path, empty, [(0, wrong)], 1)
-    out.rows = pl.concat([empty, *frames])
+    out.rows = _seen(out, pl.concat([empty, *frames]))
+    out.known.append(out.rows[known.required[0]])
     return out
+
+
+def _seen(out: Table, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without characters that nobody sees."""
+    for name in rows.columns[1:]:
+        if name == SEEN_AS_IT_IS:
+            continue
+        column = rows[name]
+        texts = column.list.join("\n") if name in LISTS else column
+        holds = texts.str.contains(UNSEEN).fill_null(False)
+        if not holds.any():
+            continue
+        first = str(texts.filter(holds).str.extract(f"({UNSEEN})")[0])
+        seen = pl.element().str.replace_all(UNSEEN, "").str.strip_chars(WHITE)
+        mended = column.list.eval(seen) if name in LISTS else column.str.replace_all(UNSEEN, "").str.strip_chars(WHITE)
+        cleared = mended.list.eval(pl.element().filter(pl.element() != "")) if name in LISTS else mended
+        rows = rows.with_columns(cleared if name in LISTS else cleared.set(cleared == "", None))
+        out.note(rows[ROW].filter(holds), f"{name} holds U+{ord(first):04X}, which nobody sees; it is left out")
+    return rows
 
 
 def _frame(out: Table, part: Part) -> pl.DataFrame:
@@ -118,6 +175,7 @@ def _frame(out: Table, part: Part) -> pl.DataFrame:
     frame = pl.DataFrame([pl.Series(ROW, part.numbers, pl.Int64), *columns])
     for at, reason in wrong.items():
         out.refuse(part.numbers[at], reason)
+    out.known.extend([frame[frame.columns[1]].gather(list(wrong))] if wrong else [])
     return frame.with_row_index("at").filter(~pl.col("at").is_in(list(wrong))).drop("at") if wrong else frame
 
 
@@ -161,6 +219,8 @@ def _lists(name: str, cells: Cells, wrong: dict[int, str]) -> pl.Series:
     except (pa.ArrowException, ValueError, TypeError):
         return pl.Series(name, _each(name, cells, wrong), LIST)
     if lists.dtype == pl.String:
+        if lists.str.contains(r"^\s*\[\s*[\]\"']").any():
+            return pl.Series(name, _each(name, lists, wrong), LIST)
         lists = lists.str.split(LIST_SEPARATOR)
     texts = pl.element().str.strip_chars(WHITE)
     return lists.fill_null([]).list.eval(texts).list.eval(pl.element().filter(pl.element() != ""))
@@ -187,17 +247,38 @@ def _cell(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):  # NaN: an empty cell of a data frame
         return [] if name in LISTS else None
     if name in LISTS:
-        parts = value.split(LIST_SEPARATOR) if isinstance(value, str) else value
+        parts = _listed(name, value) if isinstance(value, str) else value
         if not isinstance(parts, list) or any(isinstance(part, list | dict) for part in parts):
             raise ValueError(f"{name} is {value!r}; a list of texts is expected")
         return [text for part in parts if part is not None and (text := _whole(name, part))]
     if isinstance(value, list | dict):
-        raise ValueError(f"{name} is {value!r}; a text is expected")
+        several = "; give each object a row of its own" if name in ("object_id", "value") else ""
+        raise ValueError(f"{name} is {value!r}; a text is expected{several}")
     return _whole(name, value) or None
 
 
+def _listed(name: str, text: str) -> list[Any]:
+    """Return the texts of a cell: between bars, or a list of JSON, whose texts may hold a bar."""
+    if not re.match(r"\s*\[\s*[\]\"']", text):
+        return text.split(LIST_SEPARATOR)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        says = "a list that is no JSON; write a list of JSON, or A|B"
+        raise ValueError(f"{name} is {text[:60]!r}, {says}") from error
+    return list(found)
+
+
 def _whole(name: str, value: Any) -> str:
-    """Return a value as text, without white space around it."""
+    """Return a value as text, without white space around it; whole numbers without a point, midnights as days."""
+    if isinstance(value, datetime.datetime):
+        if value.timetz().replace(tzinfo=None) != datetime.time():
+            raise ValueError(f"{name} is {value}, with a time of day; write the day alone, as {value.date()}")
+        value = value.date()
+    if isinstance(value, bytes):
+        value = value.decode()  # an error of this is a ValueError too
+    if isinstance(value, float | decimal.Decimal) and math.isfinite(value) and value == int(value):
+        value = int(value)
     text = str(value).strip()
     try:
         text.encode()

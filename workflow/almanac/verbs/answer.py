@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
     parser.add_argument("--wrapper", metavar="NAME", help="how instructed requests are arranged [its chat template]")
     parser.add_argument("--engine", choices=ENGINES, default="forest", help="the best way that may be used [forest]")
-    several: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
+    # Given once with several files, or several times: all count.
+    several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
     parser.add_argument("--requests", **several, help="shards made by `ask`")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
     parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")

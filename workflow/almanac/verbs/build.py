@@ -141,7 +141,9 @@ def build_edition(arguments: argparse.Namespace) -> None:
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
-    source = read_columns(arguments.facts, arguments.name or arguments.facts.name)
+    source = read_columns(arguments.facts, arguments.name or arguments.facts.name, options.merge)
+    for note in source.notes:
+        print(note, file=sys.stderr)
     if arguments.drafts is not None:
         templates = with_drafts(source.templates, arguments.drafts)
         print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
@@ -169,7 +171,7 @@ def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) ->
     outside = facts - sum(count.facts for count in kept)
     print(
         f"{len(kept)} of {len(counts)} relations qualify. {facts} facts in: {outside} in relations that do "
-        f"not, {lacking} refused for want of wrong choices, {sum(count.train for count in kept)} train, "
+        f"not, {lacking} refused (listed with the reason), {sum(count.train for count in kept)} train, "
         f"{sum(count.test for count in kept)} test, {sum(count.surplus for count in kept)} beyond the counts asked for."
     )
     for row in refused:

@@ -102,10 +102,10 @@ class _Asker:
     @cached_property
     def sampled(self) -> frozenset[str]:
         """The facts whose pairs have a prompt of which the confidence is sampled."""
-        options, found = self.options, []
+        options, names, found = self.options, self.names.names, []
         for relation, facts in self.data.by_relation.items():
             if relation in self.templates and options.sampled:
-                found += [fact.fact_id for fact in pairs(asked_facts(facts, options.sample, options.seed))]
+                found += [fact.fact_id for fact in pairs(asked_facts(facts, options.sample, options.seed), names)]
         return frozenset(hash_order(found, options.seed, "sampled")[: options.sampled])
 
     def relation(self, relation: str, facts: Sequence[Fact]) -> Iterator[Batch]:
@@ -116,7 +116,7 @@ class _Asker:
             self.asked.refuse(f"relation {relation}", "it has no test fact")
             return
         labels = self._labels(facts)
-        asked = [self._pair(fact, labels) for fact in pairs(tested)]
+        asked = [self._pair(fact, labels) for fact in pairs(tested, self.names.names)]
         self.asked.own["grid"].append(self._grid(relation, source, wordings, asked))
         if self.options.bias:
             self._content_free(relation, wordings, labels)

@@ -40,7 +40,9 @@ class Names:
         labelled: dict[str, set[str]] = defaultdict(set)
         for entity in data.entities:
             labelled[normalise(entity.label)].add(entity.entity_id)
-        return cls(data.names, true_objects(data.facts), {name: frozenset(own) for name, own in labelled.items()})
+        return cls(
+            data.names, true_objects(data.facts, data.names), {name: frozenset(own) for name, own in labelled.items()}
+        )
 
     def subject(self, key: str, most: int) -> tuple[str, ...]:
         """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
@@ -80,6 +82,6 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name.strip()))
 
 
-def pairs(facts: Sequence[Fact]) -> list[Fact]:
-    """Return the first fact of each subject: a subject of several true objects is asked once."""
-    return list({fact.subject_id: fact for fact in reversed(facts)}.values())[::-1]
+def pairs(facts: Sequence[Fact], names: ObjectNames) -> list[Fact]:
+    """Return the first fact of each subject: of several true objects one, and one of subjects that read alike."""
+    return list({names.reading(fact.subject_id): fact for fact in reversed(facts)}.values())[::-1]

@@ -96,7 +96,7 @@ class Prompter:
         return text
 
     def examples(self, fact: Fact, wording: Wording, prompting: str, style: str) -> list[Example] | None:
-        """Return the facts that are shown, none of the subject that is asked; none where there are too few."""
+        """Return the facts that are shown, none of what the asked subject is called; none where there are too few."""
         if prompting == ZERO:
             return []
         relation = fact.relation_id
@@ -108,23 +108,27 @@ class Prompter:
             chosen = [
                 Example(one, wording if prompting == TEMPLATE else self._wording(one, style, drawn_for)) for one in own
             ]
-        others = [one for one in chosen if (one.fact.relation_id, one.fact.subject_id) != (relation, fact.subject_id)]
+        asked = relation, self._read(fact)
+        others = [one for one in chosen if (one.fact.relation_id, self._read(one.fact)) != asked]
         return others[:SHOTS] if len(others) >= SHOTS else None
 
     def _shown(self, relation: str, drawn_for: str) -> list[Fact]:
-        """Return five facts of a relation, of different subjects: whichever is asked, four are left."""
+        """Return five facts of a relation, no two of whose subjects read alike: whichever is asked, four are left."""
         own = self.facts[relation]
         if drawn_for == relation:
             if relation not in self._drawn:
-                by_id = {one.fact_id: one for one in {one.subject_id: one for one in own}.values()}
+                by_id = {one.fact_id: one for one in {self._read(one): one for one in own}.values()}
                 order = hash_order(by_id, self.options.seed, "shown", relation)
                 self._drawn[relation] = [by_id[name] for name in order[: SHOTS + 1]]
             return self._drawn[relation]
         found: dict[str, Fact] = {}
         for turn in range(10 * SHOTS):
             one = own[seed_of(self.options.seed, "shown", drawn_for, turn) % len(own)]
-            found.setdefault(one.subject_id, one)
+            found.setdefault(self._read(one), one)
         return list(found.values())[: SHOTS + 1]
+
+    def _read(self, fact: Fact) -> str:
+        return self.names.names.reading(fact.subject_id)
 
     def _anywhere(self, style: str, drawn_for: str) -> list[Example]:
         """Return five facts of relations drawn anew for each of them."""

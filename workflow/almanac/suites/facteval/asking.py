@@ -231,8 +231,9 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         seen: set[str] = set()
         for fact in facts:
             sentences = worded[relation_id].sentences(names.label(fact.subject_id))
-            questioner.ask(fact, [*sentences, *written.get(fact.fact_id, ())], fact.subject_id not in seen)
-            seen.add(fact.subject_id)
+            subject = names.reading(fact.subject_id)
+            questioner.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
+            seen.add(subject)
         questioner.asked.own["texts"] += questioner.repetition.relation(relation_id)
         yield questioner.asked.take()
     questioner.asked.own["texts"] += questioner.repetition.total()

@@ -74,7 +74,7 @@ class WrongObjects:
     def __init__(self, facts: Sequence[Fact], names: ObjectNames, seed: int) -> None:
         """Index the objects of all facts of a dataset."""
         self._names, self._seed = names, seed
-        self.true = true_objects(facts)
+        self.true = true_objects(facts, names)
         self._literals = {fact.object_key: fact for fact in facts if fact.object_id is None}
         keys = sorted({fact.object_key for fact in facts})
         self._label = {key: alike(names.label(key)) for key in keys}

@@ -91,7 +91,7 @@ def judge_writing(answers: Answers, data: Data) -> list[WrittenQuestion]:
     Raises:
         AlmanacError: a request has no response, the model answered none, or an item is of no fact of the dataset.
     """
-    known, true = {fact.fact_id: fact for fact in data.facts}, true_objects(data.facts)
+    known, true = {fact.fact_id: fact for fact in data.facts}, true_objects(data.facts, data.names)
     wanted = ("fact_id", "experiment", "status", "reason", "texts")
     rows = [row for part in answers.parts(wanted) for row in part.links.iter_rows(named=True)]
     foreign = next((row["fact_id"] for row in rows if row["fact_id"] not in known), None)

@@ -186,7 +186,7 @@ class _Relation:
             names,
             options,
         )
-        self._true = true_objects(facts)
+        self._true = true_objects(facts, names)
         self._known = {normalise(name) for key in names.entities for name in names.names(key)}
         self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}
 
@@ -201,7 +201,7 @@ class _Relation:
         drawn = {fact.fact_id: fact for fact in usable if fact.split is not None}
         found: dict[str, Fact] = {}
         for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
-            found.setdefault(normalise(self._names.label(drawn[fact_id].subject_id)), drawn[fact_id])
+            found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])
         return {fact.fact_id: fact for fact in found.values()}
 
     def ask(self, facts: Sequence[Fact], draw: int) -> None:

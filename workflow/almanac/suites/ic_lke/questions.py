@@ -72,7 +72,7 @@ class Questioner:
     def of(cls, data: Data, own: Mapping[str, Own]) -> "Questioner":
         """Return the questioner of a dataset, with nothing asked yet; ``own`` are the suite's own tables."""
         asked = Asked({name: table.row for name, table in own.items() if table.at == "asked"})
-        return cls(data.names, true_objects(data.facts), {row.fact_id: row for row in data.choices}, asked)
+        return cls(data.names, true_objects(data.facts, data.names), {row.fact_id: row for row in data.choices}, asked)
 
     def subject(self, fact: Fact) -> str:
         """Return the text shown for a fact's subject."""

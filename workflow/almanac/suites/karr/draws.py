@@ -118,12 +118,14 @@ class Pools:
     @cached_property
     def true(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """The true objects of every relation and subject."""
-        return true_objects(self.facts)
+        return true_objects(self.facts, self.names)
 
     @cached_property
     def subjects(self) -> Mapping[str, list[str]]:
-        """The subjects of every relation, sorted."""
-        return _grouped((fact.relation_id, fact.subject_id) for fact in self.facts)
+        """The subjects of every relation, sorted; the first stands for those that read alike."""
+        found = _grouped((fact.relation_id, fact.subject_id) for fact in self.facts)
+        alike = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
+        return {relation: sorted(first.values()) for relation, first in alike.items()}
 
     @cached_property
     def objects(self) -> Mapping[str, list[str]]:
@@ -209,7 +211,9 @@ class Pools:
         """Draw for one fact, its object perhaps replaced; the same whatever else is asked."""
         seed = self.options.seed
         names = self.drawn_names(fact.subject_id, variant)
-        others = hash_order(self.subjects[fact.relation_id], seed, "subjects", fact.fact_id)[: self.options.subjects]
+        drawn = hash_order(self.subjects[fact.relation_id], seed, "subjects", fact.fact_id)[: self.options.subjects]
+        reading = self.names.reading(fact.subject_id)
+        others = [fact.subject_id if self.names.reading(key) == reading else key for key in drawn]
         relations = self.drawn_relations(fact, object_key)
 
         def under(name: str, relation: str) -> tuple[str, ...]:

@@ -1,0 +1,67 @@
+"""Two subjects that read alike are one to a model: every suite accepts what is true of either, and asks it once."""
+
+from dataclasses import replace
+
+from tests.suites.belief.small import TEMPLATES
+from tests.suites.ic_lke import small_world
+
+from almanac.dataset.names import ObjectNames
+from almanac.rows import Entity
+from almanac.suites.belief.names import Names, pairs
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.prompts import Prompter
+from almanac.suites.belief.templates import of_dataset
+from almanac.suites.data import Data
+from almanac.suites.facteval.negatives import WrongObjects
+from almanac.suites.ic_lke.questions import Questioner
+from almanac.suites.karr.draws import Pools
+from almanac.suites.karr.estimator import VARIANTS
+from almanac.suites.karr.options import KarrOptions
+
+WORLD = small_world.tables(train=8, test=4) | {"templates": TEMPLATES}
+FACTS = WORLD["facts"]
+ONE, OTHER = FACTS[8], FACTS[9]  # test facts of two subjects, of different objects
+assert ONE.object_id != OTHER.object_id
+
+
+def named_alike() -> list[Entity]:
+    alike = {ONE.subject_id: "Sam Smith", OTHER.subject_id: "sam  smith"}
+    return [replace(row, label=alike.get(row.entity_id, row.label)) for row in WORLD["entities"]]
+
+
+DATA = Data.of(**WORLD | {"entities": named_alike()})
+BOTH = tuple(sorted((str(ONE.object_id), str(OTHER.object_id))))
+
+
+def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
+    for fact in (ONE, OTHER):
+        pair = fact.relation_id, fact.subject_id
+        assert Questioner.of(DATA, {}).true[pair] == BOTH
+        assert Names.of(DATA).true[pair] == BOTH
+        wrong = WrongObjects(DATA.facts, DATA.names, 0)
+        assert wrong.true[pair] == BOTH
+        assert not {*BOTH} & {*wrong.draw(fact, "relation", 7)}
+        assert not {*BOTH} & {*pools().untrue(fact, BOTH)}
+
+
+def pools() -> Pools:
+    return Pools(FACTS, ObjectNames.of(DATA.entities), {"born": ("[X] was born in [Y].",)}, KarrOptions(subjects=99))
+
+
+def test_karr_draws_them_as_one_subject_which_is_the_facts_own():
+    for fact, namesake in ((ONE, OTHER), (OTHER, ONE)):
+        drawn = pools().draw(fact, fact.object_key, VARIANTS["paper"]).subjects
+        assert len(drawn) == len(FACTS) - 1
+        assert fact.subject_id in drawn
+        assert namesake.subject_id not in drawn
+
+
+def test_belief_asks_them_once_and_shows_neither_to_the_other():
+    assert pairs([ONE, OTHER], DATA.names) == [ONE]
+    options = BeliefOptions(templates="dataset", prompting=("4_relation",))
+    facts = [replace(fact, split="train") for fact in FACTS if fact.split == "test"]
+    shown = Data.of(**WORLD | {"entities": named_alike(), "facts": facts})
+    for fact in (ONE, OTHER):
+        prompter = Prompter.of(shown, Names.of(shown), of_dataset(shown, options), options)
+        examples = prompter.examples(fact, of_dataset(shown, options)["born"].wordings[0], "4_relation", "mask")
+        assert examples is None, "two facts of other names are left, and four are needed"

@@ -1,0 +1,88 @@
+"""BEAR: facts of Wikidata whose wrong choices are balanced, as its repository holds them (Wiland et al. 2024)."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources.lama import Collected
+from almanac.sources.options import BearOptions
+from almanac.sources.reading import BROKEN, decoded, member, zipped
+from almanac.sources.source_tables import SourceTables
+
+SOURCE = "bear"
+FOLDERS = {"bear": "BEAR", "big": "BEAR-big"}
+
+
+class Line(msgspec.Struct):
+    """A line of a relation's facts; an object's aliases are not in it."""
+
+    sub_id: str
+    sub_label: str
+    obj_id: str
+    obj_label: str
+    sub_aliases: list[str] = []
+
+
+class Templates(msgspec.Struct):
+    """What is said of a relation: its sentences, also where it has no facts."""
+
+    templates: list[str]
+
+
+def read(options: BearOptions, folder: Path) -> SourceTables:
+    """Make the tables of BEAR or BEAR-big out of an archive of its repository, which is not unpacked.
+
+    An entity that has several labels over its files is called by the first; the others are aliases. BEAR has no names
+    of relations: they bear their property's id until a person names them.
+
+    Args:
+        options: which of the two.
+        folder: holds the archive.
+
+    Raises:
+        AlmanacError: the archive is missing or damaged, lacks the part, or a file is not of its shape.
+    """
+    path = folder / BearOptions.DOWNLOADS[0].name
+    part = re.compile(rf"(?:^|/){FOLDERS[options.part]}/(?:(P\d+)\.jsonl|metadata_relations\.json)$")
+    collected, sentences = Collected(SOURCE), dict[str, Templates]()
+    with zipped(path) as archive:
+        names = sorted(name for name in archive.namelist() if part.search(name))
+        if not names:
+            raise AlmanacError(f"{path}: holds no {FOLDERS[options.part]}/P….jsonl; is it BEAR's repository?")
+        for name in names:
+            found, where = part.search(name), f"{path}: {name}"
+            try:
+                content = member(path, archive, name)
+            except BROKEN as error:
+                raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
+            if found is None or found[1] is None:
+                sentences |= next(decoded(where, [content], dict[str, Templates]), {})
+                continue
+            for line in decoded(where, content.splitlines(), Line):
+                _add(collected, found[1], line)
+    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    templates = [
+        Template(f"{name}/source/{at}", name, text.strip(), "statement", "written", None, ())
+        for name, own in sorted(sentences.items())
+        for at, text in enumerate(own.templates)
+    ]
+    for row in templates:
+        if row.relation_id not in collected.relations():
+            collected.omissions.add("templates", "relation has no facts", row.template_id)
+    return collected.tables(relations, templates)
+
+
+def _add(collected: Collected, relation: str, line: Line) -> None:
+    ends: dict[str, tuple[str, list[Any]]] = {
+        "subject": (line.sub_id, [line.sub_label, *line.sub_aliases]),
+        "object": (line.obj_id, [line.obj_label]),
+    }
+    for end, (identity, names) in ends.items():
+        if not collected.entity(identity, names):
+            collected.omissions.add("facts", f"{end} has no label", identity)
+            return
+    collected.fact(relation, line.sub_id, object_id=line.obj_id)

@@ -1,0 +1,70 @@
+"""Dates and quantities as one writes them: what a value is, whatever its spelling."""
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+
+# Values that are as they are read already: a year or a whole number without a sign or zeros before it.
+PLAIN = r"^(0|[1-9][0-9]{0,3})$"
+DATE = re.compile(r"[+]?(-?)0*([0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+MIDNIGHT = re.compile(r"[T ]00:00(:00([.]0+)?)?(Z|[+-]00:00)?")
+ERA = re.compile(r"[1-9][0-9]* BC")
+LONGEST = 100  # characters of a quantity
+PARTS = {"year": 1, "month": 2}  # parts of a date that is no finer
+
+
+def date(text: str, precision: str | None) -> str:
+    """Return a date as it is compared: YEAR, YEAR-MM or YEAR-MM-DD, the year without zeros before it, or YEAR BC.
+
+    Args:
+        text: the date; midnight behind it, and months and days of 00, say nothing and are left out.
+        precision: ``year`` or ``month``: what is finer is left out; anything else: nothing is.
+
+    Raises:
+        ValueError: it is no date, or has a time of day.
+    """
+    if ERA.fullmatch(text):
+        return text
+    day, _, time = text.replace("T", " ").partition(" ")
+    if time and not MIDNIGHT.fullmatch(f" {time}"):
+        raise ValueError(f"date {text!r} has a time of day or is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")
+    if (found := DATE.fullmatch(day)) is None:
+        raise ValueError(f"date {text!r} is no date; write YYYY, YYYY-MM, YYYY-MM-DD or NN BC")
+    sign, year, *parts = found.groups()
+    kept = [part for part in parts if part]
+    while kept and kept[-1] == "00":
+        kept.pop()
+    if kept and not 1 <= int(kept[0]) <= 12:
+        raise ValueError(f"date {text!r} has a month that there is not; write YYYY-MM-DD")
+    if len(kept) == 2 and not 1 <= int(kept[1]) <= monthrange(int(year) % 400 + 400, int(kept[0]))[1]:
+        raise ValueError(f"date {text!r} has a day that there is not; write YYYY-MM-DD")
+    return "-".join([f"{sign}{year}", *kept][: PARTS.get(precision or "", 3)])
+
+
+def quantity(text: str, _: str | None = None) -> str:
+    """Return a number as it is compared: digits, a full stop where there is a fraction, no zeros that say nothing.
+
+    Raises:
+        ValueError: it is no number, or too long for one.
+    """
+    try:
+        number = Decimal(text) if len(text) <= LONGEST and "_" not in text else Decimal("nan")
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or abs(number.adjusted()) > LONGEST:
+        raise ValueError(f"quantity {text[:60]!r} is no number; write digits, and a full stop before a fraction")
+    plain = format(number, "f")
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "") else plain
+
+
+READ: dict[str, Callable[[str, str | None], str]] = {"date": date, "quantity": quantity}
+
+
+def read(datatype: str, text: str, precision: str | None) -> tuple[str | None, str | None]:
+    """Return a value as it is compared, or none and why it is no value of its datatype."""
+    try:
+        return READ[datatype](text, precision), None
+    except ValueError as error:
+        return None, str(error)
