@@ -31,7 +31,6 @@ from almanac.rows import (
     Relation,
     Request,
     Response,
-    Validation,
 )
 from almanac.suites import listing
 from almanac.suites.answers import Answers
@@ -184,8 +183,8 @@ def facts(folder: Path, count: int) -> None:
     [asking] = layout.config.asked()
     doses = [Exposure(fact.fact_id, DOSES[at % len(DOSES)]) for at, fact in enumerate(rows["facts"])]
     tables.write(str(layout.exposures(asking)), Exposure, doses)
-    tables.write(layout.across(), Measure, [])
-    tables.write(layout.validation(), Validation, [])
+    for path, row in layout.between().items():
+        tables.write(path, row, [])
     layout.page().write_text("a page")
 
 

@@ -20,7 +20,7 @@ from almanac.edition.archive import freeze, unpack
 from almanac.edition.differences import IN_A, IN_B, differences
 from almanac.edition.layout import Layout
 from almanac.edition.sides import opened
-from almanac.rows import Measure, Response, Validation
+from almanac.rows import Measure, Response
 
 P1, P2 = '{"relation":"P1"}', '{"relation":"P2"}'
 VALUES = [
@@ -34,8 +34,8 @@ def edition(root: Path, rows: list[Measure]) -> Layout:
     root.mkdir(parents=True)
     (root / "edition.json").write_text(layout.config.model_dump_json())
     (root / "report.html").write_text(f"a page of {root}")
-    tables.write(layout.across(), Measure, rows)
-    tables.write(layout.validation(), Validation, [])
+    for path, row in layout.between().items():
+        tables.write(path, row, rows if path == layout.across() else [])
     return layout
 
 
@@ -231,7 +231,7 @@ def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsy
     assert "measures/across: 2 rows only in A; value differs in 8 rows" in said
     assert sum(line.startswith("  row only in A {") for line in said) == 2
     assert sum(line.startswith("  value: 0.25 | nothing {") for line in said) == 3
-    assert said[-1] == "2 tables on both sides, 1 of them differ; 0 only in A, 0 only in B"
+    assert said[-1] == "4 tables on both sides, 1 of them differ; 0 only in A, 0 only in B"
     with (tmp_path / "list.csv").open(newline="") as handle:
         listed = list(csv.DictReader(handle))
     assert [row["kind"] for row in listed] == ["row only in A"] * 2 + ["value"] * 8

@@ -239,11 +239,14 @@ def test_no_requests_give_an_empty_file_that_says_what_made_it(job, model, tmp_p
 def test_a_wrong_file_is_named_before_a_model_is_loaded(job, tmp_path, capsys, wrong):
     (tmp_path / "file").write_text("no table")
     path = {"missing context": tmp_path / "contexts.parquet"}.get(wrong, tmp_path / "file")
-    more = ["--output", str(path / "out")] if wrong == "output" else [f"--{wrong}", str(path)]
+    words = job("/nowhere/model", "out.parquet")
     if wrong == "missing context":
         tables.write(path, Context, CONTEXTS[:1])
-        more = []
-    assert main([*job("/nowhere/model", "out.parquet"), *more]) == 1
+    elif f"--{wrong}" in words:
+        words[words.index(f"--{wrong}") + 1] = str(path / "out" if wrong == "output" else path)
+    else:
+        words += [f"--{wrong}", str(path)]
+    assert main(words) == 1
     message = capsys.readouterr().err
     assert str(path) in message
     assert "/nowhere/model" not in message

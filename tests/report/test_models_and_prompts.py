@@ -192,7 +192,7 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
 
 def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
-    rows, _ = measure_across(alone)
+    rows = measure_across(alone).measures
     known = {row.metric for row in rows if row.value is not None}
     assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)

@@ -1,6 +1,5 @@
 """The whole chain on the tiny edition: from facts to the page, again, after a kill, and with a user's own model."""
 
-import html
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tests.report.reading import Page
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config import Asking
@@ -172,7 +172,7 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     copied = [int(count) for log in logs for count in re.findall(r"(\d+) responses were copied from", log)]
     assert len(copied) == len(logs) == layout.config.shards and sum(copied) > 0
     assert set(added) < {row.item for row in read(layout.judged(asking, "outcomes"), Outcome)}
-    shown = {html.unescape(where) for where in re.findall(r'data-suite="karr"[^>]* data-where="([^"]*)"', page)}
+    shown = [button["where"] for button, _ in Page(page).pressed if button["suite"] == "karr"]
     assert any(json.loads(where).get("asked") == "spurious" for where in shown)
     again = done.snakemake(*both)
     assert "Nothing to be done" in again.stdout + again.stderr

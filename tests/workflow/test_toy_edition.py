@@ -1,6 +1,5 @@
 """A suite of another package, from the configuration to the page and a verified archive: the toy suite of the tests."""
 
-import html
 import json
 import os
 import re
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 import yaml
 from tests.report.editions import opened
+from tests.report.reading import Page
 from tests.workflow.conftest import Project
 
 from almanac import tables
@@ -119,12 +119,10 @@ def test_every_number_of_the_chapter_opens_the_items_that_it_counts(project):
     page = (project.results / "report.html").read_text()
     chapter = page.partition('<section id="toy-invented">')[2].partition("</section>")[0]
     assert "<h2>Toy: invented</h2>" in chapter and "<svg" in chapter
-    pattern = r'<button data-suite="(.*?)" data-dataset="(.*?)" data-model="(.*?)" data-where="(.*?)"'
-    keys = ("suite", "dataset", "model", "where")
-    buttons = [dict(zip(keys, map(html.unescape, found), strict=True)) for found in re.findall(pattern, chapter)]
+    buttons = [button for button, _ in Page(page).buttons["toy-invented"]]
     measures = {(row.metric, row.where): row for row in read(project, "measures/base/toy/invented.parquet", Measure)}
     assert len(buttons) == 2 * 2 * 2  # readings, orders; all, and by popularity, of which nothing is known here
-    for button, items in zip(buttons, opened(page, buttons), strict=True):
+    for button, (items, _) in zip(buttons, opened(page, buttons), strict=True):
         row = measures["accuracy", button["where"]]
         assert (len(items), sum(outcome == "correct" for _, outcome in items)) == (row.n, row.n_correct)
 
