@@ -1,8 +1,8 @@
 """The profile for SLURM on a real cluster of two nodes on this machine: the same bytes as here, whatever goes wrong.
 
 Planting, datasets and one of two datasets' requests are taken from the edition that was made here; asking, answering,
-measuring and the page go through the cluster. The default run makes one pass without mishaps; those with, which take
-minutes, run where ALMANAC_SLURM is set: ALMANAC_SLURM=1 python -m pytest -n 0 -m slurm.
+measuring and the page go through the cluster. It takes minutes, so it runs where ALMANAC_SLURM is set:
+ALMANAC_SLURM=1 python -m pytest -n 0 -m slurm.
 """
 
 import os
@@ -18,8 +18,8 @@ import psutil
 import pytest
 from local_slurm import Cluster, missing
 
-mishaps = pytest.mark.skipif("ALMANAC_SLURM" not in os.environ, reason="takes minutes; set ALMANAC_SLURM to run it")
-pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+WHY_NOT = missing() or ("" if "ALMANAC_SLURM" in os.environ else "takes minutes; set ALMANAC_SLURM to run it")
+pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.slurm]
 PATIENCE = 900  # seconds
 MADE = ("requests/ic_lke/shipped", "responses", "outcomes", "measures", "tables", "figures")
 JOBS = {"ask_ic_lke": 1, "answer_together_base": 2, "answer_together_masked": 2}
@@ -117,8 +117,6 @@ def test_an_edition_asked_and_answered_on_a_cluster_has_the_bytes_of_one_made_he
     assert all(job["name"].startswith("almanac_") for job in cluster.jobs())
 
 
-@pytest.mark.slurm
-@mishaps
 def test_jobs_that_were_cancelled_killed_requeued_or_had_too_little_end_in_the_same_bytes(done, project, cluster):
     since = last(cluster)
     # At first, too little memory for one model's answers, and a minute for the other's numbers.
@@ -156,8 +154,6 @@ def test_jobs_that_were_cancelled_killed_requeued_or_had_too_little_end_in_the_s
     assert sum("Exceeded job memory limit" in text for text in said) == 2
 
 
-@pytest.mark.slurm
-@mishaps
 def test_snakemake_killed_and_started_again_while_its_jobs_go_on_ends_in_the_same_bytes(done, project, cluster):
     since = last(cluster)
     first = start(project, cluster)
@@ -172,8 +168,6 @@ def test_snakemake_killed_and_started_again_while_its_jobs_go_on_ends_in_the_sam
     assert project.hashes() == done.hashes()
 
 
-@pytest.mark.slurm
-@mishaps
 def test_an_interrupted_snakemake_cancels_its_jobs_and_goes_on_when_started_again(done, project, cluster):
     since = last(cluster)
     first = start(project, cluster)
