@@ -104,7 +104,7 @@ def facts(tmp_path_factory):
         csv.writer(handle).writerows(rows)
     with (folder / "facts.csv").open("w", newline="") as handle:
         rows = [["relation_id", "subject_id", "object_id"]]
-        rows += [[f"r{n % 3}", f"s{n // 3}", f"o{(n // 3 + n) % 10}"] for n in range(60)]
+        rows += [[f"r{n % 3}", f"s{n // 3}", f"o{(n // 3 + n % 3) % 10}"] for n in range(60)]
         csv.writer(handle).writerows(rows)
     with (folder / "templates.csv").open("w", newline="") as handle:
         rows = [["relation_id", "style", "text"]]
@@ -123,9 +123,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     assert made.returncode == 0, made.stdout + made.stderr
     results = clone / "results" / "own"
     assert (results / "report.html").is_file()
-    # Weights are random, so whatever is right is so by chance; that is said, in a table to paste and in a sentence.
-    assert "| mine | facts | IC-LKE |" in made.stdout
-    assert "Nothing is above chance: mine" in made.stdout
+    assert "| mine | facts | IC-LKE |" in made.stdout  # what was found, to paste
     assert str(Path("results/own/report.html")) in made.stdout
     assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(SUITES)
     assert not (results / "planting").exists()
