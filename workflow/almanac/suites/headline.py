@@ -29,6 +29,7 @@ from almanac.suites.suite import Method, Suite
 KNOWN, FACTS = "headline", "headline_facts"
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"
 FEW = 20  # answered facts below which nothing is concluded
+LEAST = 3  # facts of a relation, below which its others say nothing of chance
 EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
@@ -162,6 +163,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         answered: those that were answered, with ``prediction``.
         truths: what is right for them.
     """
+    answered = answered.filter(pl.col("fact").n_unique().over("relation") >= LEAST)
     if answered["prediction"].null_count() == answered.height:
         return
     columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
