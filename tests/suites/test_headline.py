@@ -54,6 +54,9 @@ def test_an_answer_is_held_against_the_other_facts_of_its_relation():
             ("b", "s5", ["red"], "Rome"),
             ("b", "s6", ["blue"], "Rome"),
             ("b", "s7", ["blue"], None),
+            ("b", "s8", ["green"], "Rome"),
+            ("c", "s9", ["Rome"], "Rome"),  # two facts of a relation say nothing of chance
+            ("c", "s10", ["Oslo"], "Oslo"),
         ]
     )
     found = numbers(own, truths)
