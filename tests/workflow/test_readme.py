@@ -18,6 +18,7 @@ import torch
 import yaml
 from tests.models.servers import Reply, Wire, reference_wire
 from tests.models.tiny_networks import sharpen
+from tests.report.reading import Page
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config.models import ModelConfig
@@ -205,8 +206,8 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts):
     own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[4].splitlines())
     made = shell(own.replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
-    page = (clone / "results" / "own" / "report.html").read_text()
-    assert "Subject 1" in page and "Object 1" in page
+    carried = json.dumps(Page((clone / "results" / "own" / "report.html").read_text()).data)
+    assert "Subject 1" in carried and "Object 1" in carried
     # Facts for the paper's numbers would be many: a configuration of the same form with smaller ones.
     made = shell(trex.replace("config/trex.yaml", "tests/data/own.yaml"), clone)
     assert made.returncode == 0, made.stdout + made.stderr
