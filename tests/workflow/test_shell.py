@@ -67,6 +67,8 @@ WHOLE = {
                 "pairs": ["mine:far"],
             }
         },
+        "belief": {"real": {"file": "templates.jsonl", "lemmas": "lemmas.jsonl"}},
+        "head_to_tail": {"real": {"judge": "far", "labels": "verdicts.jsonl", "unnatural": ["P36"]}},
     },
     "models": [
         {"name": "mine", "path": "checkpoint", "wrapper": "wrappers.yaml:own"},
@@ -135,7 +137,8 @@ def users_files(folder, name=""):
     words = byte_level()
     llama(len(words)).save_pretrained(named["checkpoint"])
     words.save_pretrained(named["checkpoint"])
-    for file in ("drafts.jsonl", "prompts.jsonl", "labels.jsonl", "written.jsonl", "phrases.yaml", "official.txt"):
+    lines = ("drafts", "prompts", "labels", "written", "templates", "lemmas", "verdicts")
+    for file in (*(f"{line}.jsonl" for line in lines), "phrases.yaml", "official.txt"):
         (folder / f"{name}{file}").write_text("")
     (folder / f"{name}wrappers.yaml").write_text("own: {source: own, text: '[CONTEXT][INSTRUCTION][OPTIONS][INPUT]'}\n")
     (folder / f"{name}models.yaml").write_text("{}\n")
