@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 5,
     "measure": 17,
     "report": 16,
-    "freeze": 4,
+    "freeze": 5,
 }
