@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from almanac import tables
+from almanac.dataset.multiple_choice import build
+from almanac.dataset.options import DatasetOptions
 from almanac.dataset.text import normalise
 from almanac.rows import Rating
 from almanac.sources.files import read_folder
+from almanac.suites.belief.names import Names
 from almanac.suites.belief.templates import shipped
+from almanac.suites.data import Data
 from almanac.suites.facteval.reading.text import fold
 
 FOLDER = Path(__file__).parents[2] / "resources" / "facts"
@@ -240,3 +244,17 @@ def test_the_second_readers_verdicts_ship_and_what_was_doubted_does_not():
     shipped = {fact.fact_id for fact in read_folder(folder, "shipped").facts}
     assert {row.item for row in ratings if row.value == "true"} <= shipped
     assert not {row.item for row in ratings if row.value != "true"} & shipped
+
+
+def test_datasets_and_belief_call_the_same_facts_guessable():
+    """One rule, LAMA-UHN's first: carbon's symbol, C, stands in its name, and gold's, Au, does not."""
+    options = DatasetOptions(min_facts=1, min_objects=2, train=0, test=10_000, choices=2)
+    made = build(SHIPPED.relations, SHIPPED.facts, SHIPPED.entities, options)
+    names = Names.of(Data.of(facts=made.facts, entities=SHIPPED.entities, relations=SHIPPED.relations))
+    asked = [fact for fact in made.facts if fact.split == "test"]
+    guessable = [fact.fact_id for fact in asked if names.guessable(fact)]
+    assert sum(count.guessable for count in made.counts) == len(guessable) > 100
+    assert "P246|element:carbon|C" in guessable
+    assert "P246|element:gold|Au" not in guessable
+    left = build(SHIPPED.relations, SHIPPED.facts, SHIPPED.entities, options.model_copy(update={"guessable": False}))
+    assert {row.fact_id for row in left.refused if "name" in row.reason} >= set(guessable)
