@@ -42,12 +42,15 @@ class FactFound(NamedTuple):
     asked: int
 
 
-def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
+def chapter(
+    rows: Sequence[Finding], nulls: Mapping[Key, Measure], guessable: Mapping[str, tuple[int, int]] | None = None
+) -> Chapter:
     """Return the page's first chapter.
 
     Args:
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
+        guessable: of each dataset how many test facts have objects that stand in the subject's name, of how many.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -64,7 +67,15 @@ def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
         for one in rows
     ]
     head = (*HEAD[:5], "null", *HEAD[5:])
-    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", f"{RULE} {NULL}", head, cells)])
+    caption = " ".join([RULE, NULL, *_guessed(guessable or {})])
+    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
+
+
+def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return how many facts a model may read off their subject's name, where there are any."""
+    of = [f"{found:,} of the {facts:,} test facts of {name}" for name, (found, facts) in guessable.items() if found]
+    text = "their true objects stand in their subject's name (`guessable: false` leaves such facts out)."
+    return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
 
 def key_of(row: Measure) -> Key:
