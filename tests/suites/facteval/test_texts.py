@@ -177,4 +177,4 @@ def test_the_mean_is_over_pairs_of_a_question_then_over_relations(compared):
     ]
     assert [row[:2] for row in alike_table.rows] == [["fib", 2], ["statement", 2]]
     # Nothing else is judged by it, or judged twice.
-    assert len(found.verdicts()) == found.outcomes.height == 2 * len(asked(first))
+    assert len(found.verdicts()) == found.outcomes.height == 3 * len(asked(first))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.suites.facteval.judging import OFFICIAL, PAPER
+from almanac.suites.facteval.judging import OFFICIAL, STRICT
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT
 from almanac.suites.judged import conditions_of
 
@@ -24,26 +24,26 @@ NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 
 
-def by_type(measures: Sequence[Measure]) -> Figure:
-    """Draw precision, recall and F1, a panel each, by type and style; filled is mode paper, hollow the released scorer.
+def by_type(measures: Sequence[Measure], first: str = STRICT) -> Figure:
+    """Draw precision, recall and F1, a panel each, by type and style; hollow: as the released scorer reads answers.
 
     Args:
-        measures: pooled rows of one way of asking, in one or both modes.
+        measures: pooled rows of one way of asking, in any modes.
+        first: the mode that is drawn filled.
     """
     rows = [row for row in measures if row.metric in METRICS and row.value is not None]
     experiments = _experiments(rows)
     labels = [name.removesuffix(f"-{STATEMENT}").replace("-", "\n") for name in experiments]
     models = _models(rows)
-    named = PAPER if any(_told(row, "reading") == PAPER for row in rows) else OFFICIAL
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
     for axes, metric in zip(panels, METRICS, strict=True):
         for index, model in enumerate(models):
-            for mode in (OFFICIAL, PAPER):
+            for mode in dict.fromkeys((OFFICIAL, first)):
                 own = [row for row in rows if (row.metric, row.model, _told(row, "reading")) == (metric, model, mode)]
-                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
+                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode != first)) * 0.7 / len(models)
                 at = [experiments.index(_told(row, "experiment")) + shift for row in own]
-                _points(axes, at, own, index, label=model if mode == named else None, hollow=mode == OFFICIAL)
+                _points(axes, at, own, index, label=model if mode == first else None, hollow=mode != first)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)

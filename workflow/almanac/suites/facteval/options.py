@@ -42,12 +42,13 @@ class FactEvalOptions(SuiteOptions):
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
     modes: Annotated[
-        tuple[Literal["paper", "official"], ...],
+        tuple[Literal["strict", "paper", "official"], ...],
         Field(
             min_length=1,
-            description="paper: read soundly; official: as the released scorer; the first is the headline's",
+            description="strict: read soundly; paper: a short answer holds a true name or stands in one; official: as "
+            "the released scorer; the first is the headline's",
         ),
-    ] = ("paper", "official")
+    ] = ("strict", "paper", "official")
     abstentions: Annotated[
         str | None,
         Named("file", "measure"),
