@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from almanac.rows import Measure
-from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_type
+from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_origin, by_type
 from almanac.suites.judged import as_text
 
 
@@ -62,6 +62,17 @@ def test_contexts_stand_in_their_order_and_models_in_the_legend():
     assert [label.get_text() for label in axes.get_xticklabels()] == ["none", "relevant", "antifactual"]
     [legend] = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["one", "two"]
+
+
+def test_who_worded_the_questions_is_compared_model_by_model():
+    rows = [
+        row("f1", value, model=model, origin=origin, experiment="saq-fib")
+        for model, shift in (("one", 0.0), ("two", 0.3))
+        for origin, value in (("written", 0.6 - shift), ("template", 0.4 + shift))
+    ]
+    [axes] = by_origin(rows).axes
+    assert drawn(axes) == {"one": [0.4, 0.6], "two": [0.7, 0.3]}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["template", "written"]
 
 
 @pytest.mark.parametrize("draw", [by_type, by_context])

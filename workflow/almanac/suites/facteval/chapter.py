@@ -153,16 +153,16 @@ def without_blanks(found: Sequence[Board]) -> set[str]:
 
 
 def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) -> Iterator[Drawing]:
-    """Yield the figures: of questions from templates, with the first kind of wrong objects."""
+    """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
 
     kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
-    def drawn(metric: str, *keys: str, **fixed: Any) -> list[Measure]:
+    def drawn(metric: str, *keys: str, origin: str | None = TEMPLATE, **fixed: Any) -> list[Measure]:
         return [
             row
             for row in _valued(shown, metric, *keys, **fixed)
-            if (where := conditions_of(row))["origin"] == TEMPLATE
+            if (where := conditions_of(row))["origin"] == (origin or where["origin"])
             and where["negatives"] in (None, options.negatives[0])
             and (row.model, where["experiment"]) in kept
         ]
@@ -173,6 +173,10 @@ def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) ->
         hollow = f"; filled: mode {first}, hollow: mode {OFFICIAL}" if OFFICIAL in options.modes[1:] else ""
         caption = f"Precision, recall and F1 by type and style{hollow}."
         yield Drawing("types", caption, lambda: figures.by_type(pooled, first))
+    worded = drawn("f1", *COUNTED, origin=None, context=NONE, reading=first)
+    if len({conditions_of(row)["origin"] for row in worded}) > 1:
+        caption = "F1 of questions from templates and of those that a model wrote."
+        yield Drawing("origins", caption, lambda: figures.by_origin(worded))
     if abstained := drawn("abstained_by_exposure", *COUNTED, "dose"):
         caption = "Share of abstentions by how often a fact was taught."
         yield Drawing("abstention", caption, lambda: figures.abstention_by_dose(abstained))

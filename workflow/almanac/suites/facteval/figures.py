@@ -1,4 +1,4 @@
-"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by what is read before."""
+"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by passage and by who worded."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, STRICT
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT, TEMPLATE, WRITTEN
 from almanac.suites.judged import conditions_of
 
 # Okabe and Ito's palette, with markers that tell models apart in grey.
@@ -21,6 +21,7 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 )
 METRICS = ("precision", "recall", "f1")
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+ORIGINS = (TEMPLATE, WRITTEN)
 CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 
 
@@ -72,6 +73,22 @@ def by_context(measures: Sequence[Measure]) -> Figure:
     figure, panels = _lines(rows, "context", contexts, height=3.4)
     for axes in panels:
         axes.set_xticks(range(len(contexts)), contexts, rotation=40, ha="right")
+    panels[0].set_ylabel("F1")
+    return figure
+
+
+def by_origin(measures: Sequence[Measure]) -> Figure:
+    """Draw F1 of questions from templates and as a model wrote them, a panel a type and style, a line a model.
+
+    What the paper's Figure 2 compares, whichever model wrote.
+    """
+    rows = [row for row in measures if row.metric == "f1" and row.value is not None]
+    found = {_told(row, "origin") for row in rows}
+    origins = [*(one for one in ORIGINS if one in found), *sorted(found - set(ORIGINS))]
+    figure, panels = _lines(rows, "origin", origins, height=3.2)
+    for axes in panels:
+        axes.set_xticks(range(len(origins)), origins)
+        axes.set_xlim(-0.4, len(origins) - 0.4)
     panels[0].set_ylabel("F1")
     return figure
 
