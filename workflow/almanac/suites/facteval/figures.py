@@ -1,4 +1,4 @@
-"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by passage and by who worded."""
+"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by passage and by origin."""
 
 from collections.abc import Sequence
 from typing import Any
