@@ -22,7 +22,7 @@ ENDED = "Exiting because a job execution failed"
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
 
-class LogHandler(LogHandlerBase):  # type: ignore[misc]
+class LogHandler(LogHandlerBase):
     """Prints the progress of a run on stderr."""
 
     def __post_init__(self) -> None:
