@@ -97,7 +97,13 @@ def test_the_plan_and_the_scheduler_are_told_the_same(parameters):
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):
-    words = ["plan", "--configfile", str(REPOSITORY / "config" / "papers" / "wu.yaml"), "--config", "contact=a@example.org"]
+    words = [
+        "plan",
+        "--configfile",
+        str(REPOSITORY / "config" / "papers" / "wu.yaml"),
+        "--config",
+        "contact=a@example.org",
+    ]
     words += [f"registry={REPOSITORY / 'config' / 'papers' / 'wu_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
     assert main(words) == 0
     shown = capsys.readouterr()

@@ -24,7 +24,7 @@ FACTS = {
     "P19": [line("Q4", "Ada", "Q12", "London")],
 }
 PROMPTS = {
-    "mine/P36.jsonl": '{"template": "[Y] , capital of [X] .", "weight": 0.5}\n{"template": "[X] city", "weight": 0.1}\n',
+    "mine/P36.jsonl": '{"template": "[Y] , capital of [X] .", "weight": 0.5}\n{"template": "[X] city"}\n',
     "paraphrase/P36.jsonl": '{"template": "the capital of [X] is [Y] .", "weight": 0.1}\n',
     "manual_paraphrase/P36.txt": "the capital of [X] is [Y] .\n[X] is ruled from [Y] .\n",
     "manual_paraphrase/P9.txt": "[X] is [Y] .\n",
