@@ -57,7 +57,10 @@ def asked(root, config, known):
 
 def _write_dataset(layout, name, known):
     built = build(known.relations, known.facts, known.entities, layout.config.datasets[name])
-    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {"popularity": ()}
+    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {
+        "popularity": (),
+        "exposures": (),
+    }
     rows |= {key: getattr(built, key) for key in ("relations", "facts", "choices", "refused", "counts")}
     for table, row in DATASET_TABLES.items():
         tables.write(layout.dataset(name, table), row, rows[table])

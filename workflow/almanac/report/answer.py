@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Link, Table
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Link, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
@@ -57,10 +57,7 @@ def chapter(
             str(one.known.model),
             one.known.dataset,
             one.method.label,
-            one.known,
-            None if one.chance is None else one.chance.value,
-            nulls.get(key_of(one.known)),
-            one.above,
+            *_numbers(one, nulls.get(key_of(one.known))),
             one.facts,
             one.verdict,
         )
@@ -76,6 +73,13 @@ def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
     of = [f"{found:,} of the {facts:,} test facts of {name}" for name, (found, facts) in guessable.items() if found]
     text = "their true objects stand in their subject's name (`guessable: false` leaves such facts out)."
     return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
+
+
+def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
+    """Return what is known, by chance, by the null and above chance; nothing where the format was not taught."""
+    if one.verdict == NOT_TAUGHT:
+        return (None, None, None, None)
+    return one.known, None if one.chance is None else one.chance.value, null, one.above
 
 
 def key_of(row: Measure) -> Key:
@@ -170,8 +174,9 @@ def markdown(rows: Sequence[Finding]) -> str:
     """Return the findings as a table in Markdown, without methods that a model has not answered at all."""
     lines = [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
     for one in (one for one in rows if one.facts):
-        above = "–" if one.above is None else with_interval(one.above)
-        chance = share(None if one.chance is None else one.chance.value)
-        cells = (str(one.known.model), one.known.dataset, one.method.label, with_interval(one.known), chance, above)
+        known, chance, _, above = _numbers(one, None)
+        numbers = [with_interval(cell) if isinstance(cell, Measure) else "–" for cell in (known, above)]
+        by_chance = share(chance if isinstance(chance, float) else None)
+        cells = (str(one.known.model), one.known.dataset, one.method.label, numbers[0], by_chance, numbers[1])
         lines.append(f"| {' | '.join(cells)} | {one.facts} | {one.verdict} |")
     return "\n".join(lines)

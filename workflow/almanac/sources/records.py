@@ -61,6 +61,7 @@ TABLES = {
     ),
     "popularity": Columns(("entity_id", "score"), ("source", "type", "bucket")),
     "evidence": Columns(("fact_id", "text"), ()),
+    "exposures": Columns(("fact_id", "dose"), ()),
 }
 LISTS = {"aliases", "qualifiers", "entails"}
 
