@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 3,
     "ask": 9,
     "answer": 5,
-    "measure": 18,
-    "report": 16,
+    "measure": 19,
+    "report": 17,
     "freeze": 4,
 }
