@@ -14,7 +14,7 @@ from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
     "Known: the share of facts, a mean over relations, with two 95 % intervals. Of these relations: how far other "
-    "facts of the same relations might lie (Wilson, at the number of independent facts that they count as; those of one "
+    "facts of the same relations might lie (Wilson, at the number of independent facts they count as; those of one "
     "subject are one draw). Of other relations: how far the mean of other such relations might lie (Student's t "
     "over the relations' means; none of one relation). Chance: how often the model's own answers would be right for "
     "the other facts of their relation or, where a method calls facts known by a threshold, how often it calls a "
