@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 4,
     "ask": 10,
     "answer": 5,
-    "measure": 18,
+    "measure": 19,
     "report": 17,
     "freeze": 4,
 }
