@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 5,
     "measure": 19,
     "report": 17,
-    "freeze": 4,
+    "freeze": 5,
 }
