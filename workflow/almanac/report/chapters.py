@@ -25,8 +25,9 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         chapter = suite.chapter(own, layout.options(askings[0]))
         if chapter is not None:
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
+        compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
         for method in suite.methods:
-            one = comparison_chapter.chapter(method, own.measures, own.models, own.relations)
+            one = comparison_chapter.chapter(method, compared_here, own.models, own.relations)
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
