@@ -62,7 +62,7 @@ def _write_dataset(layout, name, known):
     folder, jobs, wildcards = layout.facts(name), Jobs(layout.config, layout), SimpleNamespace(dataset=name)
     files = [folder / f"{table}.parquet" for table in FACT_TABLES]
     for path in files:
-        tables.write(path, STREAMED[path.stem], getattr(known, path.stem, ()))
+        tables.write(path, {**STREAMED, "exposures": Exposure}[path.stem], getattr(known, path.stem, ()))
     words = []
     if layout.config.datasets[name].world is None:
         record(folder, "files", "facts", files, {})

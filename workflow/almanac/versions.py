@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 4,
     "build": 7,
     "plant": 4,
-    "ask": 10,
+    "ask": 11,
     "answer": 5,
     "measure": 19,
     "report": 18,
