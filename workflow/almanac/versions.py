@@ -5,11 +5,11 @@ The rules pass it as a parameter, so that such a change reruns what it must, in 
 
 VERSIONS = {
     "pull": 4,
-    "build": 7,
+    "build": 6,
     "plant": 4,
     "ask": 11,
     "answer": 5,
     "measure": 19,
-    "report": 18,
+    "report": 17,
     "freeze": 5,
 }
