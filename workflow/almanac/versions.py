@@ -8,7 +8,7 @@ VERSIONS = {
     "build": 5,
     "plant": 3,
     "ask": 10,
-    "answer": 5,
+    "answer": 6,
     "measure": 18,
     "report": 17,
     "freeze": 4,
