@@ -57,7 +57,10 @@ def asked(root, config, known):
 
 def _write_dataset(layout, name, known):
     built = build(known.relations, known.facts, known.entities, layout.config.datasets[name])
-    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {"popularity": ()}
+    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {
+        "popularity": (),
+        "exposures": (),
+    }
     rows |= {key: getattr(built, key) for key in ("relations", "facts", "choices", "refused", "counts")}
     for table, row in DATASET_TABLES.items():
         tables.write(layout.dataset(name, table), row, rows[table])
@@ -74,7 +77,7 @@ def _ask(layout, step):
     assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
 
 
-def _play(layout, reply):
+def play(layout, reply):
     """Ask and answer every round: ``reply(model, files)`` answers a request file."""
     for asking in layout.config.asked():
         for step in layout.steps(asking):
@@ -94,7 +97,7 @@ def finish(layout, answer, exposures=()):
     def reply(model, files):
         tables.write(files.output, Response, [answer(model, row) for row in tables.read(files.requests, Request)])
 
-    _play(layout, reply)
+    play(layout, reply)
     return measure(layout)
 
 
@@ -104,7 +107,7 @@ def answered(layout, answerer_of):
     def reply(model, files):
         answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
 
-    _play(layout, reply)
+    play(layout, reply)
 
 
 def measure(layout):

@@ -49,6 +49,7 @@ DATASET_TABLES: dict[str, type] = {
     "templates": Template,
     "popularity": Popularity,
     "evidence": Evidence,
+    "exposures": Exposure,
     "refused": Refused,
     "counts": RelationCount,
 }
