@@ -161,7 +161,7 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
 def _mentions(
     stream: Iterator[Record], theses: list[tuple[str, str, Record]], people: Sequence[str]
 ) -> Iterator[tuple[str, int]]:
-    """Yield how often people stand in such fields, in parts that add up, and lay theses aside: person, degree, record."""
+    """Yield how often people stand in such fields, in parts that add up; lay theses aside: person, degree, record."""
     counts: Counter[str] = Counter()
     for record in stream:
         for tag in people:
