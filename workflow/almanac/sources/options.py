@@ -243,6 +243,11 @@ class TrexOptions(DumpOptions):
         default=(), description="properties that are kept; none: all"
     )
     evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
+    dates: Literal["iso", "text"] = Field(
+        default="iso",
+        description="how a date is written; iso: 1968-10-24; text: as the documents most often have it (24 October "
+        "1968), with 1968-10-24 as another name",
+    )
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the archive of the form."""
