@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 6,
     "measure": 20,
     "report": 17,
-    "freeze": 4,
+    "freeze": 5,
 }
