@@ -110,7 +110,8 @@ CONTRACT = {
     "planting": ("planting", "dataset", "sources", *BASE),
     "models": ("models", *BASE),
     "statistics": ("statistics", *BASE),
-    "suites": ("suites", "statistics", "dataset", "sources.records", *BASE),  # records: a table of any of several forms
+    # records: a table of any of several forms; lpaqa: prompts as they are published, for one's own facts
+    "suites": ("suites", "statistics", "dataset", "sources.records", "sources.lpaqa", *BASE),
     "resources": ("resources", "errors"),
 }
 

@@ -62,7 +62,7 @@ def _write_dataset(layout, name, known):
     folder, jobs, wildcards = layout.facts(name), Jobs(layout.config, layout), SimpleNamespace(dataset=name)
     files = [folder / f"{table}.parquet" for table in FACT_TABLES]
     for path in files:
-        tables.write(path, STREAMED[path.stem], getattr(known, path.stem, ()))
+        tables.write(path, {**STREAMED, "exposures": Exposure}[path.stem], getattr(known, path.stem, ()))
     words = []
     if layout.config.datasets[name].world is None:
         record(folder, "files", "facts", files, {})
@@ -84,7 +84,7 @@ def _ask(layout, step):
     assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
 
 
-def _play(layout, reply):
+def play(layout, reply):
     """Ask and answer every round: ``reply(model, files)`` answers a request file."""
     for asking in layout.config.asked():
         for step in layout.steps(asking):
@@ -104,7 +104,7 @@ def finish(layout, answer, exposures=()):
     def reply(model, files):
         tables.write(files.output, Response, [answer(model, row) for row in tables.read(files.requests, Request)])
 
-    _play(layout, reply)
+    play(layout, reply)
     return measure(layout)
 
 
@@ -114,7 +114,7 @@ def answered(layout, answerer_of):
     def reply(model, files):
         answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
 
-    _play(layout, reply)
+    play(layout, reply)
 
 
 def measure(layout):

@@ -12,7 +12,19 @@ from almanac.dataset.options import DatasetOptions
 from almanac.dataset.popularity import with_buckets
 from almanac.dataset.templates import merged
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Draft, Entity, Evidence, Fact, Popularity, Refused, Relation, RelationCount, Template
+from almanac.rows import (
+    Choices,
+    Draft,
+    Entity,
+    Evidence,
+    Exposure,
+    Fact,
+    Popularity,
+    Refused,
+    Relation,
+    RelationCount,
+    Template,
+)
 from almanac.sources.checking import FactColumns
 from almanac.sources.files import read_columns
 
@@ -65,6 +77,7 @@ def build_tables(
     kept = [relation.relation_id for relation in building.qualifying]
     stated = source.facts.lazy().filter(pl.col("relation_id").is_in(kept)).select("fact_id")
     _write(folder, "evidence", Evidence, _evidence(source.evidence, texts, stated))
+    _write(folder, "exposures", Exposure, source.exposures.join(stated.collect(), on="fact_id", how="semi"))
     _write(folder, "entities", Entity, source.entities)
     _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
     tables.write(folder / "relations.parquet", Relation, building.qualifying)

@@ -53,6 +53,7 @@ DATASET_TABLES: dict[str, type] = {
     "templates": Template,
     "popularity": Popularity,
     "evidence": Evidence,
+    "exposures": Exposure,
     "refused": Refused,
     "counts": RelationCount,
 }
@@ -329,6 +330,7 @@ class Layout:
                 tables_of = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
                 if world is not None:  # what its corpus says of the facts is no part of a world
                     del tables_of["evidence"]
+                    tables_of["exposures"] = Exposure
                 found |= {self.facts(name) / f"{table}.parquet": row for table, row in tables_of.items()}
         return found
 
