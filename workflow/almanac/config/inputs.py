@@ -11,7 +11,7 @@ from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
 from almanac.options import Options, Place, places
-from almanac.sources.files import table_files
+from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
 SAFETENSORS = ".safetensors"
@@ -71,7 +71,7 @@ def _check(place: Place, results: Path) -> None:
     if kind == "registry":
         return  # its entries have been looked up
     if kind == "facts":
-        table_files(path)
+        check_folder(path)
         return
     if kind == "file":
         _check_file(path, results)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -10,32 +11,40 @@ from pydantic import Field, field_validator, model_validator
 
 from almanac.config.names import Name
 from almanac.config.planting import PlantedConfig
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
 from almanac.options import Named
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
+ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 
 
-def in_short(text: str) -> dict[str, Any]:
+def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     """Return the entry of a model that is named in short: a directory, OWNER/NAME@COMMIT, or a server's address.
 
+    Args:
+        text: the model, which is none of the registry's names.
+        registry: these names, one of which may have been meant.
+
     Raises:
-        AlmanacError: a repository of a hub has no commit.
+        AlmanacError: a repository of a hub has no commit, an address no http://, or a name is none of the registry's.
     """
     repository, _, commit = text.partition("@")
+    if ADDRESS.match(text):
+        raise AlmanacError(f"model: there is no folder {text}; a server's address begins with http://: http://{text}")
     if SERVER.match(text):
         return {"name": _as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
     if folder.is_dir() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": _as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
+        near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
         raise AlmanacError(
-            f"model: there is no folder {text}; a repository of the Hugging Face hub is named with its commit, 40 "
-            f"hexadecimal digits: {repository}@COMMIT"
+            f"model: there is no folder {text}{near}; a repository of the Hugging Face hub is named with its commit, "
+            f"40 hexadecimal digits: {repository}@COMMIT"
         )
     return {"name": _as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
 

@@ -262,6 +262,11 @@ class BiolamaOptions(DumpOptions):
     part: Literal["wikidata", "umls", "ctd"] = Field(
         default="wikidata", description="which of its three knowledge bases"
     )
+    split: Literal["released", "none"] = Field(
+        default="released",
+        description="released: BioLAMA's train and test facts; none: a dataset divides the facts of all its parts, or "
+        "asks all of them (`train: 0`)",
+    )
 
 
 class BearOptions(DumpOptions):
