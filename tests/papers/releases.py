@@ -65,7 +65,7 @@ def documents(folder: Path, relations: Iterable[str] = ("P103", "P36", "P449", "
                 thing = {"uri": f"{day}T00:00:00Z^^{XSD}dateTime", "surfaceform": f"24 October {1950 + at}"}
             else:
                 thing = {"uri": ENTITY + _item(word(relation, at)), "surfaceform": word(relation, at)}
-            text += f"{name} {SAID[relation]} {thing['surfaceform']}. "
+            text += f"{name}{', who' * (at % 2)} {SAID[relation]} {thing['surfaceform']}. "
             subject = {"uri": ENTITY + _item(name), "surfaceform": f"A. {at}" if number == 0 else name}
             triples.append(
                 {"subject": subject, "predicate": {"uri": DIRECT + relation}, "object": thing, "sentence_id": number}
