@@ -77,7 +77,7 @@ def _ask(layout, step):
     assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
 
 
-def _play(layout, reply):
+def play(layout, reply):
     """Ask and answer every round: ``reply(model, files)`` answers a request file."""
     for asking in layout.config.asked():
         for step in layout.steps(asking):
@@ -97,7 +97,7 @@ def finish(layout, answer, exposures=()):
     def reply(model, files):
         tables.write(files.output, Response, [answer(model, row) for row in tables.read(files.requests, Request)])
 
-    _play(layout, reply)
+    play(layout, reply)
     return measure(layout)
 
 
@@ -107,7 +107,7 @@ def answered(layout, answerer_of):
     def reply(model, files):
         answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
 
-    _play(layout, reply)
+    play(layout, reply)
 
 
 def measure(layout):

@@ -10,6 +10,7 @@ from almanac.config.models import ModelConfig
 from almanac.config.names import Name
 from almanac.config.planting import PlantingConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
+from almanac.errors import did_you_mean
 from almanac.options import Named
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.options import Bars, SuiteOptions
@@ -295,4 +296,4 @@ class Asking(NamedTuple):
 
 def _known(what: str, name: str | None, allowed: Collection[str], where: str) -> None:
     if name is not None and name not in allowed:
-        raise ValueError(f"{where}: there is no {what} {name!r}; there are {', '.join(sorted(allowed)) or 'none'}")
+        raise ValueError(f"{where}: there is no {what} {name!r}{did_you_mean(name, allowed)}")

@@ -69,7 +69,9 @@ class Jobs:
         source = self.config.sources[wildcards.source]
         licence = f"--licence {quote(source.licence)}" if source.licence else ""
         free = "--redistributable" if source.redistributable else ""
-        return f"--from {quote(self.config.source_folder(wildcards.source))} {licence} {free}"
+        merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
+        merge = "--merge" if merged else ""
+        return f"--from {quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
 
     def pulled(self, wildcards: Any) -> str:
         """Return the kind and the flags of a source that is pulled."""

@@ -7,12 +7,16 @@ from urllib.parse import quote
 
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
+from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Link, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
-    "Known: the share of facts, a mean over relations. Chance: how often the model's own answers would be right for "
+    "Known: the share of facts, a mean over relations, with two 95 % intervals. Of these relations: how far other "
+    "facts of the same relations might lie (Wilson, at the number of independent facts they count as; those of one "
+    "subject are one draw). Of other relations: how far the mean of other such relations might lie (Student's t "
+    "over the relations' means; none of one relation). Chance: how often the model's own answers would be right for "
     "the other facts of their relation or, where a method calls facts known by a threshold, how often it calls a "
     "false object known. Above chance: the difference; its verdict is a one-sided test at .025, adjusted for all "
     "rows here together (Holm)."
@@ -42,12 +46,15 @@ class FactFound(NamedTuple):
     asked: int
 
 
-def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
+def chapter(
+    rows: Sequence[Finding], nulls: Mapping[Key, Measure], guessable: Mapping[str, tuple[int, int]] | None = None
+) -> Chapter:
     """Return the page's first chapter.
 
     Args:
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
+        guessable: of each dataset how many test facts have objects that stand in the subject's name, of how many.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -56,19 +63,35 @@ def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
             one.method.label,
             *_numbers(one, nulls.get(key_of(one.known))),
             one.facts,
+            _counted_as(one.known),
             one.verdict,
         )
         for one in rows
     ]
-    head = (*HEAD[:5], "null", *HEAD[5:])
-    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", f"{RULE} {NULL}", head, cells)])
+    known = ("known, of these relations", "known, of other relations")
+    head = (*HEAD[:3], *known, "chance", "null", "above chance", "facts", "count as", "verdict")
+    caption = " ".join([RULE, NULL, *_guessed(guessable or {})])
+    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
+
+
+def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return how many facts a model may read off their subject's name, where there are any."""
+    of = [f"{found:,} of the {facts:,} test facts of {name}" for name, (found, facts) in guessable.items() if found]
+    text = "their true objects stand in their subject's name (`guessable: false` leaves such facts out)."
+    return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
 
 def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
-    """Return what is known, by chance, by the null and above chance; nothing where the format was not taught."""
+    """Return what is known, by both intervals, by chance, by the null and above chance; none in a format not taught."""
     if one.verdict == NOT_TAUGHT:
-        return (None, None, None, None)
-    return one.known, None if one.chance is None else one.chance.value, null, one.above
+        return (None,) * 5
+    return one.known, one.elsewhere, None if one.chance is None else one.chance.value, null, one.above
+
+
+def _counted_as(row: Measure) -> int | None:
+    """Return how many independent facts a number's interval rests on."""
+    n = wilson_n(Estimate(row.value, row.low, row.high))
+    return None if n is None else round(n)
 
 
 def key_of(row: Measure) -> Key:

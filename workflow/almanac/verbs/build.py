@@ -160,7 +160,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
 
 def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:
     """Print a line a relation and the sums, so that rows in equal rows kept plus rows refused to the eye."""
-    columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects")
+    columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects", "guessable")
     print(f"{'relation':<14}{'qualifies':>10}" + "".join(f"{name.replace('_', ' '):>17}" for name in columns))
     for count in counts:
         cells = "".join(f"{getattr(count, name):>17}" for name in columns)

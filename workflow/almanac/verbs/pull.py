@@ -19,7 +19,7 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
-from almanac.sources.files import as_folder, table_files
+from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
 from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
     )
+    files.add_argument("--merge", action="store_true", help="rows that stand twice are one, as datasets' merge has it")
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
     files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Bring the files, then write the manifest that says what was brought."""
     if arguments.source == "files":
-        copies = copy_tables(arguments.origin, arguments.output)
+        copies = copy_tables(arguments.origin, arguments.output, arguments.merge)
         what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
         record(arguments.output, "files", str(arguments.origin), copies, what)
     elif arguments.source == "model":
@@ -83,14 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def copy_tables(origin: Path, folder: Path) -> list[Path]:
-    """Copy the tables of a facts folder, or of an archive of one, into a new folder.
+def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
+    """Copy the tables of a facts folder, or of an archive of one, into a new folder; each row is checked.
 
     Raises:
-        AlmanacError: a table is missing; the new folder overlaps the old, holds other files or cannot be written.
+        AlmanacError: a table is missing, or has rows that no dataset can be built of; the new folder overlaps the old,
+            holds other files or cannot be written.
     """
+    table_files(origin)
     with as_folder(origin) as inside:
         files = table_files(inside)
+        read_columns(inside, origin.name, merge)
         new, old = folder.resolve(), origin.resolve()
         if new.is_relative_to(old) or old.is_relative_to(new):
             raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
