@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 4,
     "ask": 10,
     "answer": 5,
-    "measure": 19,
-    "report": 17,
+    "measure": 20,
+    "report": 18,
     "freeze": 4,
 }
