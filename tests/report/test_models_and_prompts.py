@@ -177,10 +177,8 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
     (tmp_path / "somebody").mkdir()
     (tmp_path / "somebody" / "prompts.jsonl").write_text("")
     settings["suites"]["lke_prompts"]["real"]["published"] = str(tmp_path / "somebody" / "prompts.jsonl")
-    settings["sources"]["real"]["redistributable"] = True
+    settings["sources"]["real"] |= {"redistributable": True, "licence": "CC0-1.0"}
     layout.record().write_text(EditionConfig.model_validate(settings).model_dump_json())
-    (layout.source("real")).mkdir(parents=True)
-    (layout.source("real") / "pull.json").write_text('{"files": []}')
     archive = tmp_path / "tiny.zip"
     assert main(["freeze", "--edition", str(layout.root), "--output", str(archive)]) == 0
     with zipfile.ZipFile(archive) as opened:

@@ -7,9 +7,9 @@ VERSIONS = {
     "pull": 4,
     "build": 6,
     "plant": 4,
-    "ask": 10,
+    "ask": 11,
     "answer": 5,
     "measure": 20,
     "report": 18,
-    "freeze": 4,
+    "freeze": 5,
 }
