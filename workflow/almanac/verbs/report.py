@@ -83,7 +83,7 @@ def report_page(layout: Layout) -> None:
         write_table(table, layout.shown("tables"), "findings" if name == "answer-findings" else name)
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
-    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found)}
+    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, list(layout.config.participants()))}
     folder = layout.shown("figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name, vector in vectors.items():
@@ -100,7 +100,9 @@ def report_print(layout: Layout) -> None:
     from almanac.report import drawing, page
     from almanac.report.chapters import chapters
 
-    for path in drawing.write_print(page.figures(chapters(layout)[0]), layout.shown("print")):
+    for path in drawing.write_print(
+        page.figures(chapters(layout)[0], list(layout.config.participants())), layout.shown("print")
+    ):
         print(path)
 
 
