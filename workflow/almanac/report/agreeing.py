@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 4.6  # inches of the figure of all methods: on a phone's screen nearly its own size
+WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 EXAMPLES = 3  # facts that are named of each kind
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
