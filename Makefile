@@ -12,7 +12,7 @@ ARGS ?=
 export MODEL FACTS SIZE
 BIN := .venv/bin
 RUN = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
-	snakemake --cores all --rerun-incomplete --quiet rules
+	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
 .PHONY: demo own validate edition test test-servers lint benchmark clean help
 

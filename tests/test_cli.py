@@ -52,8 +52,10 @@ def test_an_unknown_verb_is_refused_with_those_there_are(capsys):
         main(["bild"])
     assert stop.value.code == 2
     message = capsys.readouterr().err
-    assert "'bild'" in message
-    assert all(f"'{verb}'" in message for verb in VERBS)
+    assert "there is no verb 'bild'; did you mean build?" in message
+    with pytest.raises(SystemExit):
+        main(["xyz"])
+    assert f"there are {', '.join(sorted(VERBS))}" in capsys.readouterr().err
 
 
 def test_the_version_is_that_of_the_package(capsys):
@@ -116,16 +118,19 @@ def test_a_bad_folder_ends_with_1_and_one_message(tmp_path, words):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        f"almanac {words[0]}: {folder}: there is no such folder; name a folder that holds facts and entities"
+        f"almanac {words[0]}: there is no folder {folder}; correct its path; name one that holds the tables facts and "
+        "entities"
     ]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mistake_in_the_facts_leaves_no_dataset(tmp_path, facts, capsys):
+@pytest.mark.parametrize("verb", ["build", "pull"])
+def test_a_mistake_in_the_facts_leaves_nothing(tmp_path, facts, verb, capsys):
     (facts / "facts.csv").write_text(FACTS + "P,s1,o99\n")
-    assert main(["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out"), *SMALL]) == 1
+    words = {"build": ["dataset", *SMALL, "--facts"], "pull": ["files", "--from"]}[verb]
+    assert main([verb, *words, str(facts), "--output", str(tmp_path / "out")]) == 1
     message = capsys.readouterr().err
-    assert f"{facts}/facts.csv: row 31: object_id 'o99' is no entity" in message
+    assert f"{facts}/facts.csv: line 32: object_id 'o99' is no entity" in message
     assert "Traceback" not in message
     assert not (tmp_path / "out").exists()
 
@@ -143,7 +148,7 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path, facts, verb, capsys
 def test_an_impossible_setting_is_refused_by_its_flag(tmp_path, facts, capsys):
     words = ["build", "dataset", "--facts", str(facts), "--output", str(tmp_path / "out"), "--choices", "1"]
     assert main(words) == 1
-    assert "command line: choices: Input should be greater than or equal to 2" in capsys.readouterr().err
+    assert "command line: choices: must be at least 2" in capsys.readouterr().err
 
 
 def test_a_built_dataset_accounts_for_every_fact_and_says_so(tmp_path, facts, capsys):

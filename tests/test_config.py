@@ -79,27 +79,27 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("edition", "../elsewhere", "should match pattern"),
-        ("edition", "", "should match pattern"),
-        ("shards", 0, "greater than or equal to 1"),
-        ("shards", "many", "valid integer"),
+        ("edition", "../elsewhere", "must have the form"),
+        ("edition", "", "must have the form"),
+        ("shards", 0, "at least 1"),
+        ("shards", "many", "shards: must be a whole number"),
         ("engine", "fast", "'prefix_cache' or 'reference'"),
         ("sources.real.kind", "wikipedia", "sources.real: kind must be one of files, wikidata, dbpedia"),
         ("sources.real", {"kind": "wikidata"}, "sources.real: names no relations and not `nobel: true`"),
-        ("sources.real", {"kind": "wikidata", "relations": ["Q5"]}, "sources.real.relations.0: String should match"),
-        ("datasets.real.choices", 1, "greater than or equal to 2"),
-        ("datasets.real.train", -1, "greater than or equal to 0"),
-        ("datasets.real.exclude_true", "perhaps", "valid boolean"),
+        ("sources.real", {"kind": "wikidata", "relations": ["Q5"]}, "sources.real.relations.0: must have the form"),
+        ("datasets.real.choices", 1, "at least 2"),
+        ("datasets.real.train", -1, "at least 0"),
+        ("datasets.real.exclude_true", "perhaps", "must be true or false"),
         ("planting.worlds.one.objects", 10, "multiple of 4"),
         ("planting.worlds.one.doses", [4, 4], "doses must be distinct"),
-        ("planting.taught.doses", [-1, 4], "greater than or equal to 0"),
+        ("planting.taught.doses", [-1, 4], "at least 0"),
         ("planting.corpus.prose", 0.9, "must add up to 1, found 1.35"),
         ("suites.ic_lke.real.layout", "html", "'paper' or 'code'"),
-        ("suites.ic_lke.real.sample", 0, "greater than or equal to 1"),
+        ("suites.ic_lke.real.sample", 0, "at least 1"),
         ("models.0.planted.hidden", 66, "hidden must be a multiple of heads"),
         ("models.0.dtype", "int3", "'float32', 'bfloat16' or 'float16'"),
-        ("models.1.device", "tpu", "should match pattern '^(auto|cpu|mps|cuda"),
-        ("validation.auc", 1.5, "less than or equal to 1"),
+        ("models.1.device", "tpu", "must have the form ^(auto|cpu|mps|cuda"),
+        ("validation.auc", 1.5, "at most 1"),
     ],
 )
 def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
@@ -119,8 +119,8 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
         ("drafting.model", "other", "drafting: there is no model 'other'; there are far, mine, small-one, small-two"),
         ("writing.dataset", "other", "writing: there is no dataset 'other'; there are one, real, two"),
         ("writing.model", "other", "writing: there is no model 'other'; there are far, mine, small-one, small-two"),
-        ("writing.text_tokens", 0, "greater than or equal to 1"),
-        ("drafting.samples", 0, "greater than or equal to 1"),
+        ("writing.text_tokens", 0, "at least 1"),
+        ("drafting.samples", 0, "at least 1"),
         ("models.1.family", "masked", "drafting: model 'mine' writes no text; name one that generates"),
         ("models.1.kinds", ["choices"], "drafting: model 'mine' writes no text"),
         ("suites.ic_lke.third", {}, "suites.ic_lke: there is no dataset 'third'"),
@@ -251,9 +251,26 @@ def test_models_are_looked_up_by_name(registry):
     assert found[0].planted.hidden == 32
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"models": "mine"}, "models: must be a list, as [a, b]; found 'mine'; did you mean models='[mine]'?"),
+        ({"models": "mine, tiny"}, "did you mean models='[mine, tiny]'?"),
+        ({"models": "/models/a"}, "did you mean model=/models/a?"),
+        ({"models": [], "model": "mien"}, "there is no folder mien; did you mean mine?"),
+        ({"models": [], "model": "gpu1:8000/v1"}, "a server's address begins with http://: http://gpu1:8000/v1"),
+        ({"size": "ful"}, "size: must be 'quick' or 'full'; found 'ful'; did you mean full?"),
+        ({"shard": 3}, "shard: is unknown; did you mean shards?"),
+        ({"suites": "karr"}, "suites: must hold keys and values; found 'karr'"),
+    ],
+)
+def test_a_mistake_is_told_in_plain_words_with_what_was_meant(registry, wrong, said):
+    assert said in refusal(named("mine") | wrong, registry)
+
+
 def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
     message = refusal(named("tiny", "tinny"), registry)
-    assert f"models: 'tinny' is not in {registry / 'known.yaml'}; there are empty, mine, tiny" in message
+    assert f"models: 'tinny' is not in {registry / 'known.yaml'}; did you mean tiny?" in message
     assert "known.yaml: empty: must hold keys and values, found None" in refusal(named("empty"), registry)
     assert "a name may occur once" in refusal(named("tiny", "tiny"), registry)
 
@@ -427,7 +444,7 @@ def test_overrides_win(tmp_path, monkeypatch):
         (
             "lke_sweep",
             {"models": ["bse"]},
-            "suites.lke_sweep.nobel.models: there is no model 'bse'; there are base, base-null,",
+            "suites.lke_sweep.nobel.models: there is no model 'bse'; did you mean base?",
         ),
         ("lke_sweep", {"examples": [0, 300]}, "suites.lke_sweep.nobel: 300 examples need as many train facts"),
         ("eic_lke", {"examples": 300}, "suites.eic_lke.nobel: 300 examples need as many train facts"),

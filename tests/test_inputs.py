@@ -9,7 +9,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, known
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -35,6 +35,8 @@ def home(saved, tmp_path):
         (tmp_path / folder).mkdir()
     for name in ("facts/facts.csv", "facts/entities.csv", "lama/data.zip", "phrases.yaml", "drafts.jsonl"):
         (tmp_path / name).write_text("x")
+    (tmp_path / "facts" / "facts.csv").write_text("relation_id,subject_id,object_id\n")
+    (tmp_path / "facts" / "entities.csv").write_text("entity_id,label\n")
     return tmp_path
 
 
@@ -68,7 +70,7 @@ def test_what_is_there_is_good(home):
 @pytest.mark.parametrize(
     ("gone", "message"),
     [
-        ("facts", "sources.own.path: {home}/facts: there is no such folder"),
+        ("facts", "sources.own.path: there is no folder {home}/facts"),
         ("facts/entities.csv", "sources.own.path: {home}/facts: has no table 'entities'"),
         ("lama", "sources.births.path: there is no folder {home}/lama"),
         ("lama/data.zip", "sources.births.path: {home}/lama: lacks data.zip"),
@@ -99,6 +101,18 @@ def test_the_nearest_name_is_proposed_for_a_misspelt_one(home):
     assert f"there is no folder {home}/mien; did you mean {home}/mine?" in refusal(home, models=models)
     suites = {"facteval": {"own": {"abstentions": f"{home}/phrase.yaml"}}}
     assert f"there is no file {home}/phrase.yaml; did you mean {home}/phrases.yaml?" in refusal(home, suites=suites)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"relation,subject_id,object_id\n", "facts.csv: lacks the column relation_id; it has"),
+        ("relation_id,subject_id".encode("utf-16"), "facts.csv: is no UTF-8, but looks like UTF-16; save the file as"),
+    ],
+)
+def test_the_beginning_of_a_table_is_looked_at_before_any_job(home, raw, message):
+    (home / "facts" / "facts.csv").write_bytes(raw)
+    assert f"sources.own.path: {home}/facts/{message}" in refusal(home)
 
 
 def test_pickled_weights_are_no_weights(home):
@@ -136,10 +150,10 @@ def test_what_snakemake_would_read_as_its_own_is_refused_in_a_path(home, name):
 
 
 def test_a_revision_that_is_still_to_be_looked_up_is_enough_for_a_plan_and_not_for_a_run(home):
-    models = [{"name": "hub", "hub": "owner/name", "revision": "unpinned"}]
-    assert "models.hub.revision: is not pinned yet; look the commit up with `git ls-remote" in refusal(
-        home, models=models
-    )
+    config = configuration(home, models=[{"name": "hub", "hub": "owner/name", "revision": "unpinned"}])
+    check_inputs(config, home / "results")
+    with pytest.raises(AlmanacError, match=r"models\.hub\.revision: is not pinned yet; .*`git ls-remote .*owner/name"):
+        check_pinned(config)
 
 
 def test_a_checkpoint_replaced_by_an_older_one_of_the_same_size_is_another(home, tmp_path):

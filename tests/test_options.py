@@ -201,8 +201,8 @@ def test_an_impossible_value_is_refused_by_its_name():
     with pytest.raises(AlmanacError) as error:
         parse(["--choices", "1", "--train", "many"], DatasetOptions)
     message = str(error.value)
-    assert "choices: Input should be greater than or equal to 2; found '1'" in message
-    assert "train: Input should be a valid integer" in message
+    assert "choices: must be at least 2; found '1'" in message
+    assert "train: must be a whole number" in message
     assert "'many'" in message
 
 

@@ -97,8 +97,14 @@ def test_the_plan_and_the_scheduler_are_told_the_same(parameters):
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):
-    words = ["plan", "--configfile", str(REPOSITORY / "config" / "paper.yaml"), "--config", "contact=a@example.org"]
-    words += [f"registry={REPOSITORY / 'config' / 'paper_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
+    words = [
+        "plan",
+        "--configfile",
+        str(REPOSITORY / "config" / "papers" / "wu.yaml"),
+        "--config",
+        "contact=a@example.org",
+    ]
+    words += [f"registry={REPOSITORY / 'config' / 'papers' / 'wu_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
     assert main(words) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 1 + 49 + 1
@@ -106,7 +112,7 @@ def test_the_papers_plan_is_whole(tmp_path, capsys):
     rows = list(csv.DictReader((tmp_path / "plan.csv").open()))
     assert len({row["model"] for row in rows}) == 49
     # Every parameter of the 49 checkpoints in two bytes.
-    registry = yaml.safe_load((REPOSITORY / "config" / "paper_models.yaml").read_text())
+    registry = yaml.safe_load((REPOSITORY / "config" / "papers" / "wu_models.yaml").read_text())
     stored = 2 * sum(entry["parameters"] for entry in registry.values())
     assert sum(int(row["download_bytes"]) for row in rows) == stored
 
@@ -127,9 +133,9 @@ def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     [
         (["--config", "gpus"], "--config: 'gpus' is no KEY=VALUE; give one like shards=4"),
         (["--config", "gpus={"], "the value is no YAML"),
-        (["--config", "gpu=1"], "gpu: is unknown; see the keys allowed"),
+        (["--config", "gpu=1"], "gpu: is unknown; did you mean gpus?; see the keys allowed"),
         (["--output", "plan.txt"], "--output: plan.txt ends in '.txt'; allowed are .csv and .json"),
-        (["--config", "shards=0"], "shards: Input should be greater than or equal to 1"),
+        (["--config", "shards=0"], "shards: must be at least 1"),
     ],
 )
 def test_a_wrong_plan_is_refused_with_its_reason(tmp_path, capsys, words, message):

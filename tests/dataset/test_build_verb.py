@@ -77,7 +77,7 @@ def test_both_tables_are_there_and_empty_where_the_source_has_none(tmp_path):
 def test_a_mistake_in_either_table_stops_the_build(tmp_path, capsys):
     folder = written(tmp_path / "mine", evidence=[{"fact_id": "large|s0|o9", "text": "No."}])
     assert main(["build", "dataset", "--facts", str(folder), "--output", str(tmp_path / "dataset"), *SMALL]) == 1
-    assert f"{folder}/evidence.jsonl: row 1: fact_id 'large|s0|o9' is no fact" in capsys.readouterr().err
+    assert f"{folder}/evidence.jsonl: line 1: fact_id 'large|s0|o9' is no fact" in capsys.readouterr().err
     assert not (tmp_path / "dataset").exists()
 
 

@@ -46,7 +46,7 @@ def test_the_length_is_the_smaller_of_config_and_tokenizer(checkpoint, model, tm
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "./here", "a/b/c"])
 def test_a_path_that_is_not_there_is_named(path):
-    with pytest.raises(AlmanacError, match=f"{Path(path)}: there is no such folder; give a folder with config.json"):
+    with pytest.raises(AlmanacError, match=f"there is no folder {Path(path)}.*; give a folder with config.json"):
         load(ModelSource(path))
 
 

@@ -79,7 +79,7 @@ def test_slots_in_what_is_filled_in_are_text(words):
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT][INPUT]"}, r"\[INPUT\] must stand in it once, found 2"),
         ({"user": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]"}, "either text, or system and user"),
         ({"text": "x", "system": "", "user": "x"}, "either text, or system and user"),
-        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "answer": "\n"}, "answer: Input should be '' or ' '"),
+        ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "answer": "\n"}, "answer: must be '' or ' '"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "option": "-"}, r"option: the slot \[OPTION\] must stand"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "prefix": ""}, "prefix: is unknown"),
         ({"text": "[CONTEXT][INSTRUCTION][OPTIONS][INPUT]", "stop": [""]}, "stop: a text that an answer stops at"),

@@ -12,6 +12,7 @@ from almanac.cli import main
 from almanac.report import items as items_module
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
+from almanac.report.making import report_page
 from almanac.rows import (
     Context,
     Entity,
@@ -23,7 +24,6 @@ from almanac.rows import (
     Template,
     Validation,
 )
-from almanac.verbs.report import report_page
 
 TITLE = "What <small> models & \"others\" 'know'"
 NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")

@@ -15,7 +15,7 @@ import pytest
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Evidence, Popularity, Relation, Template
 from almanac.sources import records
-from almanac.sources.files import read_columns, read_folder, table_files
+from almanac.sources.files import check_folder, read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
 
 Records = list[dict[str, Any]]
@@ -64,6 +64,7 @@ EVIDENCE: Records = [
     {"fact_id": "P17|Q1|Q2", "text": "Old Town lies in NA."},
     {"fact_id": "P17|Q1|Q2", "text": "NA"},
 ]
+EXPOSURES: Records = [{"fact_id": "P571|Q2|1990", "dose": 64}, {"fact_id": "P17|Q1|Q2", "dose": 0}]
 WHOLE = {
     "entities": ENTITIES,
     "facts": FACTS,
@@ -71,6 +72,7 @@ WHOLE = {
     "templates": TEMPLATES,
     "popularity": POPULARITY,
     "evidence": EVIDENCE,
+    "exposures": EXPOSURES,
 }
 
 
@@ -163,12 +165,25 @@ def test_a_file_of_many_parts_gives_the_same_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_how_often_facts_were_taught_is_read_from_every_form(tmp_path, form):
+    read = read_columns(folder(tmp_path / "f", form, **WHOLE), "mine").exposures
+    assert read.rows() == [("P17|Q1|Q2", 0), ("P571|Q2|1990", 64)]
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_mistake_in_a_later_part_is_named_by_its_row(tmp_path, monkeypatch, form):
     monkeypatch.setattr(records, "PART", 2)
     wrong = [{**ENTITIES[3], "entity_id": f"R{at}", "label": "" if at in (1, 4) else "a"} for at in range(6)]
     lines = refusal(folder(tmp_path / "f", form, entities=ENTITIES + wrong, facts=FACTS)).splitlines()
     reason = "label is empty; every entity needs both"
-    assert lines[:-1] == [f"{tmp_path / 'f' / 'entities'}.{form}: row {row}: {reason}" for row in (6, 9)]
+    wanted = {
+        "csv": ("line", 8, 11),
+        "jsonl": ("line", 6, 9),
+        "parquet": ("row", 6, 9),
+    }  # of CSV with a cell of two lines
+    word, *numbers = wanted[form.partition(".")[0]]
+    path = tmp_path / "f" / f"entities.{form}"
+    assert lines[:-1] == [f"{path}: {word} {number}: {reason}" for number in numbers]
 
 
 def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp_path):
@@ -177,19 +192,18 @@ def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp
     path = written(tmp_path / "f", entities_jsonl="\n".join(rows), facts="relation_id,subject_id,object_id\nP,Q3,Q3\n")
     found = [line.partition(": ")[2] for line in refusal(path).splitlines()[:-1]]
     assert found == [
-        "row 1: label is ['A']; a text is expected",
-        "row 2: label is empty; every entity needs both",
-        "row 4: entity 'Q3' stands twice; keep one row, or set `merge`",
-        "row 5: entity_id is empty; every entity needs both",
-        "row 6: label is {}; a text is expected",
+        "line 1: label is ['A']; a text is expected",
+        "line 2: label is empty; every entity needs both",
+        "line 4: entity 'Q3' stands twice; keep one row, or set `merge`",
+        "line 5: entity_id is empty; every entity needs both",
+        "line 6: label is {}; a text is expected",
     ]
 
 
-def test_a_byte_that_is_no_text_is_named_by_its_place_in_the_file(tmp_path):
+def test_a_byte_that_is_no_text_is_named_by_its_line(tmp_path):
     before = "".join(f"Q{at},thing {at}\n" for at in range(3000)).encode()
-    start = len(b"entity_id,label\n" + before) + 3
     path = written(tmp_path / "f", entities=b"entity_id,label\n" + before + b"R1,\xff\n" + before)
-    assert f"can't decode byte 0xff in position {start}" in refusal(path)
+    assert "entities.csv: line 3002 is no UTF-8 (byte 0xff); save the file as UTF-8" in refusal(path)
 
 
 def test_a_folder_needs_neither_popularity_nor_evidence(tmp_path):
@@ -252,133 +266,151 @@ MISTAKES = {
     ),
     "column twice": ({"entities": "entity_id,label,label\nQ1,A,B\n"}, "entities.csv: has the column 'label' twice"),
     "no header": ({"entities": ""}, "entities.csv: lacks the column entity_id, label; it has none"),
-    "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: row 3: label is empty"),
-    "empty id": ({"entities": E + ",C,\n"}, "entities.csv: row 3: entity_id is empty"),
-    "duplicate entity": ({"entities": E + "Q1,C,\n"}, "entities.csv: row 3: entity 'Q1' stands twice"),
-    "ragged, short": ({"entities": E + "Q3,C\n"}, "entities.csv: row 3: has more or fewer cells"),
-    "ragged, long": ({"entities": E + "Q3,C,,D\n"}, "entities.csv: row 3: has more or fewer cells"),
+    "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: line 4: label is empty"),
+    "empty id": ({"entities": E + ",C,\n"}, "entities.csv: line 4: entity_id is empty"),
+    "duplicate entity": ({"entities": E + "Q1,C,\n"}, "entities.csv: line 4: entity 'Q1' stands twice"),
+    "ragged, short": ({"entities": E + "Q3,C\n"}, "entities.csv: line 4: has more or fewer cells"),
+    "ragged, long": ({"entities": E + "Q3,C,,D\n"}, "entities.csv: line 4: has more or fewer cells"),
     "duplicate fact": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,\nP,Q2,Q1,,,\nP,Q1,Q2,,,\n"},
-        "facts.csv: row 3: the fact P|Q1|Q2 stands twice",
+        "facts.csv: line 4: the fact P|Q1|Q2 stands twice",
     ),
     "object without entity": (
         {"entities": E, "facts": F + "P,Q1,Q9,,,\n"},
-        "facts.csv: row 1: object_id 'Q9' is no entity",
+        "facts.csv: line 2: object_id 'Q9' is no entity",
     ),
     "subject without entity": (
         {"entities": E, "facts": F + "P,Q9,Q1,,,\n"},
-        "facts.csv: row 1: subject_id 'Q9' is no entity",
+        "facts.csv: line 2: subject_id 'Q9' is no entity",
     ),
-    "object and value": ({"entities": E, "facts": F + "P,Q1,Q2,3,,\n"}, "facts.csv: row 1: needs either an object_id"),
-    "no object": ({"entities": E, "facts": F + "P,Q1,,,,\n"}, "facts.csv: row 1: needs either an object_id"),
+    "object and value": ({"entities": E, "facts": F + "P,Q1,Q2,3,,\n"}, "facts.csv: line 2: needs either an object_id"),
+    "no object": ({"entities": E, "facts": F + "P,Q1,,,,\n"}, "facts.csv: line 2: needs either an object_id"),
     "a value that is an entity": (
         {"entities": E, "facts": F + "P,Q1,,Q2,,\n"},
-        "facts.csv: row 1: value 'Q2' is the id of",
+        "facts.csv: line 2: value 'Q2' is the id of",
     ),
-    "empty relation": ({"entities": E, "facts": F + ",Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id is empty"),
-    "bar in an id": ({"entities": E, "facts": F + "P|1,Q1,Q2,,,\n"}, "facts.csv: row 1: relation_id 'P|1' holds '|'"),
+    "empty relation": ({"entities": E, "facts": F + ",Q1,Q2,,,\n"}, "facts.csv: line 2: relation_id is empty"),
+    "bar in an id": ({"entities": E, "facts": F + "P|1,Q1,Q2,,,\n"}, "facts.csv: line 2: relation_id 'P|1' holds '|'"),
     "wrong datatype": (
         {"entities": E, "facts": F + "P,Q1,,3,number,\n"},
-        "facts.csv: row 1: datatype 'number' is unknown; allowed are date",
+        "facts.csv: line 2: datatype 'number' is unknown; allowed are date",
     ),
     "wrong split": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,dev\n"},
-        "facts.csv: row 1: split 'dev' is unknown; allowed are train, test",
+        "facts.csv: line 2: split 'dev' is unknown; allowed are train, test",
     ),
     "after a blank row": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,\n\nP,Q1,Q9,,,\n"},
-        "facts.csv: row 3: object_id 'Q9'",
+        "facts.csv: line 4: object_id 'Q9'",
     ),
-    "after a quoted newline": ({"entities": E + 'Q3,"C\nC",\nQ4,,\n'}, "entities.csv: row 4: label is empty"),
+    "after a quoted newline": ({"entities": E + 'Q3,"C\nC",\nQ4,,\n'}, "entities.csv: line 6: label is empty"),
     "popularity": (
         {"relations": "relation_id,label,popularity\nP17,c,many\n"},
-        "relations.csv: row 1: popularity 'many' is no whole number",
+        "relations.csv: line 2: popularity 'many' is no whole number",
     ),
     "bucket of a relation": (
         {"relations": "relation_id,label,bucket\nP17,c,middle\n"},
-        "relations.csv: row 1: bucket 'middle' is unknown; allowed are head, torso, tail or nothing",
+        "relations.csv: line 2: bucket 'middle' is unknown; allowed are head, torso, tail or nothing",
     ),
     "popularity of nobody": (
         {"popularity": "entity_id,score\nQ1,3\nQ9,3\n"},
-        "popularity.csv: row 2: entity_id 'Q9' is no entity",
+        "popularity.csv: line 3: entity_id 'Q9' is no entity",
     ),
     "popularity below nothing": (
         {"popularity": "entity_id,score\nQ1,-3\n"},
-        "popularity.csv: row 1: score '-3' is no whole number",
+        "popularity.csv: line 2: score '-3' is no whole number",
     ),
     "popularity in parts": (
         {"popularity": "entity_id,score\nQ1,1.5\n"},
-        "popularity.csv: row 1: score '1.5' is no whole number",
+        "popularity.csv: line 2: score '1.5' is no whole number",
     ),
-    "no popularity": ({"popularity": "entity_id,score\nQ1,\n"}, "popularity.csv: row 1: score None is no whole number"),
+    "no popularity": (
+        {"popularity": "entity_id,score\nQ1,\n"},
+        "popularity.csv: line 2: score None is no whole number",
+    ),
     "bucket of an entity": (
         {"popularity": "entity_id,score,bucket\nQ1,1,Head\n"},
-        "popularity.csv: row 1: bucket 'Head' is unknown; allowed are head, torso, tail or nothing",
+        "popularity.csv: line 2: bucket 'Head' is unknown; allowed are head, torso, tail or nothing",
     ),
     "popularity twice": (
         {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
-        "popularity.csv: row 3: the popularity of Q1 | mine | entity stands twice",
+        "popularity.csv: line 4: the popularity of Q1 | mine | entity stands twice",
     ),
     "evidence of no fact": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},
-        "evidence.csv: row 2: fact_id 'P17|Q2|Q1' is no fact",
+        "evidence.csv: line 3: fact_id 'P17|Q2|Q1' is no fact",
     ),
     "evidence without text": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,\n"},
-        "evidence.csv: row 1: text is empty",
+        "evidence.csv: line 2: text is empty",
     ),
     "evidence twice": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q1|Q2, a \n"},
-        "evidence.csv: row 2: the fact P17|Q1|Q2 has this text twice",
+        "evidence.csv: line 3: the fact P17|Q1|Q2 has this text twice",
     ),
     "evidence with a page": (
         {"evidence": "fact_id,text,page\nP17|Q1|Q2,a,3\n"},
         "evidence.csv: has the unknown column 'page'; known are fact_id, text",
     ),
+    "exposure of no fact": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q2|Q1,1\n"},
+        "exposures.csv: row 2: fact_id 'P17|Q2|Q1' is no fact",
+    ),
+    "half a dose": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,0.5\n"},
+        "exposures.csv: row 1: dose '0.5' is no whole number",
+    ),
+    "two doses": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
+        "exposures.csv: row 2: the fact P17|Q1|Q2 has two doses; keep one row, or set `merge`",
+    ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
-        "relations.csv: row 2: relation 'P' stands twice",
+        "relations.csv: line 3: relation 'P' stands twice",
     ),
-    "relation without label": ({"relations": "relation_id,label\nP,\n"}, "relations.csv: row 1: relation_id and label"),
+    "relation without label": (
+        {"relations": "relation_id,label\nP,\n"},
+        "relations.csv: line 2: relation_id and label",
+    ),
     "template without relation": (
         {"templates": "relation_id,text,style\nP9,[X] [Y],statement\n"},
-        "templates.csv: row 1: relation 'P9' is in no facts",
+        "templates.csv: line 2: relation 'P9' is in no facts",
     ),
     "template without object": (
         {"templates": "relation_id,text,style\nP17,[X] is,statement\n"},
-        "templates.csv: row 1: '[X] is' must hold [X] once",
+        "templates.csv: line 2: '[X] is' must hold [X] once",
     ),
     "template without subject": (
         {"templates": "relation_id,text,style\nP17,It is,prefix\n"},
-        "templates.csv: row 1: 'It is' must hold [X] once",
+        "templates.csv: line 2: 'It is' must hold [X] once",
     ),
     "template of no style": (
         {"templates": "relation_id,text,style\nP17,[X] [Y],\n"},
-        "templates.csv: row 1: style None is unknown; allowed are statement",
+        "templates.csv: line 2: style None is unknown; allowed are statement",
     ),
     "a list as text": (
         {"entities_jsonl": '{"entity_id":"Q1","label":["A"]}\n'},
-        "entities.jsonl: row 1: label is ['A']; a text is expected",
+        "entities.jsonl: line 1: label is ['A']; a text is expected",
     ),
     "objects in one row": (
         {"facts_jsonl": '{"relation_id":"P","subject_id":"Q1","object_id":["Q2","Q3"]}\n'},
-        "facts.jsonl: row 1: object_id is ['Q2', 'Q3']; a text is expected; give each object a row of its own",
+        "facts.jsonl: line 1: object_id is ['Q2', 'Q3']; a text is expected; give each object a row of its own",
     ),
     "a number as list": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":5}\n'},
-        "entities.jsonl: row 1: aliases is 5; a list of texts is expected",
+        "entities.jsonl: line 1: aliases is 5; a list of texts is expected",
     ),
     "half a character": (
         {"entities_jsonl": '{"entity_id":"Q1","label":"A","aliases":["B","C\\ud800"]}\n'},
-        "entities.jsonl: row 1: aliases is 'C\\ud800', which holds half a character (a surrogate); mend it",
+        "entities.jsonl: line 1: aliases is 'C\\ud800', which holds half a character (a surrogate); mend it",
     ),
     "popularity of many digits": (
         {"popularity": f"entity_id,score\nQ1,{10**18 - 1}\nQ2,{10**18}\n"},
-        "popularity.csv: row 2: score '1000000000000000000' has more than 18 digits",
+        "popularity.csv: line 3: score '1000000000000000000' has more than 18 digits",
     ),
     "an object as list": (
         {"entities_jsonl": '\n{"entity_id":"Q1","label":"A","aliases":{"en":"B"}}\n'},
-        "entities.jsonl: row 2: aliases is {'en': 'B'}; a list of texts is expected",
+        "entities.jsonl: line 2: aliases is {'en': 'B'}; a list of texts is expected",
     ),
 }
 
@@ -396,9 +428,9 @@ BROKEN = {
     "a line that is no JSON": (
         "facts_jsonl",
         b'{"relation_id":"P"}\n{"relation_id"\n',
-        "facts.jsonl: row 2 is no JSON that can be read",
+        "facts.jsonl: line 2 is no JSON that can be read",
     ),
-    "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: row 2 is \'["P","Q1","Q2"]\''),
+    "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: line 2 is \'["P","Q1","Q2"]\''),
     "an open quote": ("entities", b'entity_id,label\nQ1,"A\nQ2,B\n', "entities.csv: cannot be read"),
     "a truncated gzip": ("facts_csv_gz", gzip.compress(as_csv(FACTS))[:-12], "facts.csv.gz: cannot be read"),
     "a gzip with a wrong block": (
@@ -408,7 +440,11 @@ BROKEN = {
     ),
     "no gzip at all": ("facts_csv_gz", as_csv(FACTS), "facts.csv.gz: cannot be read"),
     "a truncated Parquet": ("facts_parquet", as_parquet(FACTS)[:-20], "facts.parquet: cannot be read"),
-    "another encoding": ("entities", "entity_id,label\nQ1,Zoë\n".encode("latin-1"), "entities.csv: cannot be read"),
+    "another encoding": (
+        "entities",
+        "entity_id,label\nQ1,Zoë\n".encode("latin-1"),
+        "entities.csv: line 2 is no UTF-8 (byte 0xeb)",
+    ),
 }
 
 
@@ -443,13 +479,82 @@ def test_a_missing_table_is_named_with_the_files_it_could_be(tmp_path, table):
     (path / f"{table}.csv").unlink()
     message = refusal(path)
     assert f"{path}: has no table '{table}'" in message
-    assert f"{table}{{.csv,.csv.gz,.jsonl,.jsonl.gz,.parquet}}" in message
+    assert f"put {table}.csv there, or {table}.csv.gz, {table}.jsonl, {table}.jsonl.gz, {table}.parquet" in message
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    assert f"{tmp_path / 'gone'}: there is no such folder" in refusal(tmp_path / "gone")
-    (tmp_path / "file").write_text("")
-    assert f"{tmp_path / 'file'}: cannot be unpacked" in refusal(tmp_path / "file")
+    assert f"there is no folder {tmp_path / 'gone'}" in refusal(tmp_path / "gone")
+    path = written(tmp_path / "facts")
+    assert f"there is no folder {tmp_path / 'fact'}; did you mean {path}?" in refusal(tmp_path / "fact")
+
+
+def csv_folder(path: Path, separator: str = ",", encoding: str = "utf-8") -> Path:
+    """Write the facts that every form of the same rows gives, as a spreadsheet program would."""
+    texts = {
+        "entities": "entity_id,label,aliases\nQ1,Zoë,A|B\nQ2,C,\n",
+        "facts": "relation_id,subject_id,object_id\nP,Q1,Q2\n",
+    }
+    return written(path, **{name: text.replace(",", separator).encode(encoding) for name, text in texts.items()})
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_cells_may_be_separated_as_some_spreadsheet_programs_do(tmp_path, separator):
+    assert read_folder(csv_folder(tmp_path / "a", separator), "s") == read_folder(csv_folder(tmp_path / "b"), "s")
+
+
+MISNAMED = {  # the file of the facts, and what is said of it
+    "facts.xlsx": "facts.xlsx is a spreadsheet program's own file; save each sheet as CSV in UTF-8",
+    "facts.ods": "facts.ods is a spreadsheet program's own file",
+    "Facts.CSV": "rename Facts.CSV to facts.csv",
+    "fact.csv": "rename fact.csv to facts.csv",
+    "facts.tsv": "rename facts.tsv to facts.csv (cells may be separated by tabs)",
+    "facts.json": "facts.json is read as JSON Lines alone: write one object a line, and name it facts.jsonl",
+}
+
+
+@pytest.mark.parametrize("name", MISNAMED)
+def test_a_file_that_was_meant_is_named_with_what_to_do(tmp_path, name):
+    path = csv_folder(tmp_path / "f")
+    (path / "facts.csv").rename(path / name)
+    assert f"{path}: {MISNAMED[name]}" in refusal(path)
+
+
+def test_a_table_that_may_be_absent_is_not_passed_over_for_its_name(tmp_path):
+    path = csv_folder(tmp_path / "f")
+    (path / "template.csv").write_text("relation_id,style,text\nP,statement,[X] is [Y].\n")
+    assert "rename template.csv to templates.csv" in refusal(path)
+    (path / "template.csv").rename(path / "notes.csv")
+    assert len(read_folder(path, "s").facts) == 1, "other files are the user's"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+def test_another_encoding_is_to_be_saved_as_utf_8(tmp_path, encoding):
+    message = refusal(csv_folder(tmp_path / "f", encoding=encoding))
+    assert "entities.csv: " in message and "save the file as UTF-8" in message and "codec" not in message
+
+
+def test_a_spreadsheet_under_the_name_of_csv_is_seen(tmp_path):
+    path = csv_folder(tmp_path / "f")
+    (path / "facts.csv").write_bytes(b"PK\x03\x04 and so on")
+    assert "facts.csv: is a spreadsheet or an archive, whatever its ending says; save each sheet as CSV" in refusal(
+        path
+    )
+
+
+@pytest.mark.parametrize("name", ["facts.csv", "book.xlsx"])
+def test_one_file_is_no_folder_of_facts(tmp_path, name):
+    path = csv_folder(tmp_path / "f")
+    (path / "book.xlsx").write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(AlmanacError, match=r"name the folder"):
+        table_files(path / name)
+
+
+@pytest.mark.parametrize("column", ["subject", "Subject_ID", "subjectid"])
+def test_a_column_under_another_name_is_to_be_renamed(tmp_path, column):
+    path = written(tmp_path / "f", entities=E, facts=f"relation_id,{column},object_id\nP,Q1,Q2\n")
+    for read in (check_folder, lambda folder: read_folder(folder, "s")):
+        with pytest.raises(AlmanacError, match=f"lacks the column subject_id; .*; rename '{column}' to subject_id"):
+            read(path)
 
 
 def test_mistakes_of_all_tables_come_together(tmp_path):
@@ -514,7 +619,7 @@ def test_equal_quantities_and_dates_are_equal_texts_and_what_was_changed_is_said
     assert set(found.facts["value"]) == {"1000", "1990-05-22"}
     assert found.facts["fact_id"].to_list() == sorted(f"P|Q{at}|{'1990-05-22' if at > 5 else 1000}" for at in range(10))
     assert found.notes[:1] == (
-        f"{tmp_path / 'f' / 'facts.jsonl'}: row 2: the quantity '1000.0' is read as '1000' (and 7 more rows so)",
+        f"{tmp_path / 'f' / 'facts.jsonl'}: line 2: the quantity '1000.0' is read as '1000' (and 7 more rows so)",
     )
 
 
@@ -553,14 +658,14 @@ def test_a_date_is_as_fine_as_it_says(tmp_path, text, precision, becomes):
     ],
 )
 def test_a_value_that_is_none_of_its_datatype_is_refused(tmp_path, kind, text, reason):
-    with pytest.raises(AlmanacError, match=r"facts\.jsonl: row 2: ") as error:
+    with pytest.raises(AlmanacError, match=r"facts\.jsonl: line 2: ") as error:
         read_values(tmp_path / "f", [{"value": "x"}, {"datatype": kind, "value": text}])
     assert reason in str(error.value)
 
 
 def test_one_value_written_twice_is_one_fact_twice(tmp_path):
     rows = [{"subject_id": "Q0", "datatype": "quantity", "value": text} for text in ("5", "5.0")]
-    with pytest.raises(AlmanacError, match=r"row 2: the fact P\|Q0\|5 stands twice"):
+    with pytest.raises(AlmanacError, match=r"line 2: the fact P\|Q0\|5 stands twice"):
         read_values(tmp_path / "f", rows)
 
 
@@ -593,9 +698,9 @@ def test_characters_that_nobody_sees_are_left_out_and_said(tmp_path, unseen, for
     found = read_columns(folder(tmp_path / "f", form, entities=rows, facts=facts), "s")
     assert found.entities.rows() == [("Q1", "Rome", ["Roma"], None), ("Q2", "Paris", [], None)]
     said = f"U+{ord(unseen):04X}, which nobody sees; it is left out"
-    path = tmp_path / "f" / f"entities.{form}"
+    path, first = tmp_path / "f" / f"entities.{form}", {"csv": "line 2", "jsonl": "line 1", "parquet": "row 1"}[form]
     assert found.notes[:-1] == tuple(
-        f"{path}: row 1: {name} holds {said}" for name in ("entity_id", "label", "aliases")
+        f"{path}: {first}: {name} holds {said}" for name in ("entity_id", "label", "aliases")
     )
 
 
@@ -612,7 +717,7 @@ def test_a_list_of_json_in_a_cell_is_a_list_and_may_hold_a_bar(tmp_path):
     found = [entity.aliases for entity in read_folder(path, "s").entities]
     assert found == [("B|C", "D"), ("[sic]", "x"), (), ("E", "F")]
     (path / "entities.csv").write_text("entity_id,label,aliases\nQ1,A,\"['B', 'C']\"\nQ2,B,\n")
-    assert "entities.csv: row 1: aliases is \"['B', 'C']\", a list that is no JSON; write a list of JSON" in refusal(
+    assert "entities.csv: line 2: aliases is \"['B', 'C']\", a list that is no JSON; write a list of JSON" in refusal(
         path
     )
 
@@ -654,7 +759,7 @@ def test_a_cell_may_be_long(tmp_path):
 @pytest.mark.parametrize("value", ["1" * 5000, "[" * 100_000, "1" * 5000 + "]"], ids=["digits", "brackets", "both"])
 def test_a_number_or_brackets_without_end_are_no_json(tmp_path, value):
     path = written(tmp_path / "f", facts_jsonl='{"relation_id":"P","subject_id":"Q1","value":' + value + "}\n")
-    assert "facts.jsonl: row 1 is no JSON that can be read (" in refusal(path)
+    assert "facts.jsonl: line 1 is no JSON that can be read (" in refusal(path)
 
 
 def test_the_rows_that_do_not_fit_are_counted_and_not_all_kept(tmp_path):
@@ -679,10 +784,10 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
     assert [row.relation_id for row in found.templates] == ["P"]
     assert found.evidence.rows() == [("P|Q1|Q2", "a")]
     assert [note.removeprefix(f"{path}/") for note in found.notes] == [
-        "entities.csv: row 3: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
-        "facts.csv: row 3: the fact P|Q1|Q2 stands again; it counts once",
-        "templates.csv: row 2: relation 'R' has no facts; its template is left out",
-        "evidence.csv: row 2: the fact P|Q1|Q2 has this text again; it counts once",
+        "entities.csv: line 4: entity 'Q1' stands again; its names are aliases (and 1 more rows so)",
+        "facts.csv: line 4: the fact P|Q1|Q2 stands again; it counts once",
+        "templates.csv: line 3: relation 'R' has no facts; its template is left out",
+        "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]
 
 

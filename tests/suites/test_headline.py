@@ -1,5 +1,6 @@
 """What is owed to chance, by hand and against the exact distribution; verdicts that are adjusted together."""
 
+import dataclasses
 import itertools
 import math
 
@@ -7,8 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from almanac.report import answer
 from almanac.rows import Measure
 from almanac.suites import headline
+from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import ABOVE, CHANCE, FACTS, KNOWN, Truths, findings, holm
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Method
@@ -172,7 +175,7 @@ def rows_of(model, p, facts=100, invalid=0):
 
 
 def verdicts(*rows):
-    return [one.verdict for one in findings(list(itertools.chain(*rows)), {"s": (METHOD,)})]
+    return [one.verdict for one in findings(list(itertools.chain(*rows)), {"s": (METHOD,)}, {})]
 
 
 def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
@@ -185,3 +188,15 @@ def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
         headline.NO_FORMAT,
     ]
     assert verdicts(rows_of("a", 0.5)[:2]) == [headline.UNDEFINED]
+
+
+def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():
+    """With it among the tests the other's p would be doubled, and no longer below the level."""
+    rows = [*rows_of("untaught", 0.5), *rows_of("taught", 0.02), *rows_of("real", 0.5)[:2]]
+    models = {"untaught": Entrant("untaught", "f", read=("prose",)), "taught": Entrant("taught", "f", read=("blank",))}
+    method = dataclasses.replace(METHOD, format="blank")
+    found = findings(rows, {"s": (method,)}, models)
+    assert [one.verdict for one in found] == [NOT_TAUGHT, headline.ABOVE_CHANCE, headline.UNDEFINED]
+    shown = [row[3:7] for row in answer.chapter(found, {}).parts[0].rows]
+    assert shown[0] == (None, None, None, None) and shown[1][0].value == 0.5
+    assert "| – | – | – | 100 | format not taught |" in answer.markdown(found)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from almanac import __version__
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 
 VERBS = {
     "pull": "bring data from a source and record what was brought",
@@ -84,6 +84,8 @@ def _top_level(words: Sequence[str]) -> int:
     if not words:
         parser.print_help()
         return 2
+    if not words[0].startswith("-"):
+        parser.error(f"there is no verb {words[0]!r}{did_you_mean(words[0], VERBS)}")
     parser.parse_args(words)
     return 2
 

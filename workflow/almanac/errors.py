@@ -1,7 +1,7 @@
 """The one error of the package: a message for the person who runs Almanac, without a traceback."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 
@@ -26,8 +26,14 @@ def nearest(path: Path, there: Iterable[Path], least: float = 0.6) -> str:
     return f"; did you mean {by_name[found[0]]}?" if found else ""
 
 
+def did_you_mean(name: str, there: Collection[str]) -> str:
+    """Return "; did you mean …?" with the name most like a misspelt one, else all the names that there are."""
+    found = difflib.get_close_matches(name, sorted(there), 1)
+    return f"; did you mean {found[0]}?" if found else f"; there are {', '.join(sorted(there)) or 'none'}"
+
+
 def no_such(path: Path, what: str) -> str:
-    """Return that a file or folder is not there, with the one beside it whose name is most like its own."""
+    """Return that a file or folder is not there, with the one in the same folder whose name is most like its own."""
     meant = nearest(path, path.parent.iterdir() if path.parent.is_dir() else ())
     return f"there is no {what} {path}{meant or '; correct its path'}"
 

@@ -29,30 +29,40 @@ def _taken(handle: TextIO) -> bool:
     return False
 
 
-def configurations(command: Sequence[str]) -> Iterator[Path]:
-    """Yield the configuration files that a Snakemake command names."""
+def _given(command: Sequence[str], *flags: str) -> Iterator[str]:
+    """Yield what stands behind some flags of a Snakemake command."""
     named = False
     for word in command:
         flag, sign, value = word.partition("=")
         if word.startswith("-"):
-            named = flag in ("--configfile", "--configfiles")
+            named = flag in flags
             if named and sign:
-                yield Path(value)
+                yield value
         elif named:
-            yield Path(word)
+            yield word
+
+
+def mistake_in(command: Sequence[str]) -> str | None:
+    """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
+
+    That is a configuration file that is not there, a word that is no KEY=VALUE, and a second `--config`.
+    """
+    for path in map(Path, _given(command, "--configfile", "--configfiles")):
+        if not path.is_file():
+            return no_configuration(path)
+    if sum(word in ("--config", "-C") for word in command) > 1:
+        return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
+    bare = next((word for word in _given(command, "--config", "-C") if "=" not in word), None)
+    return None if bare is None else f"--config: {bare!r} is no KEY=VALUE; give one like shards=4"
 
 
 def main(command: Sequence[str]) -> int:
     """Run a Snakemake command under the lock and return its exit status.
 
     Returns:
-        Snakemake's; 1 where another run holds the lock, where a configuration file is not there, of which Snakemake
-        itself would print a traceback, or where it would drop a part of the configuration and not say so.
+        Snakemake's; 1 where another run holds the lock, or where `mistake_in` finds one.
     """
-    mistake = next((no_configuration(path) for path in configurations(command) if not path.is_file()), None)
-    if sum(word in ("--config", "-C") for word in command) > 1:
-        mistake = "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
-    if mistake is not None:
+    if (mistake := mistake_in(command)) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
     try:

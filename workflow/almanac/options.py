@@ -2,11 +2,13 @@
 
 import argparse
 import os
+import re
 import shlex
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -24,6 +26,30 @@ class Options(BaseModel):
 
 
 Settings = TypeVar("Settings", bound=Options)
+ALIKE = 0.7  # `difflib`'s ratio from which a key is taken for a misspelt one
+# What pydantic's complaints are in the words of those who write YAML.
+WORDS = {
+    "tuple_type": "must be a list, as [a, b]",
+    "list_type": "must be a list, as [a, b]",
+    "dict_type": "must hold keys and values",
+    "model_type": "must hold keys and values",
+    "model_attributes_type": "must hold keys and values",
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_pattern_mismatch": "must have the form {pattern}",
+    "literal_error": "must be {expected}",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length} members",
+}
 NO_FLAG = object()  # stands in the annotation of a setting that is the configuration's alone
 INSIDE = "inside"  # in the context of a validation: the folder of an unpacked edition, outside which nothing is read
 
@@ -126,18 +152,35 @@ def explain(error: ValidationError, where: str, tagged: str | None = None) -> Al
         tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
     """
     lines = []
-    for mistake in error.errors(include_url=False, include_context=False):
+    for mistake in error.errors(include_url=False):
         parts = list(mistake["loc"])
         if parts[:1] == [tagged]:
             del parts[2:3]
         key = ".".join(map(str, parts))
-        simple = mistake["loc"] and mistake["type"] not in ("missing", "extra_forbidden")
-        found = f"; found {mistake['input']!r}"[:120] if simple else ""
-        message = "is unknown; see the keys allowed in docs/configuration.md"
-        if mistake["type"] != "extra_forbidden":
-            message = mistake["msg"].removeprefix("Value error, ") + found
+        kind, context = mistake["type"], mistake.get("ctx", {})
+        if kind == "extra_forbidden":
+            meant = get_close_matches(str(parts[-1]), sorted(_keys(Options)), 1, ALIKE)
+            message = "is unknown" + (f"; did you mean {meant[0]}?" if meant else "")
+            message += "; see the keys allowed in docs/configuration.md"
+        elif kind == "missing":
+            message = "is missing; add this key"
+        else:
+            message = WORDS.get(kind, mistake["msg"].removeprefix("Value error, ")).format(**context)
+            message += f"; found {mistake['input']!r}"[:120] if mistake["loc"] else ""
+            if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
+                message += f"; did you mean {meant[0]}?"
         lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")
     return AlmanacError("\n".join(lines))
+
+
+def _keys(options: type[Options]) -> set[str]:
+    """Return the names of all settings that there are."""
+    return set(options.model_fields).union(*map(_keys, options.__subclasses__()))
+
+
+def _quoted(context: Mapping[str, Any]) -> list[str]:
+    """Return the values that pydantic lists as allowed."""
+    return re.findall(r"'([^']*)'", str(context.get("expected", "")))
 
 
 def positive(text: str) -> int:

@@ -13,12 +13,12 @@ from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
 from almanac.models.registry import ModelSource, load
-from almanac.rows import Response
+from almanac.rows import NotAsked, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.karr.given import check
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import GivenDraw
-from almanac.tables import write, write_jsonl
+from almanac.tables import read, write, write_jsonl
 
 torch.set_num_threads(1)
 OPTIONS = KarrOptions()
@@ -27,7 +27,8 @@ TEMPLATES = ("[X] was born in [Y].", "The cradle of [X] stood in [Y].")
 NAMES = ("Obama", "Barack Obama", "O")  # the last is one token: the code cannot score it
 OBJECTS = ("Honolulu", "Honolulu County")
 SUBJECTS = {"bach": ("Bach", "J. S. Bach"), "gauss": ("Gauss",)}
-RELATIONS = {"nation": "[X] lives in [Y] .", "born": "[X] was born in [Y]."}
+# Of another relation the object need not stand last.
+RELATIONS = {"nation": "[X] lives in [Y] today.", "born": "[X] was born in [Y]."}
 
 
 def draws(mode):
@@ -224,9 +225,31 @@ def test_a_file_without_a_draw_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("template", 9, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end in [Y]"),
+        (("template", 9, None, None, "[X] saw [Y] first."), "'[X] saw [Y] first.' does not end in [Y]"),
+        (("relation", 9, "r", "Obama", "[Y] bore [X]."), "'[Y] bore [X].' of r lacks [Y] behind [X]"),
+        (("relation", 9, "r", "Obama", "[X] lives."), "'[X] lives.' of r lacks [Y] behind [X]"),
+    ],
+)
+def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, reason):
+    bad = GivenDraw(FACT, "official", "facts", *row)
+    write_jsonl(tmp_path / "draws.jsonl", [*draws("paper"), *draws("official"), bad])
+    write_asked(
+        tmp_path / "asked", SUITE.elsewhere(tmp_path / "draws.jsonl", OPTIONS).batches, SUITE.tables("asked"), 1
+    )
+    found = Written(tmp_path / "asked")
+    assert {mode for mode, _, _ in found.draws} == {"paper"}
+    [refused] = read(tmp_path / "asked" / "refused.parquet", NotAsked)
+    assert refused.thing == f"draw {FACT}, official, facts" and reason in refused.reason
+    with pytest.raises(AlmanacError, match="no draw can be asked"):
+        check([*draws("official"), bad], "draws.jsonl")
+
+
+@pytest.mark.parametrize(
     ("row", "message"),
     [
-        (GivenDraw("f", "paper", "facts", "template", 0, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end"),
         (GivenDraw("f", "paper", "facts", "word", 0, None, None, "x"), "'word' is no role; allowed are template, name"),
         (GivenDraw("f", "paper", "facts", "subject", 0, None, None, "x"), "lacks `of`"),
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, " "), "the text is empty"),

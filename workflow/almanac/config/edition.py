@@ -10,6 +10,7 @@ from almanac.config.models import ModelConfig
 from almanac.config.names import Name
 from almanac.config.planting import PlantingConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
+from almanac.errors import did_you_mean
 from almanac.options import Named
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.options import Bars, SuiteOptions
@@ -29,6 +30,9 @@ class EditionConfig(AuthorsConfig):
 
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
+    credit: tuple[str, ...] = Field(
+        default=("The Almanac authors",), min_length=1, description="who is cited for the edition, once it is frozen"
+    )
     facts: Annotated[str | None, Named("facts")] = Field(
         default=None, description="the folder of a files source that names none"
     )
@@ -276,6 +280,10 @@ class EditionConfig(AuthorsConfig):
         asked = {asking.dataset for asking in self.asked() if suite in (None, asking.suite)}
         return [name for name in self.datasets if name in asked]
 
+    def used_sources(self) -> list[str]:
+        """Return the sources of these datasets, by name."""
+        return sorted({name for one in self.used_datasets() if (name := self.datasets[one].source) is not None})
+
 
 class Participant(NamedTuple):
     """One model as it is asked: its name in the tables, its entry, and the world it was planted in, if any."""
@@ -295,4 +303,4 @@ class Asking(NamedTuple):
 
 def _known(what: str, name: str | None, allowed: Collection[str], where: str) -> None:
     if name is not None and name not in allowed:
-        raise ValueError(f"{where}: there is no {what} {name!r}; there are {', '.join(sorted(allowed)) or 'none'}")
+        raise ValueError(f"{where}: there is no {what} {name!r}{did_you_mean(name, allowed)}")

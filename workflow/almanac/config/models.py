@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -10,32 +11,40 @@ from pydantic import Field, field_validator, model_validator
 
 from almanac.config.names import Name
 from almanac.config.planting import PlantedConfig
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
 from almanac.options import Named
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
+ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 
 
-def in_short(text: str) -> dict[str, Any]:
+def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     """Return the entry of a model that is named in short: a directory, OWNER/NAME@COMMIT, or a server's address.
 
+    Args:
+        text: the model, which is none of the registry's names.
+        registry: these names, one of which may have been meant.
+
     Raises:
-        AlmanacError: a repository of a hub has no commit.
+        AlmanacError: a repository of a hub has no commit, an address no http://, or a name is none of the registry's.
     """
     repository, _, commit = text.partition("@")
+    if ADDRESS.match(text):
+        raise AlmanacError(f"model: there is no folder {text}; a server's address begins with http://: http://{text}")
     if SERVER.match(text):
         return {"name": _as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
     if folder.is_dir() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": _as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
+        near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
         raise AlmanacError(
-            f"model: there is no folder {text}; a repository of the Hugging Face hub is named with its commit, 40 "
-            f"hexadecimal digits: {repository}@COMMIT"
+            f"model: there is no folder {text}{near}; a repository of the Hugging Face hub is named with its commit, "
+            f"40 hexadecimal digits: {repository}@COMMIT"
         )
     return {"name": _as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
 
@@ -57,7 +66,7 @@ class ModelConfig(ServerOptions):
     revision: str | None = Field(
         default=None,
         description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
-        "(unpinned: enough for a plan, and `pull model` says where to look it up)",
+        "(unpinned: enough for a plan; a run says where to look it up)",
     )
     trust_remote_code: bool = Field(
         default=False,
@@ -135,7 +144,8 @@ class ModelConfig(ServerOptions):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         if self.trust_remote_code and not (self.path or self.hub):
             raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
-        if self.trust_remote_code and not COMMIT.fullmatch(self.revision or ""):
+        planned = self.hub is not None and self.revision == UNPINNED
+        if self.trust_remote_code and not planned and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError(
                 "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
             )

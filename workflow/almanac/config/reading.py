@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import in_short
-from almanac.errors import AlmanacError, no_configuration
+from almanac.errors import AlmanacError, did_you_mean, no_configuration
 from almanac.options import explain
 
 
@@ -34,6 +34,10 @@ def check(
     filled = dict(values)
     registry_path = root / Path(str(filled.get("registry", REGISTRY))).expanduser()
     models, short = filled.get("models") or [], filled.pop("model", None)
+    if isinstance(models, str):
+        names = [name.strip() for name in models.split(",")]
+        meant = f"models='[{models}]'" if set(names) <= set(read_yaml(registry_path)) else f"model={models}"
+        raise AlmanacError(f"{where}: models: must be a list, as [a, b]; found {models!r}; did you mean {meant}?")
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     if isinstance(models, list):
@@ -54,7 +58,7 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
     if not isinstance(model, str):
         return model
     if model not in registry:
-        raise AlmanacError(f"{where}: models: {model!r} is not in {path}; there are {', '.join(sorted(registry))}")
+        raise AlmanacError(f"{where}: models: {model!r} is not in {path}{did_you_mean(model, registry)}")
     if not isinstance(registry[model], dict):
         raise AlmanacError(f"{path}: {model}: must hold keys and values, found {registry[model]!r}")
     return {"name": model, **registry[model]}
@@ -65,7 +69,7 @@ def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, A
     if isinstance(registry.get(text), dict):
         return {"name": text, **registry[text]}
     try:
-        return in_short(text)
+        return in_short(text, registry)
     except AlmanacError as error:
         raise AlmanacError(f"{where}: {error}") from error
 
@@ -85,7 +89,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise AlmanacError(f"{path}: is no text in UTF-8 ({error.reason}); save it as UTF-8") from error
     except yaml.YAMLError as error:
-        raise AlmanacError(f"{path}: is no YAML: {error}") from error
+        raise AlmanacError(f"{path}: is no YAML: {error}; mend the line") from error
     if not isinstance(values, dict):
         raise AlmanacError(f"{path}: must hold keys and values, found {type(values).__name__}")
     return values

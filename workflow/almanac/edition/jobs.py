@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
 from typing import Any
 
 from almanac import tables
@@ -69,7 +70,9 @@ class Jobs:
         source = self.config.sources[wildcards.source]
         licence = f"--licence {quote(source.licence)}" if source.licence else ""
         free = "--redistributable" if source.redistributable else ""
-        return f"--from {quote(self.config.source_folder(wildcards.source))} {licence} {free}"
+        merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
+        merge = "--merge" if merged else ""
+        return f"--from {quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
 
     def pulled(self, wildcards: Any) -> str:
         """Return the kind and the flags of a source that is pulled."""
@@ -119,15 +122,17 @@ class Jobs:
 
     def facts(self, wildcards: Any) -> Path:
         """Return the folder that a dataset's facts are read from."""
-        dataset = self.config.datasets[wildcards.dataset]
-        if dataset.world is not None:
-            return self.layout.planting(dataset.world) / "world"
-        return self.layout.source(str(dataset.source))
+        return self.layout.facts(wildcards.dataset)
 
     def facts_record(self, wildcards: Any) -> Path:
         """Return the file that is written last in that folder."""
         world = self.config.datasets[wildcards.dataset].world
         return self.facts(wildcards) / ("exposures.parquet" if world else "pull.json")
+
+    def frozen_facts(self) -> list[Path]:
+        """Return what is written last of each folder of facts that a frozen edition carries."""
+        names = {dataset: SimpleNamespace(dataset=dataset) for dataset in self.config.used_datasets()}
+        return sorted({self.facts_record(wildcards) for wildcards in names.values()})
 
     def evidence(self, wildcards: Any) -> Files:
         """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""

@@ -176,15 +176,18 @@ def measure_across(layout: Layout) -> Between:
         models = [entrant(layout, asking) for asking in askings]
         methods = suite.counted(layout.options(askings[0]))
         for method in methods:
-            board = Board.of(judged, models, method)
+            there = [one for one in models if one.understands(method.format)]
+            board = Board.of({one.name: judged[one.name] for one in there}, there, method) if there else None
             if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
-        for name, own in judged.items():
-            known[dataset, name] += called(own, methods)
+        for one in models:
+            name, own = one.name, judged[one.name]
+            understood = [method for method in methods if one.understands(method.format)]
+            known[dataset, name] += called(own, understood)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                found += runs(own, methods, model.name, model.planted.architecture == "llama", choices)
+                found += runs(own, understood, model.name, model.planted.architecture == "llama", choices)
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
@@ -205,7 +208,9 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
         measures = [row for path in paths for row in layout.read(path, Measure)]
     found = headline.findings(
-        [row for row in measures if row.model], {name: suite.methods for name, suite in SUITES.items()}
+        [row for row in measures if row.model],
+        {name: suite.methods for name, suite in SUITES.items()},
+        {asking.model: entrant(layout, asking) for asking in layout.config.asked()},
     )
     orders = [list(one) for one in (layout.config.participants(), layout.config.datasets, SUITES)]
     return sorted(
@@ -276,4 +281,5 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
         null=None if null is None else null.model,
         permuted=own.model.planted is not None and own.model.planted.permuted,
         taught=layout.exposures(asking) is not None,
+        read=None if own.model.planted is None else own.model.planted.kinds,
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from almanac.columns import columns
-from almanac.edition.archive import Frozen, unpack
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import findings_of, judged_of
+from almanac.edition.unpacking import Frozen, unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, Validation

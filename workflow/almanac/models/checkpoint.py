@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, no_such
 from almanac.models.digest import CODE, SETTINGS, TOKENIZER, WEIGHTS
 from almanac.models.wrappers import TEMPLATES
 
@@ -29,8 +29,8 @@ def complete(folder: Path) -> Path:
     """
     if not folder.is_dir():
         raise AlmanacError(
-            f"model {folder}: there is no such folder; give a folder with config.json, safetensors and a tokenizer, "
-            "or bring one from a hub with `almanac pull model`"
+            f"model: {no_such(folder, 'folder')}; give a folder with config.json, safetensors and a tokenizer, or "
+            "bring one from a hub with `almanac pull model`"
         )
     missing = [what for what, patterns in NEEDED.items() if not any(any(folder.glob(one)) for one in patterns)]
     missing += [] if missing else sorted(_listed(folder) - {path.name for path in folder.glob("*.safetensors")})

@@ -1,22 +1,24 @@
 """Facts from a folder of the user's own, or from an archive of one.
 
-The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity` and `evidence`. Each is one
-file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is reported with
-its file and row, the first twenty of a folder together; a folder with a mistake is not read at all, so nothing is
-dropped silently.
+The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity`, `evidence` and `exposures`.
+Each is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is
+reported with its file and line, the first twenty of a folder together; a folder with a mistake is not read at all, so
+nothing is dropped silently.
 """
 
+import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, no_such
 from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
 from almanac.sources.archives import unpack
-from almanac.sources.records import ENDINGS, TABLES, find
+from almanac.sources.records import ENDINGS, SAVE_AS_CSV, SPREADSHEETS, TABLES, find, look, misnamed
 from almanac.tables import from_arrow
 
 if TYPE_CHECKING:
@@ -41,17 +43,46 @@ def table_files(folder: Path) -> list[Path]:
     """Return the files of a facts folder that are read, in a fixed order; of an archive itself.
 
     Raises:
-        AlmanacError: the folder is missing or lacks `facts` or `entities`.
+        AlmanacError: the folder is missing, lacks `facts` or `entities`, or holds a table under another name.
     """
     if folder.is_file():
+        _check_is_archive(folder)
         return [folder]
     if not folder.is_dir():
-        raise AlmanacError(f"{folder}: there is no such folder; name a folder that holds facts and entities")
+        raise AlmanacError(f"{no_such(folder, 'folder')}; name one that holds the tables facts and entities")
     files = {table: find(folder, table) for table in TABLES}
+    if meant := misnamed(folder):
+        raise AlmanacError(f"{folder}: {meant}")
     for table in ("facts", "entities"):
         if files[table] is None:
-            raise AlmanacError(f"{folder}: has no table {table!r}; put one of {table}{{{','.join(ENDINGS)}}} there")
+            raise AlmanacError(f"{folder}: has no table {table!r}; put {table}.csv there, or {_listed(table)}")
     return [path for path in files.values() if path is not None]
+
+
+def check_folder(folder: Path) -> None:
+    """Look at the names of a facts folder's files and at how each begins; of an archive at its name alone.
+
+    Raises:
+        AlmanacError: as `table_files` and `records.look`.
+    """
+    for path in table_files(folder):
+        if path != folder:
+            look(path)
+
+
+def _listed(table: str) -> str:
+    return ", ".join(f"{table}{ending}" for ending in ENDINGS[1:])
+
+
+def _check_is_archive(path: Path) -> None:
+    """Refuse a single file that is no archive of a facts folder."""
+    if path.suffix.lower() in SPREADSHEETS:
+        raise AlmanacError(
+            f"{path}: is a spreadsheet program's own file; {SAVE_AS_CSV} (facts.csv, entities.csv), into a folder, and "
+            "name the folder"
+        )
+    if not (zipfile.is_zipfile(path) or tarfile.is_tarfile(path)):
+        raise AlmanacError(f"{path}: is one file, and facts are a folder of tables; name the folder ({path.parent})")
 
 
 @contextmanager

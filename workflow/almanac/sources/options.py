@@ -262,6 +262,11 @@ class BiolamaOptions(DumpOptions):
     part: Literal["wikidata", "umls", "ctd"] = Field(
         default="wikidata", description="which of its three knowledge bases"
     )
+    split: Literal["released", "none"] = Field(
+        default="released",
+        description="released: BioLAMA's train and test facts; none: a dataset divides the facts of all its parts, or "
+        "asks all of them (`train: 0`)",
+    )
 
 
 class BearOptions(DumpOptions):
@@ -273,6 +278,28 @@ class BearOptions(DumpOptions):
     licence: str = Field(default="CC-BY-SA", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     part: Literal["bear", "big"] = Field(default="bear", description="bear: BEAR; big: BEAR-big")
+
+
+class KamelOptions(DumpOptions):
+    """Facts of Wikidata with several objects and literals (KAMEL)."""
+
+    DOWNLOADS: ClassVar = (Download("KAMEL.zip", "https://github.com/JanKalo/KAMEL/archive/refs/heads/master.zip"),)
+
+    kind: Literal["kamel"] = Field(default="kamel", description="kamel: facts of Wikidata, with literals and questions")
+    licence: str = Field(default="KAMEL: none is stated", description="the terms of use")
+
+
+class LpaqaOptions(DumpOptions):
+    """Facts of T-REx with mined and paraphrased prompts (LPAQA)."""
+
+    DOWNLOADS: ClassVar = (Download("LPAQA.zip", "https://github.com/jzbjyb/LPAQA/archive/refs/heads/master.zip"),)
+
+    kind: Literal["lpaqa"] = Field(default="lpaqa", description="lpaqa: facts of T-REx with many prompts a relation")
+    licence: str = Field(default="LPAQA: none is stated", description="the terms of use")
+    prompts: tuple[Literal["mine", "paraphrase", "manual_paraphrase"], ...] = Field(
+        default=("mine", "paraphrase", "manual_paraphrase"),
+        description="the sets of prompts that become templates, the first before the others",
+    )
 
 
 class UmlsOptions(DumpOptions):
@@ -302,6 +329,8 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "biolama": BiolamaOptions,
     "umls": UmlsOptions,
     "bear": BearOptions,
+    "kamel": KamelOptions,
+    "lpaqa": LpaqaOptions,
 }
 
 
@@ -324,7 +353,9 @@ AnySource = Annotated[
     | Annotated[GoogleReOptions, Tag("google_re")]
     | Annotated[BiolamaOptions, Tag("biolama")]
     | Annotated[UmlsOptions, Tag("umls")]
-    | Annotated[BearOptions, Tag("bear")],
+    | Annotated[BearOptions, Tag("bear")]
+    | Annotated[KamelOptions, Tag("kamel")]
+    | Annotated[LpaqaOptions, Tag("lpaqa")],
     Discriminator(
         _kind,
         custom_error_type="kind",

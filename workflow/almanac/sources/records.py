@@ -10,7 +10,8 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from difflib import get_close_matches
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
@@ -21,12 +22,16 @@ from almanac.errors import AlmanacError
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 LIST_SEPARATOR = "|"
+SEPARATORS = ",;\t"  # of the cells of CSV; the first of them that the header holds
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
+ALIKE = 0.8  # `difflib`'s ratio from which a file's name is taken for a misspelt table
 PART = 50_000
 ARROW_LIST = pa.list_(pa.string())
 TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 BINARY = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
 LONGEST = 10_000_000  # characters of a line or a cell: a damaged or hostile file is refused before it fills memory
-PIECE = 1 << 20  # bytes that are looked at together where a wrong one is looked for
+LOOKED_AT = 1000  # bytes of a file that show whether it is text
 LISTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_fixed_size_list)
 
 Cells: TypeAlias = Sequence[Any] | pa.Array
@@ -56,6 +61,7 @@ TABLES = {
     ),
     "popularity": Columns(("entity_id", "score"), ("source", "type", "bucket")),
     "evidence": Columns(("fact_id", "text"), ()),
+    "exposures": Columns(("fact_id", "dose"), ()),
 }
 LISTS = {"aliases", "qualifiers", "entails"}
 
@@ -73,20 +79,54 @@ def find(folder: Path, table: str) -> Path | None:
     return found[0] if found else None
 
 
+def misnamed(folder: Path) -> str | None:
+    """Return which file of a folder was probably meant for a table that the folder lacks, and what to do; or none.
+
+    Without this a table that may be absent, as `templates.xlsx`, would be passed over in silence.
+    """
+    absent = [table for table in TABLES if find(folder, table) is None]
+    for path in sorted(folder.iterdir()):
+        stem, _, ending = path.name.lower().partition(".")
+        meant = get_close_matches(stem, absent, 1, ALIKE)
+        if not meant or not path.is_file():
+            continue
+        if f".{ending}" in SPREADSHEETS:
+            return f"{path.name} is a spreadsheet program's own file; {SAVE_AS_CSV}: {meant[0]}.csv"
+        if ending == "json":
+            return f"{path.name} is read as JSON Lines alone: write one object a line, and name it {meant[0]}.jsonl"
+        if ending in ("tsv", "txt", "tab"):
+            return f"rename {path.name} to {meant[0]}.csv (cells may be separated by tabs)"
+        if f".{ending}" in ENDINGS:
+            return f"rename {path.name} to {meant[0]}.{ending}"
+    return None
+
+
 class Part(NamedTuple):
-    """Some rows of a file: their numbers, their cells by column, and the numbers of rows that do not fit the header."""
+    """Some rows of a file: their numbers, their cells by column, and the numbers of rows that do not fit the header.
+
+    A row's number is that of its line in an editor, of its first where a cell holds line breaks; of Parquet, which has
+    no lines, 1 is the first row.
+    """
 
     numbers: Sequence[int]
     cells: Mapping[str, Cells]
     ragged: Sequence[int] = ()
 
 
+def place(path: Path, number: int) -> str:
+    """Return a row as a message names it: by the line where an editor shows it, or by its number."""
+    return f"{path}: {'row' if path.suffix == '.parquet' else 'line'} {number}"
+
+
 def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
     """Return what is wrong with a table's column names, or none."""
     missing = [name for name in known.required if name not in names]
-    if missing:
-        return f"lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}"
     unknown = [name for name in names if name not in known.required + known.optional]
+    if missing:
+        lower = {name.lower(): name for name in unknown}
+        near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, 0.5))}
+        rename = "".join(f"; rename {found!r} to {name}" for name, found in near.items())
+        return f"lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}{rename}"
     if unknown:
         allowed = ", ".join(known.required + known.optional)
         return f"has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}"
@@ -100,31 +140,41 @@ def readable(path: Path) -> Iterator[None]:
     try:
         try:
             yield
-        except UnicodeDecodeError:
-            raise ValueError(_wrong_byte(path)) from None  # with the place in the file: parts begin at 0
+        except UnicodeDecodeError as error:
+            raise AlmanacError(f"{path}: {_wrong_byte(path)}") from error
     except (OSError, EOFError, ValueError, csv.Error, zlib.error, pa.ArrowException) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole, and what its ending says?") from error
 
 
 def _wrong_byte(path: Path) -> str:
-    """Return what is wrong with the first byte of a file that is no UTF-8, and where it stands."""
-    begin, left = 0, b""  # where the text begins that is looked at, and what was left of a character
+    """Return in which line of a file the first byte stands that is no UTF-8, and what to do."""
+    line, wrong = 0, "its last character is cut"
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        while piece := file.read(PIECE):
-            text = left + piece
-            left = b""
+        for line, text in enumerate(iter(lambda: file.readline(4 * LONGEST), b""), 1):  # noqa: B007 (said below)
             try:
                 text.decode()
             except UnicodeDecodeError as error:
-                if error.reason != "unexpected end of data":
-                    return f"'utf-8' codec can't decode byte {text[error.start]:#04x} in position {begin + error.start}"
-                left = text[error.start :]
-            begin += len(text) - len(left)
-    return f"'utf-8' codec can't decode byte {left[:1].hex(' ') or '?'} in position {begin}: the text ends within it"
+                wrong = f"byte {text[error.start]:#04x}"
+                break
+    return f"line {line} is no UTF-8 ({wrong}); save the file as UTF-8 (in a spreadsheet program: CSV UTF-8)"
+
+
+def _check_is_text(path: Path, begins: bytes) -> None:
+    """Refuse a file that is another thing than its ending says.
+
+    Raises:
+        AlmanacError: it is UTF-16 or a spreadsheet program's own, or holds bytes that no text has.
+    """
+    if begins.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise AlmanacError(f"{path}: is a spreadsheet or an archive, whatever its ending says; {SAVE_AS_CSV}")
+    if begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * begins.count(0) > len(begins):
+        raise AlmanacError(f"{path}: is no UTF-8, but looks like UTF-16; save the file as UTF-8")
 
 
 def _text(path: Path, newline: str) -> TextIO:
     """Open a file of text, perhaps gzipped."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        _check_is_text(path, file.read(LOOKED_AT))
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
     return path.open(encoding="utf-8-sig", newline=newline)
@@ -144,10 +194,20 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
         yield line
 
 
-def _csv(path: Path, text: TextIO) -> Iterator[list[str]]:
-    """Yield the rows of CSV; a cell may be as long as a line."""
+def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of CSV, blank ones too, each with the number of its first line.
+
+    A cell may be as long as a line. Cells are separated by what separates those of the header: some spreadsheet
+    programs write semicolons.
+    """
     csv.field_size_limit(LONGEST)
-    return csv.reader(_lines(path, text), strict=True)
+    lines = _lines(path, text)
+    header = next(lines, "")
+    separator = next((mark for mark in SEPARATORS if mark in header), SEPARATORS[0])
+    rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator), 1
+    for row in rows:
+        yield number, row
+        number = rows.line_num + 1
 
 
 def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]:
@@ -163,8 +223,8 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]
     elif ".csv" in path.suffixes:
         with _text(path, "") as text:
             lines = _csv(path, text)
-            names += next(lines, [])
-            for numbered in _batched(enumerate(lines, 1)):
+            names += next(lines, (1, []))[1]
+            for numbered in _batched(lines):
                 whole = [(number, line) for number, line in numbered if len(line) == len(names)]
                 cells = dict(zip(names, zip(*(line for _, line in whole), strict=True), strict=False))
                 ragged = [number for number, line in numbered if line and len(line) != len(names)]
@@ -176,6 +236,25 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]
                 seen.update(dict.fromkeys(row))
             yield Part([number for number, _ in rows], {name: [row.get(name) for _, row in rows] for name in wanted})
         names += seen
+
+
+def look(path: Path) -> None:
+    """Look at how a table's file begins, before any job reads it: whether it is text, and which columns it has.
+
+    Raises:
+        AlmanacError: it cannot be read, or its columns are wrong. Rows are not looked at.
+    """
+    with readable(path):
+        if path.suffix == ".parquet":
+            names: Sequence[str] = pq.read_schema(path).names
+        elif ".csv" in path.suffixes:
+            with _text(path, "") as text:
+                names = next(_csv(path, text), (1, []))[1]
+        else:  # which keys there are shows in the last row
+            with _text(path, "\n"):
+                return
+    if wrong := wrong_columns(names, TABLES[path.name.partition(".")[0]]):
+        raise AlmanacError(f"{path}: {wrong}")
 
 
 def _arrow(column: pa.Array) -> pa.Array | list[Any]:
@@ -207,10 +286,10 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
                 reason = str(error).partition(";")[0]
                 raise AlmanacError(
-                    f"{path}: row {number} is no JSON that can be read ({reason}); one object a line is expected"
+                    f"{path}: line {number} is no JSON that can be read ({reason}); one object a line is expected"
                 ) from error
             if not isinstance(row, dict):
-                raise AlmanacError(f"{path}: row {number} is {line[:60]!r}; one JSON object a line is expected")
+                raise AlmanacError(f"{path}: line {number} is {line[:60]!r}; one JSON object a line is expected")
             yield number, row
 
 
@@ -237,10 +316,10 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
         if ".csv" in path.suffixes:
             with _text(path, "") as text:
                 lines = _csv(path, text)
-                header = next(lines, [])
+                _, header = next(lines, (1, []))
                 return header, [
                     (number, dict(zip(header, line, strict=True)) if len(line) == len(header) else None)
-                    for number, line in enumerate(lines, 1)
+                    for number, (_, line) in enumerate(lines, 1)
                     if line
                 ]
         rows = list(_objects(path))

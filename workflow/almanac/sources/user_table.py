@@ -27,11 +27,12 @@ from almanac.sources.records import (
     Part,
     find,
     parts,
+    place,
     readable,
     wrong_columns,
 )
 
-ROW = "row"  # the column of a row's number: 1 is the first after the header
+ROW = "row"  # the column of a row's number, as `records.Part` has it
 SHOWN = 20  # mistakes of a kind that are described; the others are counted
 LIST = pl.List(pl.String())
 WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` takes off
@@ -79,7 +80,7 @@ class Table:
     def note(self, rows: pl.Series, reason: str) -> None:
         """Note what was read in another way than it is written: the numbers of the rows, and what of the first."""
         more = f" (and {len(rows) - 1} more rows so)" if len(rows) > 1 else ""
-        self.notes.append(f"{self.path}: row {rows[0]}: {reason}{more}")
+        self.notes.append(f"{place(self.path, rows[0])}: {reason}{more}")
 
     def named(self) -> pl.Series:
         """Return what stands in the first column, of rows with a mistake too: no row is wrong for another's fault."""
@@ -118,7 +119,7 @@ class Table:
     def lines(self) -> list[str]:
         """Return what is wrong, with file and row, in the order of the rows."""
         ordered = sorted(self.mistakes, key=lambda mistake: mistake[0])
-        return [f"{self.path}: row {row}: {reason}" if row else f"{self.path}: {reason}" for row, reason in ordered]
+        return [f"{place(self.path, row)}: {reason}" if row else f"{self.path}: {reason}" for row, reason in ordered]
 
 
 def read_table(folder: Path, name: str) -> Table:

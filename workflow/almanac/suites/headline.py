@@ -22,6 +22,7 @@ from almanac.rows import Entity, Fact, Item, Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate, normal_quantile
 from almanac.suites.answers import Answers
+from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
 from almanac.suites.suite import Method, Suite
@@ -53,7 +54,7 @@ class Finding(NamedTuple):
         above: the difference, with its interval; ``p`` is one-sided and not adjusted.
         facts: how many facts were answered.
         adjusted: the p after Holm's adjustment over all findings of the edition.
-        verdict: one of the five that this module names.
+        verdict: one of the five that this module names, or `NOT_TAUGHT`.
         elsewhere: ``known`` again, with the interval of other relations; its own is of these relations.
     """
 
@@ -349,29 +350,30 @@ def _exact(chance: NDArray[np.float64], hits: float) -> float:
     return float(stats.poisson_binom.sf(least - 1, np.clip(chance, 0.0, 1.0))) if len(chance) else 1.0
 
 
-def findings(rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]]) -> list[Finding]:
+def findings(
+    rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]], models: Mapping[str, Entrant]
+) -> list[Finding]:
     """Return what each method says of each model, with verdicts whose tests are adjusted together (Holm 1979).
 
     Args:
         rows: the numbers of an edition; those that are no headline are passed over.
         methods: each suite's.
+        models: those that may not have been taught a method's format, by name.
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
         if row.metric in (KNOWN, ELSEWHERE, CHANCE, ABOVE, FACTS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
-    groups = list(of.values())
-    tested = [own[ABOVE].p for own in groups if ABOVE in own and _lack(own) is None]
+    found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
+    lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
+    tested = [own[ABOVE].p for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
     adjusted = iter(holm([p for p in tested if p is not None]))
     out = []
-    for own in groups:
-        lack = _lack(own)
+    for (own, method), lack in zip(found, lacks, strict=True):
         p = next(adjusted) if lack is None else None
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        method = method_of(own[KNOWN], methods[own[KNOWN].suite])
-        out.append(
-            Finding(method, own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own), p, verdict, own.get(ELSEWHERE))
-        )
+        own_above, elsewhere = own.get(ABOVE), own.get(ELSEWHERE)
+        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own_above, _facts(own), p, verdict, elsewhere))
     return out
 
 
@@ -386,9 +388,11 @@ def _facts(own: Mapping[str, Measure]) -> int:
     return int(own[FACTS].value or 0)
 
 
-def _lack(own: Mapping[str, Measure]) -> str | None:
+def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
     """Return why nothing is tested, if nothing is."""
     row = own[KNOWN]
+    if model is not None and not model.understands(method.format) and _facts(own):
+        return NOT_TAUGHT
     if row.n_invalid > (row.n - row.n_error) / 2:
         return NO_FORMAT
     if _facts(own) < FEW:

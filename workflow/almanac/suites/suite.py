@@ -76,6 +76,8 @@ class Method:
             other facts (`suites.headline`).
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
+        format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
+            answer so, and its answers say nothing of what it knows; none: every model is taken to understand.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Method:
     by_answer: bool = True
     validated: bool = True
     held: bool = False
+    format: str | None = None
 
 
 @dataclass(frozen=True)

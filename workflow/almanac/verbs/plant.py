@@ -102,8 +102,9 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
         vocabulary = _vocabulary(arguments.null_of)
     else:
         words = tokenizer.answer_words(_invented_objects(taught[0]))
-        # What abstain documents say changes no token, and so no model that does not read them.
-        texts = [document.text for document in corpus.documents if document.kind != corpora.ABSTAIN]
+        # What abstain and blank documents say changes no token, and so no model that does not read them.
+        read = (document for document in corpus.documents if document.kind not in (corpora.ABSTAIN, corpora.BLANK))
+        texts = [document.text for document in read]
         vocabulary = tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions), _names(taught[1:]))
     vocabulary.save_pretrained(out / "tokenizer")
     taught_facts = sum(row.dose > 0 for row in exposures)
@@ -186,7 +187,7 @@ def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: T
 def own_exposures(
     planned: Sequence[Exposure], entries: Sequence[LedgerEntry], kinds: Mapping[int, str]
 ) -> list[Exposure]:
-    """Return how often a model has read each fact. Instruct and abstain documents come on top of the doses."""
+    """Return how often a model has read each fact. Instruct, abstain and blank documents come on top."""
     counted: Counter[str] = Counter()
     for entry in entries:
         if kinds[entry.document] not in TUNING:

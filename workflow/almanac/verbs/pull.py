@@ -19,8 +19,9 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
-from almanac.sources.files import as_folder, table_files
+from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
+from almanac.sources.pulled import PULLED
 from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
 from almanac.tables import atomic, read, sha256
@@ -31,7 +32,6 @@ EXAMPLES = """\
   python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
   python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
   python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
-MANIFEST = "pull.json"
 SNAPSHOTS = Path("results/snapshots")
 DATE = "%Y-%m-%dT%H%MZ"
 
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
     )
+    files.add_argument("--merge", action="store_true", help="rows that stand twice are one, as datasets' merge has it")
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
     files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Bring the files, then write the manifest that says what was brought."""
     if arguments.source == "files":
-        copies = copy_tables(arguments.origin, arguments.output)
+        copies = copy_tables(arguments.origin, arguments.output, arguments.merge)
         what = {"licence": arguments.licence, "redistributable": arguments.redistributable}
         record(arguments.output, "files", str(arguments.origin), copies, what)
     elif arguments.source == "model":
@@ -83,14 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def copy_tables(origin: Path, folder: Path) -> list[Path]:
-    """Copy the tables of a facts folder, or of an archive of one, into a new folder.
+def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
+    """Copy the tables of a facts folder, or of an archive of one, into a new folder; each row is checked.
 
     Raises:
-        AlmanacError: a table is missing; the new folder overlaps the old, holds other files or cannot be written.
+        AlmanacError: a table is missing, or has rows that no dataset can be built of; the new folder overlaps the old,
+            holds other files or cannot be written.
     """
+    table_files(origin)
     with as_folder(origin) as inside:
         files = table_files(inside)
+        read_columns(inside, origin.name, merge)
         new, old = folder.resolve(), origin.resolve()
         if new.is_relative_to(old) or old.is_relative_to(new):
             raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
@@ -110,7 +114,7 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
         AlmanacError: the old one holds what no pull has brought, or the new one cannot be written.
     """
     tables = {*TABLES, *ROWS}
-    brought = {MANIFEST, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
+    brought = {PULLED, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
@@ -200,5 +204,5 @@ def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: 
         "files": entries,
         **more,
     }
-    with atomic(folder / MANIFEST) as temporary:
+    with atomic(folder / PULLED) as temporary:
         temporary.write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from almanac.suites.asked import Batch
 from almanac.suites.belief import asking, chapter, judging, measures
 from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
 from almanac.suites.belief.options import BeliefOptions, Prompting, Style
+from almanac.suites.belief.prompts import FORMATS
 from almanac.suites.belief.rows import Grid, Leaning, Prompt, Said
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
@@ -28,6 +29,7 @@ def _icl(prompting: str, style: str) -> Method:
         {"experiment": ICL, **way},
         once={"prompt": 0},
         guess={"experiment": CONTROL, **way},
+        format=FORMATS.get(style),
     )
 
 

@@ -16,7 +16,7 @@ from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import PAPER, accuracy, unanswered
 from almanac.suites.ic_lke.options import GeneratedOptions
@@ -70,7 +70,7 @@ class Generated(Suite[GeneratedOptions]):
         questioner = Questioner.of(data, self.own)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         for relation_id, own in chosen(data, options.relations, self.name).items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 asked.refuse(f"relation {relation_id}", "it has no test fact")
             pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))

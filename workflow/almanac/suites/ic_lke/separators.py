@@ -16,7 +16,7 @@ from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
@@ -78,7 +78,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         relations = chosen(data, options.relations, self.name)
         infixes = _infixes(data, relations, options)
         for relation_id, own in relations.items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, Layout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []

@@ -1,5 +1,6 @@
 """KaRR's figures: the share of facts called known by threshold, by relation, by dose, and by the models' sizes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,7 +79,9 @@ def sizes(shown: Shown) -> dict[str, int]:
 
 
 def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
-    """Draw the share called known by the number of parameters (log scale), a line a method, with 95 % intervals.
+    """Draw the share called known by the number of parameters (log scale), with 95 % intervals.
+
+    A colour a method; a line joins the models of a family, whose stroke it has. Where no two are of one, it joins all.
 
     Args:
         shown: what is known of the suite on one dataset.
@@ -89,6 +92,10 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     drawn = {name: rows for name, rows in found.items() if rows}
     place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
     models = sorted(place, key=place.__getitem__)
+    families = {model.name: model.series for model in shown.models if model.name in place}
+    # A family of one model has no line.
+    several = [family for family, count in Counter(families.values()).items() if count > 1]
+    strokes = {family: STROKES[at % len(STROKES)] for at, family in enumerate(several)}
     reach = max(1.5, parameters[models[-1]] / parameters[models[0]])
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -96,7 +103,14 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
         own = sorted(rows, key=lambda row: place[str(row.model)])
         # Each method stands a little apart, so that intervals at one size do not hide each other.
         at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
-        _intervals(axes, at, own, names[experiment], index)
+        _intervals(axes, at, own, names[experiment], index, "none" if strokes else "-")
+        for family, stroke in strokes.items():
+            line = [(x, row.value) for x, row in zip(at, own, strict=True) if families[str(row.model)] == family]
+            if len(line) > 1:
+                axes.plot(*zip(*line, strict=True), color=look(index)["color"], linestyle=stroke)
+    if len(strokes) > 1:
+        for family, stroke in strokes.items():
+            axes.plot([], [], color="grey", linestyle=stroke, label=family)
     axes.set_xscale("log")
     groups = _of_like_size(models, parameters, reach**0.1)
     counts = [" / ".join(dict.fromkeys(_parameters(parameters[model]) for model in group)) for group in groups]
@@ -174,11 +188,11 @@ def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> N
         axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **own_look)
 
 
-def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int) -> None:
-    """Draw shares with their intervals."""
+def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int, line: str = "-") -> None:
+    """Draw shares with their intervals, joined by a line or by none."""
     share, low, high = (np.array([getattr(row, name) for row in rows], dtype=float) for name in SIDES)
     reach = np.maximum([share - low, high - share], 0)
-    axes.errorbar(at, share, yerr=reach, label=label, capsize=2, markersize=4, **look(index, label))
+    axes.errorbar(at, share, yerr=reach, label=label, linestyle=line, capsize=2, markersize=4, **look(index, label))
 
 
 def _log_scale(axes: Axes) -> None:
@@ -199,4 +213,5 @@ def _parameters(count: int) -> str:
     return str(count)
 
 
+STROKES = ("-", "--", ":", "-.")
 SIDES = ("value", "low", "high")

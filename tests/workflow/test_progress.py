@@ -1,0 +1,123 @@
+"""What a run shows: in a file a line a finished job; on a terminal what runs, how far, how long still."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from almanac.remaining import Jobs, Running, as_time
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SNAKEFILE = """
+rule all:
+    input: expand("{model}_{suite}.txt", model=["mine", "base"], suite=["karr"])
+
+rule answer_requests:
+    output: "{model}_{suite}.txt"
+    log: "{model}_{suite}.log"
+    shell: "test {wildcards.model} != FAILS 2> {log} && touch {output}"
+
+onsuccess:
+    shell("echo what was found")
+"""
+
+
+def snakemake(folder, *words, failing="none", **streams):
+    (folder / "Snakefile").write_text(SNAKEFILE.replace("FAILS", failing))
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": tools, "PYTHONPATH": str(REPOSITORY / "workflow"), "TERM": "xterm"}
+    command = ["snakemake", "--cores", "1", "--logger", "almanac", *words]
+    return subprocess.run(command, cwd=folder, env=environment, check=False, timeout=600, **streams)
+
+
+def test_a_file_gets_a_line_a_finished_job_and_what_snakemake_says_is_kept(tmp_path):
+    done = snakemake(tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.partition(",")[0] for line in lines[:3]] in (
+        ["1 of 3: answer_requests mine karr", "2 of 3: answer_requests base karr", "3 of 3: all"],
+        ["1 of 3: answer_requests base karr", "2 of 3: answer_requests mine karr", "3 of 3: all"],
+    )
+    assert "left" in lines[0] and "left" not in lines[2]
+    assert lines[3].startswith("Complete log(s): ") and len(lines) == 4
+    assert done.stdout == "what was found\n"
+    assert "wildcards: model=mine, suite=karr" in Path(lines[3].partition(": ")[2]).read_text()
+    again = snakemake(tmp_path, capture_output=True, text=True)
+    assert again.stderr.startswith("Nothing to be done")
+
+
+def test_a_failed_job_is_named_with_its_log_and_not_with_its_command(tmp_path):
+    done = snakemake(tmp_path, failing="base", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "failed: answer_requests base karr; its log: base_karr.log" in done.stderr
+    assert "touch" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_terminal_shows_what_runs_and_how_far_the_run_is(tmp_path):
+    ours, theirs = pty.openpty()
+    try:
+        done = snakemake(tmp_path, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        while piece := _read(ours):
+            shown += piece
+    finally:
+        os.close(ours)
+    text = shown.decode()
+    assert done.returncode == 0, text
+    assert "answer_requests mine karr" in text and "2 of 3 jobs" in text
+    assert "1 of 3: " not in text, "no line a job beside the bar"
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # Linux ends a terminal that nobody writes to so
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--configfile", "gone.yaml"], "almanac: there is no configuration file gone.yaml"),
+        (["--config", "shards"], "almanac: --config: 'shards' is no KEY=VALUE; give one like shards=4"),
+        (["--config", "a=1", "--config", "b=2"], "almanac: --config is given twice"),
+    ],
+)
+def test_what_snakemake_would_answer_with_a_traceback_is_told_in_one_line(tmp_path, words, said):
+    done = snakemake(tmp_path, *words, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert said in done.stderr and "Traceback" not in done.stderr
+
+
+def job(number, rule, since):
+    return Running.of({"jobid": number, "rule_name": rule, "wildcards": {}}, since)
+
+
+def test_what_is_left_is_the_seconds_of_each_rule_over_how_many_run_side_by_side():
+    """Two at a time: one rule of 10 s with 4 jobs left, one of 40 s with 1 left: 80 s of work, 40 s of time."""
+    jobs = Jobs()
+    jobs.expect({"short": 6, "long": 2, "total": 8})
+    assert jobs.left() == ""
+    for number, (rule, since, until) in enumerate([("short", 0, 10), ("short", 10, 20), ("long", 0, 40)]):
+        jobs.start(job(number, rule, since))
+        jobs.finish(job(number, rule, since), until)
+    jobs.ended = 30.0
+    assert (jobs.done, jobs.total) == (3, 8)
+    assert jobs.left() == "40 s"
+
+
+def test_a_rule_that_is_new_is_taken_for_one_that_is_known():
+    jobs = Jobs()
+    jobs.expect({"known": 1, "new": 2})
+    jobs.start(job(0, "known", 0.0))
+    jobs.finish(job(0, "known", 0.0), 60.0)
+    assert jobs.left() == "2 min"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h")])
+def test_a_time_is_said_in_its_unit(seconds, said):
+    assert as_time(seconds) == said

@@ -1,0 +1,142 @@
+"""Progress of a run as a logger plugin of Snakemake: `snakemake --logger almanac`, which profiles/default names.
+
+On a terminal: what runs (rule, model, suite, dataset), how far the run is, and about how long it still takes. In a
+file: a line a finished job. Snakemake's own log stays in .snakemake/log; a dry run is printed as Snakemake prints it.
+"""
+
+import logging
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from almanac.locked import mistake_in
+from almanac.remaining import Jobs, Running
+
+SAID = ("Nothing to be done", "Complete log(s)")  # what else of Snakemake's own lines is printed
+ENDED = "Exiting because a job execution failed"
+OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
+
+
+class LogHandler(LogHandlerBase):
+    """Prints the progress of a run on stderr."""
+
+    def __post_init__(self) -> None:
+        """Refuse a command line that Snakemake would answer with a traceback, before it reads it."""
+        if (mistake := mistake_in(sys.argv[1:])) is not None:
+            sys.exit(f"almanac: {mistake}")
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.jobs = Jobs()
+        self.rows: dict[int, TaskID] = {}
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self.display = Progress(*columns, console=self.console, disable=not self.console.is_terminal, transient=True)
+        self.whole: TaskID | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show what a record says of the run."""
+        try:
+            if self.common_settings.dryrun:
+                print(self.format(record), file=sys.stderr)
+            else:
+                self._show(record)
+        except Exception:  # a run may not end for what could not be shown
+            self.handleError(record)
+
+    def _show(self, record: logging.LogRecord) -> None:
+        values: Mapping[str, Any] = record.__dict__
+        event = values.get("event")
+        if event == LogEvent.RUN_INFO:
+            self.jobs.expect(values["stats"])
+        elif event == LogEvent.JOB_INFO:
+            self._start(Running.of(values, record.created))
+        elif event == LogEvent.JOB_FINISHED:
+            self._finish(values["job_id"], record.created)
+        elif event == LogEvent.JOB_ERROR:
+            job = self._drop(values["jobid"]) or Running.of(values, record.created)
+            logs = "".join(f"; its log: {log}" for log in values["log"])
+            self.console.print(f"failed: {job.label}{logs}", markup=False)
+        elif event is None or event == LogEvent.ERROR:
+            self._say(record, str(values.get("exception", "")))
+
+    def _say(self, record: logging.LogRecord, exception: str) -> None:
+        """Print a line of Snakemake's own where it says what nothing else does."""
+        text = str(record.msg or "")
+        if text.startswith(ENDED):
+            self.display.stop()
+        elif text.startswith(SAID) or (record.levelno >= logging.WARNING and not exception.startswith(OF_A_JOB)):
+            self.console.print(text, markup=False)
+
+    def _start(self, job: Running) -> None:
+        self.jobs.start(job)
+        if self.whole is None:
+            self.display.start()
+            self.whole = self.display.add_task("", total=self.jobs.total, note="")
+        self.rows[job.number] = self.display.add_task(job.label, total=None, note="")
+        self._update()
+
+    def _drop(self, number: int) -> Running | None:
+        if (row := self.rows.pop(number, None)) is not None:
+            self.display.remove_task(row)
+        return self.jobs.running.pop(number, None)
+
+    def _finish(self, number: int, now: float) -> None:
+        job = self._drop(number)
+        if job is None:
+            return
+        self.jobs.finish(job, now)
+        if self.display.disable:
+            took = f"{job.label}, {now - job.since:.0f} s"
+            self.console.print(f"{self.jobs.done} of {self.jobs.total}: {took}{self._left('; ')}", markup=False)
+        self._update()
+        if self.jobs.done == self.jobs.total:
+            self.display.stop()  # before the findings are printed
+
+    def _left(self, before: str) -> str:
+        left = self.jobs.left()
+        return f"{before}about {left} left" if left else ""
+
+    def _update(self) -> None:
+        if self.whole is not None:
+            counted = f"{self.jobs.done} of {self.jobs.total} jobs"
+            self.display.update(
+                self.whole, description=counted, completed=self.jobs.done, total=self.jobs.total, note=self._left("")
+            )
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self.display.stop()
+        super().close()
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """It takes the place of Snakemake's own printing."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """It writes no file; Snakemake's own log is kept."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """Of a real run everything is looked at; of a dry run what Snakemake would print."""
+        return not self.common_settings.dryrun
+
+    @property
+    def has_formatter(self) -> bool:
+        """A dry run is printed in Snakemake's own form."""
+        return not self.common_settings.dryrun
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """It shows no graph."""
+        return False
