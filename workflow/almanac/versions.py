@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 4,
     "build": 6,
     "plant": 4,
-    "ask": 10,
+    "ask": 11,
     "answer": 5,
     "measure": 20,
     "report": 18,
