@@ -13,6 +13,7 @@ from tests.report import test_page
 layout = test_page.layout  # the same tiny edition
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+PAPER = 1032  # pixels across a sheet of A4, landscape, without its margins
 DARK = "--blink-settings=preferredColorScheme=0"
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian's package: chromium)")
 
@@ -195,8 +196,15 @@ def test_on_paper_every_table_is_there_and_what_was_folded_is_folded_again_after
         const seen = () => tables.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length;
         const before = seen();
         dispatchEvent(new Event("beforeprint")); const printed = seen();
+        const print = [...document.styleSheets[0].cssRules].find((rule) => rule.conditionText === "print");
+        print.media.mediaText = "all";
+        const wide = document.documentElement.scrollWidth;
+        const cut = tables.filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth).length;
+        print.media.mediaText = "print";
         dispatchEvent(new Event("afterprint"));
-        return { all: tables.length, printed, before, after: seen() };
-        """
+        return { all: tables.length, printed, before, after: seen(), wide, cut };
+        """,
+        PAPER,
     )
+    assert said["wide"] <= PAPER and said["cut"] == 0
     assert said["printed"] == said["all"] > said["before"] == said["after"]
