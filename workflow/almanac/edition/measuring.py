@@ -20,7 +20,7 @@ from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites import headline
-from almanac.suites.agreement import Called, agreements, called, of_facts
+from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
@@ -189,6 +189,7 @@ def measure_across(layout: Layout) -> Between:
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, understood, model.name, model.planted.architecture == "llama", choices)
+    rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
         validate(found, layout.config.validation),
