@@ -47,8 +47,8 @@ class Manners(Options):
     )
     max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
     timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
-    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer of SPARQL must be whole")
-    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
+    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer must be whole")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer may have, unpacked")
 
 
 class NetworkOptions(SourceOptions, Manners):
