@@ -75,3 +75,12 @@ def test_what_is_gone_or_damaged_is_made_again(layout, capsys):
                 path.write_bytes(content)
             said, _ = measured(layout, capsys)
             assert (said["facteval"], path.read_bytes()) == ("stays", kept)
+
+
+def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(small, capsys):
+    assert main(["report", "after", "--edition", str(small.root)]) == 0
+    said = capsys.readouterr().out
+    heads = next(line for line in said.splitlines() if "| known" in line or "known |" in line)
+    rows = [line for line in said.splitlines() if line.startswith(("| base |", "| large |"))]
+    assert rows and {row.count("|") for row in rows} == {heads.count("|")}
+    assert said.rstrip().endswith(str(small.page()))

@@ -317,6 +317,17 @@ class LpaqaOptions(DumpOptions):
     )
 
 
+class MyriadlamaOptions(DumpOptions):
+    """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
+
+    DOWNLOADS: ClassVar = (Download("train.parquet", None),)
+
+    kind: Literal["myriadlama"] = Field(
+        default="myriadlama", description="myriadlama: facts with many templates a relation, a table as MyriadLAMA's"
+    )
+    licence: str = Field(default="MyriadLAMA: see its page", description="the terms of use")
+
+
 class UmlsOptions(DumpOptions):
     """Biomedical facts (UMLS Metathesaurus, under the user's own licence)."""
 
@@ -346,6 +357,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "bear": BearOptions,
     "kamel": KamelOptions,
     "lpaqa": LpaqaOptions,
+    "myriadlama": MyriadlamaOptions,
 }
 
 
@@ -370,7 +382,8 @@ AnySource = Annotated[
     | Annotated[UmlsOptions, Tag("umls")]
     | Annotated[BearOptions, Tag("bear")]
     | Annotated[KamelOptions, Tag("kamel")]
-    | Annotated[LpaqaOptions, Tag("lpaqa")],
+    | Annotated[LpaqaOptions, Tag("lpaqa")]
+    | Annotated[MyriadlamaOptions, Tag("myriadlama")],
     Discriminator(
         _kind,
         custom_error_type="kind",
