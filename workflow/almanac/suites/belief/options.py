@@ -89,7 +89,7 @@ class BeliefOptions(SuiteOptions):
         bool,
         Field(
             description="validation: of what was taught most, accuracy and consistency must be above those of what was "
-            "never taught, their intervals apart, and the AUC's interval above .8; a null must miss this"
+            "never taught, and the AUC's interval above .8; a null must miss this"
         ),
     ] = False
     sample: Sample = None
