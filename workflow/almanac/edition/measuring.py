@@ -20,7 +20,7 @@ from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites import headline
-from almanac.suites.agreement import Called, agreements, called, of_facts
+from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
@@ -100,6 +100,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
     Raises:
         AlmanacError: as `judge`.
     """
+    _one_model(layout, model)
     for asking in layout.config.asked():
         if asking.model != model:
             continue
@@ -114,6 +115,25 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         answers, data = layout.answers(asking), layout.data(asking.dataset)
         judge(suite, options, answers, data, folder)
         yield asking, tables.write(path, Measure, measure(suite, options, answers, data, folder), {PART: part})
+
+
+def _one_model(layout: Layout, model: str) -> None:
+    """Refuse responses that two models gave under one name: weights have changed, or were damaged, between them.
+
+    Raises:
+        AlmanacError: two files name two models.
+    """
+    steps = (step for asking in layout.config.asked() for step in layout.steps(asking) if step.answerer == model)
+    found: dict[str, Path] = {}
+    for path in (path for step in steps for path in layout.files(step).responses if path.is_file()):
+        if digest := tables.read_metadata(path).get("almanac.model"):
+            found.setdefault(digest, path)
+    if len(found) > 1:
+        listed = ", ".join(f"{path} ({digest[:12]}…)" for digest, path in found.items())
+        raise AlmanacError(
+            f"model {model}: its responses are of {len(found)} models: {listed}; its weights, tokenizer or settings "
+            "have changed in between: bring the right ones back, delete the responses of the others and run again"
+        )
 
 
 def _stays(path: Path, part: str) -> bool:
@@ -189,6 +209,7 @@ def measure_across(layout: Layout) -> Between:
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 found += runs(own, understood, model.name, model.planted.architecture == "llama", choices)
+    rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
         validate(found, layout.config.validation),
