@@ -6,10 +6,11 @@ import pytest
 from tests.suites.support import Trial, ok
 from tests.suites.test_validation import DOSES, RELATIONS, world, wrong
 
-from almanac.rows import Choices, Entity, Template
+from almanac.rows import Choices, Entity, Measure, Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
+from almanac.suites.judged import as_text
 
 TEXTS = ("[X] is of [Y].", "[Y] has [X].", "Of [X] say [Y].", "[X], hence [Y].")
 SHARE = dict(zip(DOSES, (0.05, 0.1, 0.3, 0.7, 0.95), strict=True))
@@ -94,3 +95,14 @@ def test_where_the_objects_tell_the_dose_the_bar_of_the_prior_is_missed(tmp_path
 def test_without_answers_the_bars_are_missed_and_unjudged_editions_have_none(tmp_path):
     assert [one.met for one in Belief().bars([], BeliefOptions(judged=True))] == [False]
     assert verdicts(tmp_path, knows) == []
+
+
+def test_a_way_in_which_a_model_answers_nothing_is_held_against_no_bar(tmp_path):
+    """A causal model fills no blanks; that it was asked some is no fault of BELIEF's."""
+    way = {"experiment": "icl", "prompting": "zero_shot", "style": "question"}
+    of = ("belief", "d", "m", None)
+    rows = [
+        Measure(*of, metric, as_text(way), "other", ("fact",), value, None, None, None, 10, 10, 0, 0, 0, 0)
+        for metric, value in (("accuracy", None), ("headline_facts", 0.0))
+    ]
+    assert [one.found for one in Belief().bars(rows, BeliefOptions(judged=True))] == ["no answers"]

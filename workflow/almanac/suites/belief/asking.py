@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -12,6 +13,7 @@ from almanac import tables
 from almanac.rows import Choices, Context, Fact, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
+from almanac.suites.belief.guessing import Guessed
 from almanac.suites.belief.names import Names, distinct, pairs, unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
@@ -70,9 +72,11 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
     """Yield the first round's questions, relation by relation.
 
     Raises:
-        AlmanacError: the user's file of templates has mistakes.
+        AlmanacError: the user's file of templates, or of guessed pairs, has mistakes.
     """
-    asker = _Asker(data, options, Names.of(data), of_dataset(data, options), Asked(own))
+    found = tables.read_jsonl(Path(options.guessed), Guessed) if options.guessed is not None else []
+    names = Names.of(data, ((row.relation_id, row.subject_id) for row in found))
+    asker = _Asker(data, options, names, of_dataset(data, options), Asked(own))
     for thing, reason in lacking(asker.templates, data.by_relation).items():
         asker.asked.refuse(thing, reason)
     for relation, facts in data.by_relation.items():

@@ -1,5 +1,6 @@
 """BELIEF's bars on a model whose knowledge is known: what was taught more is answered better and more alike."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,18 +20,24 @@ def verdicts(measures: Sequence[Measure]) -> list[Verdict]:
 
     It meets them where the interval of its AUC, taught most against never, lies above `AUC`; where the AUC of the
     objects alone is one half to within `PRIOR`; and where accuracy and consistency of what was taught most lie above
-    those of what was never taught, their intervals apart. A model that knows nothing has an AUC about one half,
+    those of what was never taught (`_rises`). A model that knows nothing has an AUC about one half,
     however alike it answers.
 
     Args:
         measures: one model's numbers.
     """
     ways: dict[tuple[Any, ...], list[Measure]] = {}
+    answered: set[tuple[Any, ...]] = set()
     for row in measures:
         where = conditions_of(row)
-        if where.get("experiment") in JUDGED and row.value is not None:
-            ways.setdefault(tuple(where.get(name) for name in BY), []).append(row)
-    found = [_verdict(dict(zip(BY, way, strict=True)), own) for way, own in sorted(ways.items(), key=str)]
+        if where.get("experiment") in JUDGED:
+            way = tuple(where.get(name) for name in BY)
+            ways.setdefault(way, []).append(row)
+            if row.metric == "accuracy" and where.keys() == set(BY) and row.value is not None:
+                answered.add(way)
+    found = [
+        _verdict(dict(zip(BY, way, strict=True)), own) for way, own in sorted(ways.items(), key=str) if way in answered
+    ]
     return found or [Verdict("no answers", False)]
 
 
@@ -47,9 +54,17 @@ def _verdict(way: Mapping[str, Any], own: Sequence[Measure]) -> Verdict:
         name = metric.partition("_")[0]
         never, most = rows.get(0), rows.get(max(rows, default=0))
         said.append(f"{name} never taught {_text(never)}, most {_text(most)}")
-        if never is None or most is None or (most.low or 0.0) <= (1.0 if never.high is None else never.high):
+        if not _rises(never, most):
             missed.append(f"{name} does not rise with what was taught")
     return Verdict("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
+
+
+def _rises(never: Measure | None, most: Measure | None) -> bool:
+    """Return whether the 95 % interval of the difference lies above 0 (Newcombe 1998, method 10, of both intervals)."""
+    if never is None or most is None or None in (never.value, never.high, most.value, most.low):
+        return False
+    below, above = float(most.value or 0) - float(most.low or 0), float(never.high or 0) - float(never.value or 0)
+    return float(most.value or 0) - float(never.value or 0) > math.hypot(below, above)
 
 
 def _by_dose(own: Sequence[Measure], metric: str) -> dict[int, Measure]:

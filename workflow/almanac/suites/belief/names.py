@@ -28,21 +28,22 @@ class Names:
         names: of every entity.
         true: the object keys that are true of each relation and subject.
         labelled: the entities that bear each label, as labels are compared.
+        guessed: pairs of relation and subject whose objects a model guesses from the subject's name.
     """
 
     names: ObjectNames
     true: Mapping[tuple[str, str], tuple[str, ...]]
     labelled: Mapping[str, frozenset[str]]
+    guessed: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, data: Data) -> "Names":
-        """Return the names of a dataset."""
+    def of(cls, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> "Names":
+        """Return the names of a dataset; ``guessed`` as the attribute."""
         labelled: dict[str, set[str]] = defaultdict(set)
         for entity in data.entities:
             labelled[normalise(entity.label)].add(entity.entity_id)
-        return cls(
-            data.names, true_objects(data.facts, data.names), {name: frozenset(own) for name, own in labelled.items()}
-        )
+        known = {name: frozenset(own) for name, own in labelled.items()}
+        return cls(data.names, true_objects(data.facts, data.names), known, frozenset(guessed))
 
     def subject(self, key: str, most: int) -> tuple[str, ...]:
         """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
@@ -66,7 +67,12 @@ class Names:
         return distinct([*labels, *(name for name in others if aliases == "all" or not unsafe(name))])
 
     def guessable(self, fact: Fact) -> bool:
-        """Return whether every true object's label stands in the subject's, case aside (LAMA-UHN's first rule)."""
+        """Return whether LAMA-UHN leaves a fact out.
+
+        Every true object's label stands in the subject's, case aside (its first rule), or was guessed (its second).
+        """
+        if (fact.relation_id, fact.subject_id) in self.guessed:
+            return True
         subject = self.names.label(fact.subject_id)
         return all(in_name(subject, self.names.label(key)) for key in self.true[fact.relation_id, fact.subject_id])
 

@@ -40,6 +40,14 @@ class BeliefOptions(SuiteOptions):
         Literal["all", "safe"],
         Field(description="the objects' names that count: all, or without stop words and such of at most two letters"),
     ] = "all"
+    guessed: Annotated[
+        str | None,
+        Named("file", "ask"),
+        Field(
+            description="pairs that a model guesses from the subject's name, which LAMA-UHN leaves out too (see "
+            "docs/belief.md); none: only those whose object stands in the name"
+        ),
+    ] = None
     fill: Annotated[bool, Field(description="fill the blank (BELIEF): masked models alone can")] = True
     candidates: Annotated[
         int,
@@ -81,7 +89,7 @@ class BeliefOptions(SuiteOptions):
         bool,
         Field(
             description="validation: of what was taught most, accuracy and consistency must be above those of what was "
-            "never taught, their intervals apart, and the AUC's interval above .8; a null must miss this"
+            "never taught, and the AUC's interval above .8; a null must miss this"
         ),
     ] = False
     sample: Sample = None
