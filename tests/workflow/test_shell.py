@@ -57,7 +57,10 @@ WHOLE = {
         "lke_separators": {"real": {}},
         "lke_positions": {"real": {"pairs": 24, "replaced": 6}},
         "lke_generated": {"real": {}},
-        "karr": {"real": {"labels": "labels.jsonl", "spurious": True}},
+        "karr": {
+            "real": {"labels": "labels.jsonl", "spurious": True},
+            "other": {"spurious_objects": "objects.jsonl"},
+        },
         "facteval": {
             "real": {
                 "written": "written.jsonl",
@@ -137,7 +140,7 @@ def users_files(folder, name=""):
     words = byte_level()
     llama(len(words)).save_pretrained(named["checkpoint"])
     words.save_pretrained(named["checkpoint"])
-    lines = ("drafts", "prompts", "labels", "written", "templates", "lemmas", "verdicts")
+    lines = ("drafts", "prompts", "labels", "written", "templates", "lemmas", "verdicts", "objects")
     for file in (*(f"{line}.jsonl" for line in lines), "phrases.yaml", "official.txt"):
         (folder / f"{name}{file}").write_text("")
     (folder / f"{name}wrappers.yaml").write_text("own: {source: own, text: '[CONTEXT][INSTRUCTION][OPTIONS][INPUT]'}\n")

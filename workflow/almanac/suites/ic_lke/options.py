@@ -51,6 +51,13 @@ class EicOptions(SuiteOptions):
     between: Annotated[
         Literal["comma", "space"], Field(description="what stands between pairs; comma: the paper's, and a space")
     ] = "comma"
+    separators: Annotated[
+        Literal["fused", "apart"],
+        Field(
+            description="of sequences; fused: a space or comma is tokenised with the name behind it; apart: names and "
+            "separators are tokenised each by itself, and their ids joined"
+        ),
+    ] = "fused"
     isolated: Annotated[
         bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
     ] = True
