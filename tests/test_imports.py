@@ -13,7 +13,7 @@ from almanac.edition.layout import Layout
 from almanac.suites.listing import ASKING, AUTHORS, SUITES
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "tables", "frames", "options"}
+BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options"}
 
 
 def modules() -> dict[str, Path]:

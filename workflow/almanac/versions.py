@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 11,
     "answer": 6,
     "measure": 20,
-    "report": 17,
+    "report": 18,
     "freeze": 5,
 }

@@ -47,8 +47,8 @@ class Manners(Options):
     )
     max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
     timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
-    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer of SPARQL must be whole")
-    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
+    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer must be whole")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer may have, unpacked")
 
 
 class NetworkOptions(SourceOptions, Manners):
@@ -320,6 +320,17 @@ class LpaqaOptions(DumpOptions):
     )
 
 
+class MyriadlamaOptions(DumpOptions):
+    """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
+
+    DOWNLOADS: ClassVar = (Download("train.parquet", None),)
+
+    kind: Literal["myriadlama"] = Field(
+        default="myriadlama", description="myriadlama: facts with many templates a relation, a table as MyriadLAMA's"
+    )
+    licence: str = Field(default="MyriadLAMA: see its page", description="the terms of use")
+
+
 class UmlsOptions(DumpOptions):
     """Biomedical facts (UMLS Metathesaurus, under the user's own licence)."""
 
@@ -349,6 +360,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "bear": BearOptions,
     "kamel": KamelOptions,
     "lpaqa": LpaqaOptions,
+    "myriadlama": MyriadlamaOptions,
 }
 
 
@@ -373,7 +385,8 @@ AnySource = Annotated[
     | Annotated[UmlsOptions, Tag("umls")]
     | Annotated[BearOptions, Tag("bear")]
     | Annotated[KamelOptions, Tag("kamel")]
-    | Annotated[LpaqaOptions, Tag("lpaqa")],
+    | Annotated[LpaqaOptions, Tag("lpaqa")]
+    | Annotated[MyriadlamaOptions, Tag("myriadlama")],
     Discriminator(
         _kind,
         custom_error_type="kind",
