@@ -7,9 +7,9 @@ VERSIONS = {
     "pull": 5,
     "build": 6,
     "plant": 4,
-    "ask": 11,
+    "ask": 12,
     "answer": 6,
-    "measure": 20,
-    "report": 18,
+    "measure": 21,
+    "report": 19,
     "freeze": 5,
 }
