@@ -76,6 +76,7 @@ def users_files(home):
     write(home / "prompts.jsonl", prompt | {"relation_id": RELATION}, prompt | {"relation_id": "strange"})
     ids = [f"{one['relation_id']}|{one['subject_id']}|{one['object_id']}" for one in facts]
     write(home / "labels.jsonl", *({"item": one, "rater": "r", "value": "known", "note": None} for one in ids))
+    write(home / "objects.jsonl", {"relation_id": RELATION, "object": "thing O3"})
     question = {"relation_id": RELATION, "style": "wh", "verdict": "keep", "reason": None}
     questions = [question | {"fact_id": one, "text": f"Whose is thing {one.split('|')[1]}?"} for one in ids]
     write(home / "written.jsonl", *questions)
@@ -106,7 +107,14 @@ SETTINGS = {
         "lke_prompts": {"own": {"published": "~/prompts.jsonl", "sample": 2, "prompts": 1, "kinds": []}},
         "belief": {"own": {"file": "~/belief.jsonl", "lemmas": "~/lemmas.jsonl", "sample": 2, "groups": 1}},
         "karr": {
-            "own": {"labels": "~/labels.jsonl", "sample": 2, "modes": ["paper"], "null": False, "baselines": False}
+            "own": {
+                "labels": "~/labels.jsonl",
+                "spurious_objects": "~/objects.jsonl",
+                "sample": 2,
+                "modes": ["paper"],
+                "null": False,
+                "baselines": False,
+            }
         },
         "facteval": {
             "own": {
@@ -196,7 +204,7 @@ def inner_types(annotation):
 
 def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
     assert {place.way[-1] for place in places(config)} == named_keys(EditionConfig)
-    assert len(list(places(config))) == 17
+    assert len(list(places(config))) == 18
 
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):

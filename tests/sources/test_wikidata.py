@@ -105,6 +105,19 @@ def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_pa
     assert [row.property for row in tables.relations] == ["P166", "P166/P585", "P569", "P21"]
 
 
+def test_laureates_can_be_those_of_prizes_up_to_a_year(wikidata, shape, tmp_path):
+    curie = shape.ids["person:marie_curie"]
+    tables = bring(wikidata, tmp_path, nobel=True, nobel_until=1910)
+    years = [row for row in tables.facts if row.relation_id == "P166.P585"]
+    assert {row.value for row in years if row.subject_id == curie} == {"1903"}, "the prize of 1911 is left out"
+    assert years and max(int(row.value) for row in years) <= 1910
+    late = {row.subject_id for row in shape.tables.facts if row.relation_id == "P166.P585" and row.value > "1910"}
+    born = {row.subject_id for row in tables.facts if row.relation_id == "P569"}
+    assert born == {row.subject_id for row in years}, "nobody else is there"
+    assert len(late) > len(born)
+    assert "award after 1910" in {row.reason for row in tables.omissions.rows()}
+
+
 def test_of_the_best_ranks_only_preferred_statements_stay_where_there_are_such(wikidata, pulled, tmp_path):
     best = bring(wikidata, tmp_path, relations=["P36"], ranks="best")
     accepted = [row for row in pulled.facts if row.relation_id == "P36"]

@@ -13,8 +13,9 @@ from tests.suites.support import number
 
 from almanac import tables
 from almanac.rows import Measure
-from almanac.suites.chapter import Entrant
+from almanac.suites.chapter import Drawing, Entrant
 from almanac.suites.comparison import Board, compare, ordered, size_pairs
+from almanac.suites.comparison_chapter import chapter
 from almanac.suites.judged import Judged, Not, from_text
 from almanac.suites.suite import Method
 
@@ -82,6 +83,24 @@ def test_the_board_has_mean_and_deviation_over_relations():
     # One question of OPT has no answer: two of three, and two of four.
     opt = value("mean_accuracy", "opt-6.7b", hit=Not())
     assert (opt.value, opt.n) == (pytest.approx((2 / 3 + 2 / 4) / 2), 7)
+
+
+def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
+    found = chapter(METHOD, ROWS, ENTRANTS, {"r0": "first", "r1": "second"})
+    drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
+    figures = (drawn["relations"], drawn["relations-pretrained"])
+    every, alone = ({label.get_text() for label in one.axes[0].get_xticklabels()} for one in figures)
+    assert every - alone == {"vicuna-13b"} and len(alone) == 4
+    untuned = [one for one in ENTRANTS if one.base is None]
+    names = [one.name for one in untuned]
+    rows = made({name: MARKS[name] for name in names}, untuned)
+    parts = chapter(METHOD, rows, untuned, {}).parts
+    assert not [part for part in parts if isinstance(part, Drawing) and part.name.endswith("pretrained")]
+    # Their relations go by their own mean: as if nobody else had been asked.
+    first = next(part.draw() for part in parts if isinstance(part, Drawing) and part.name == "relations")
+    labels = {"first": "r0", "second": "r1"}
+    order = [labels[label.get_text()] for label in drawn["relations-pretrained"].axes[0].get_yticklabels()]
+    assert order == [label.get_text() for label in first.axes[0].get_yticklabels()]
 
 
 def test_what_answered_nothing_is_on_the_board_without_a_number():

@@ -57,7 +57,10 @@ WHOLE = {
         "lke_separators": {"real": {}},
         "lke_positions": {"real": {"pairs": 24, "replaced": 6}},
         "lke_generated": {"real": {}},
-        "karr": {"real": {"labels": "labels.jsonl", "spurious": True}},
+        "karr": {
+            "real": {"labels": "labels.jsonl", "spurious": True},
+            "other": {"spurious_objects": "objects.jsonl"},
+        },
         "facteval": {
             "real": {
                 "written": "written.jsonl",
@@ -126,18 +129,21 @@ def changed(values, way, value):
     return out
 
 
+HEADERS = {"facts": "relation_id,subject_id,object_id\n", "entities": "entity_id,label\n"}
+
+
 def users_files(folder, name=""):
     """Write what the configuration names, each under a name that may hold anything besides its own."""
     named = {key: folder / f"{name}{key}" for key in ("facts", "downloads", "checkpoint")}
     for path in named.values():
         path.mkdir()
     for table in ("facts", "entities"):
-        (named["facts"] / f"{table}.csv").write_text("")
+        (named["facts"] / f"{table}.csv").write_text(HEADERS[table])
     (named["downloads"] / "data.zip").write_bytes(b"")
     words = byte_level()
     llama(len(words)).save_pretrained(named["checkpoint"])
     words.save_pretrained(named["checkpoint"])
-    lines = ("drafts", "prompts", "labels", "written", "templates", "lemmas", "verdicts")
+    lines = ("drafts", "prompts", "labels", "written", "templates", "lemmas", "verdicts", "objects")
     for file in (*(f"{line}.jsonl" for line in lines), "phrases.yaml", "official.txt"):
         (folder / f"{name}{file}").write_text("")
     (folder / f"{name}wrappers.yaml").write_text("own: {source: own, text: '[CONTEXT][INSTRUCTION][OPTIONS][INPUT]'}\n")
@@ -195,7 +201,7 @@ def test_each_text_is_refused_with_its_key_or_taken_as_it_is(folder, keys):
 def test_a_name_that_is_chosen_freely_holds_nothing_of_the_kind(folder, group, text):
     way = group.split(".")
     own = {"sources": {"path": "facts"}, "datasets": {"source": "files"}, "suites": {}, "worlds": {}}[way[-1]]
-    with pytest.raises(AlmanacError, match=r"should match pattern|is unknown"):
+    with pytest.raises(AlmanacError, match=r"must have the form|is unknown"):
         check(changed(WHOLE, (*way, text), own), "mine.yaml", folder)
 
 

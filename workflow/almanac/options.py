@@ -165,7 +165,8 @@ def explain(error: ValidationError, where: str, tagged: str | None = None) -> Al
         elif kind == "missing":
             message = "is missing; add this key"
         else:
-            message = WORDS.get(kind, mistake["msg"].removeprefix("Value error, ")).format(**context)
+            own = WORDS.get(kind)  # what a validator says may hold braces of the user's
+            message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
             message += f"; found {mistake['input']!r}"[:120] if mistake["loc"] else ""
             if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
                 message += f"; did you mean {meant[0]}?"

@@ -69,6 +69,26 @@ def test_the_true_choices_do_not_share_a_sequence(ask):
     assert max(map(len, true)) < 10
 
 
+def test_separators_can_be_tokens_of_their_own(ask):
+    """The same text, of which no piece holds a separator and a name."""
+    settings = (SMALL.model_copy(update={"separators": "apart"}), SMALL)
+    apart, fused = (
+        sorted(questions_of(ask(options=one), SEQUENCE), key=lambda question: question.text) for one in settings
+    )
+    assert [one.text for one in apart] == [one.text for one in fused]
+    for question in apart:
+        pieces = question.request.pieces
+        assert question.request.context_id is None and "".join(pieces) == question.text
+        names = [piece for piece in pieces if piece not in (", ", " ")]
+        assert len(names) == 2 * 13 and len(pieces) == 2 * len(names) - 1
+        assert not any(name != name.strip() for name in names)
+    carried = [
+        [{served.item.fact_id: one.request.pieces[served.link.index].strip() for served in one.serves} for one in own]
+        for own in (apart, fused)
+    ]
+    assert carried[0] == carried[1]
+
+
 def test_a_sequence_reads_as_pairs_with_commas_and_test_facts_between(ask):
     for question in questions_of(ask(), SEQUENCE):
         pairs = question.text.split(", ")

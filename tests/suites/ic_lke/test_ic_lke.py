@@ -2,6 +2,7 @@
 
 import math
 import random
+import statistics
 
 import numpy as np
 import pytest
@@ -136,6 +137,17 @@ def test_order_does_not_matter(tmp_path):
     doses = dict(zip(ASKED, (0, 4, 0, 4, 64, 64, 0, 64), strict=True))
     straight = answered(tmp_path / "straight", doses=doses).measures()
     assert straight == answered(tmp_path / "mixed", doses=dict(reversed(doses.items())), order=7).measures()
+
+
+def test_the_deviation_is_of_the_accuracies_of_the_draws(tmp_path):
+    """The paper's Table 9, a model each."""
+    rows = answered(tmp_path / "several", draws=2, cloze="unsupported").measures()
+    shots = next(from_text(row.where)["shots"] for row in rows if row.metric == "deviation_over_draws")
+    values = [number(rows, "accuracy", experiment="in_context", shots=shots, draw=draw).value for draw in (0, 1)]
+    found = number(rows, "deviation_over_draws", experiment="in_context", shots=shots)
+    assert found.value == pytest.approx(statistics.stdev(values))
+    alone = answered(tmp_path / "one", draws=1, cloze="unsupported").measures()
+    assert "deviation_over_draws" not in {row.metric for row in alone}
 
 
 def test_experiments_and_draws_are_measured_apart(tmp_path):

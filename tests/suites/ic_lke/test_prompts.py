@@ -138,6 +138,12 @@ def test_published_prompts_are_asked_as_their_file_has_them(asked, tmp_path):
     assert [thing for thing, _ in found.refused()] == ["published prompts of relation P1"]
 
 
+def test_relations_can_be_chosen(asked):
+    assert {one.item.relation_id for one in asked(relations=["P36"]).questions()} == {"P36"}
+    with pytest.raises(AlmanacError, match="lke_prompts: relations: 'P0' is not in the dataset"):
+        asked(relations=["P0"])
+
+
 def test_lpaqas_repository_is_read_as_it_is(asked, tmp_path):
     with zipfile.ZipFile(tmp_path / "LPAQA.zip", "w") as archive:
         for name, text in {

@@ -7,10 +7,11 @@ from tests.suites.karr import worlds
 from tests.suites.karr.worlds import World
 
 from almanac.dataset.names import ObjectNames
+from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Fact, Relation, Template
 from almanac.suites.karr import strings
 from almanac.suites.karr.asking import FACTS as TRUE
-from almanac.suites.karr.asking import NULL, PARAREL
+from almanac.suites.karr.asking import NULL, PARAREL, SPURIOUS, pools_of
 from almanac.suites.karr.draws import Drawn, Pools, final, sentences
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
@@ -121,6 +122,42 @@ def test_a_draw_depends_on_its_fact_alone():
     backwards = asked(facts=FACTS[::-1], templates=TEMPLATES[::-1], entities=ENTITIES[::-1])
     assert backwards.draws == whole
     assert asked(seed=1).draws != whole
+
+
+def test_a_file_names_the_false_object_of_each_relation(tmp_path):
+    """Every fact of the relation is asked with it, but those of which it is true."""
+    path = tmp_path / "objects.jsonl"
+    path.write_text('{"relation_id": "a", "object": "AO3"}\n{"relation_id": "b", "object": "Atlantis"}\n', "utf-8")
+    data, _ = worlds.world()
+    found = worlds.asked(data, KarrOptions(spurious_objects=str(path), modes=("paper",), null=False))
+    accepted = {name[2]: names for name, names in found.accepted.items() if name[:2] == ("paper", SPURIOUS)}
+    true = {fact.fact_id for fact in data.facts if fact.object_id == "ao3"}
+    assert accepted == {
+        fact.fact_id: ("ao3",) if fact.relation_id == "a" else ("Atlantis",)
+        for fact in data.facts
+        if fact.fact_id not in true
+    }
+    refused = {row.thing: row.reason for row in found.refused}
+    assert set(refused) == {f"fact {fact_id}, spurious" for fact_id in true}
+    assert all("which is true of its subject" in reason for reason in refused.values())
+    with pytest.raises(ValueError, match="leave one of them out"):
+        KarrOptions(spurious=True, spurious_objects=str(path))
+    path.write_text('{"relation_id": "c", "object": "x"}\n', "utf-8")
+    with pytest.raises(AlmanacError, match=r"objects\.jsonl: c: the dataset has no such relation; it has a, b"):
+        worlds.asked(data, KarrOptions(spurious_objects=str(path)))
+
+
+def test_what_there_is_to_ask_is_counted():
+    """The paper's Table 1: relations with templates, things with their names."""
+    data, _ = worlds.world(aliases=2)
+    rows = {row.what: (row.count, row.names) for row in pools_of(data.data, KarrOptions())[0].coverage(5)}
+    assert rows == {
+        "relations": (2, 4),
+        "facts": (72, None),
+        "asked": (5, None),
+        "subjects": (72, 3 * 72),
+        "objects": (24, 3 * 24),
+    }
 
 
 def test_the_label_is_always_drawn_in_the_paper_and_may_be_lost_in_the_code():

@@ -9,7 +9,7 @@ from tests.suites.karr.worlds import METHODS, OPTIONS, TEMPLATES, answered, know
 
 from almanac.suites.answers import Answers
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.karr.asking import FACTS, NULL
+from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.judging import WANTED, whole_facts
 from almanac.suites.karr.measures import CURVE
 
@@ -33,6 +33,18 @@ def test_sentences_weighed_by_their_likelihood_recover_what_was_planted_too():
     assert found.value("recovery_auc", "weighted") > 0.97
     assert found.value("spurious_delta", "weighted", (FACTS, NULL)) < 0
     assert 1 < found.value("threshold", "weighted") < math.exp(knows(16))
+
+
+def test_false_objects_of_a_file_are_measured_against_the_same_facts_own(tmp_path):
+    path = tmp_path / "objects.jsonl"
+    path.write_text('{"relation_id": "a", "object": "ao3"}\n', "utf-8")
+    more = {"spurious_objects": str(path), "modes": ("paper",), "null": False, "baselines": False}
+    found = measured(options=OPTIONS.model_copy(update=more))
+    asked = {of: found.find("known", "paper", of, paired=True) for of in (FACTS, SPURIOUS)}
+    assert {row.n for row in asked.values()} == {36 - 3}  # of relation a, those of which it is not true
+    assert asked[SPURIOUS].value < asked[FACTS].value
+    delta = found.value("spurious_delta", "paper", (FACTS, SPURIOUS))
+    assert delta == pytest.approx(asked[SPURIOUS].value - asked[FACTS].value)
 
 
 def test_the_papers_threshold_is_chosen_on_one_half_and_holds_on_the_other(knowing):

@@ -70,6 +70,9 @@ class WikidataOptions(NetworkOptions):
         default=(), description="properties (P36), or a qualifier of one (P166/P585: when an award was received)"
     )
     nobel: bool = Field(default=False, description="the Nobel laureates: prize, its year, birth year, gender")
+    nobel_until: int | None = Field(
+        default=None, ge=1901, description="the last year whose prizes count (none: all; 954 people had one by 2022)"
+    )
     property_aliases: bool = Field(
         default=False,
         description="also bring the properties' other names, as templates of the style `alias` (`[X] NAME [Y].`)",

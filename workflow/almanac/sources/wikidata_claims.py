@@ -121,9 +121,13 @@ def of_laureates(server: Server, options: WikidataOptions, omitted: Omissions) -
         subject, prize = _subject(rows[0], omitted), rows[0]["prize"].removeprefix(queries.ENTITY)
         if subject is None:
             continue
+        years = list(_years(rows, "year", omitted))
+        if options.nobel_until is not None and any(int(year) > options.nobel_until for year in years):
+            omitted.add("facts", f"award after {options.nobel_until}", f"{subject} {prize}")
+            continue
         preferred = rows[0]["rank"] == PREFERRED
         yield Claim("P166", subject, prize, None, None, preferred, ())
-        for year in _years(rows, "year", omitted):
+        for year in years:
             yield Claim("P166.P585", subject, None, year, "date", preferred, (f"P166={prize}",))
         for rank in sorted({row["birth_rank"] for row in rows if "birth_rank" in row} - {DEPRECATED}):
             for year in _years([row for row in rows if row.get("birth_rank") == rank], "birth", omitted):

@@ -50,7 +50,7 @@ def chapter(
             "members, over the relations that all models answered."
         )
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
-    parts += _subsumption(found) + _tuned(found)
+    parts += _pretrained(rows, models, relations) + _subsumption(found) + _tuned(found)
     if pairs:
         listed = [
             (str(row.model), str(row.other), "families" if row.metric == "series_pearson" else "models", row, row.n)
@@ -60,6 +60,39 @@ def chapter(
         parts.append(Table("correlations", "Correlations with intervals.", head, listed, folded=True))
     asks = f"The answers of all models to the same questions, by {method.label}."
     return Chapter(f"Between models, {method.label}", asks, parts)
+
+
+def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
+    """Return both figures once more of the models that no other was tuned into, where there are tuned ones beside."""
+    from almanac.suites import comparison_figures as figures
+
+    series = {one.name: one.series for one in models}
+    untuned = {one.name for one in models if one.base is None}
+    leaders = {row.model for row in rows if row.metric == "mean_accuracy" and row.value is not None}
+    if leaders <= untuned or len(leaders & untuned) < 2:
+        return []
+    own = [row for row in rows if row.model in untuned and (row.other is None or row.other in untuned)]
+    own = [row for row in own if row.metric != "series_pearson"]  # that is of all members
+    known: dict[str, list[float]] = {}
+    for row in own:
+        if row.metric == "relation_accuracy" and row.value is not None:
+            known.setdefault(str(conditions_of(row)["relation"]), []).append(row.value)
+    mean = {relation: sum(values) / len(values) for relation, values in known.items()}
+    listed = [row for row in rows if row.metric == "relation_mean" and conditions_of(row)["relation"] in mean]
+    listed.sort(key=lambda row: -mean[str(conditions_of(row)["relation"])])
+    own = [row for row in own if row.metric != "relation_mean"] + listed
+    caption = "Pre-trained models alone, without those tuned from them: "
+    drawn = [
+        Drawing(
+            "relations-pretrained",
+            caption + "accuracy by relation, best first by their own mean.",
+            lambda: figures.heat_map(own, series, relations),
+        )
+    ]
+    if any(row.metric == "pearson" and row.value is not None for row in own):
+        told = caption + "Pearson's correlation of the accuracies over relations."
+        drawn.append(Drawing("likeness-pretrained", told, lambda: figures.likeness(own)))
+    return drawn
 
 
 def _is_of(where: Mapping[str, Condition], wanted: Mapping[str, Condition]) -> bool:

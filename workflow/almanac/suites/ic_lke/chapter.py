@@ -33,6 +33,13 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             [_board(shown, row) for row in boards],
         )
     ]
+    spread = [
+        (str(row.model), EXPERIMENTS[str(shown.at(row)["experiment"])], shown.at(row)["shots"], row)
+        for row in shown.find("deviation_over_draws", "experiment", "shots")
+    ]
+    if spread:
+        caption = f"Standard deviation of the accuracy over {options.draws} draws of the examples."
+        parts.append(Table("draws", caption, ("model", "asked", "examples", "deviation"), spread))
     missing = [row for row in shown.find("accuracy", *ASKED) if row.value is None]
     if missing:
         names = "; ".join(f"{row.model} {_asked(shown, row)} ({silent(row)} without an answer)" for row in missing)

@@ -38,7 +38,8 @@ from almanac.tables import hash_order, seed_of
 
 SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
-GLUE = {"comma": ", ", "space": " "}
+GLUE = {"comma": ", ", "space": " "}  # between pairs
+INSIDE = " "  # within a pair
 DRAWS = 1000  # of the bootstrap of the paired difference
 WANTED = (
     *("experiment", "role", "index", "request_id", "choices", "pieces"),
@@ -200,7 +201,9 @@ class _Sequences:
         true choices would share a sequence: they alone would be read after true choices.
         """
         questioner, options, glue = self.questioner, self.options, GLUE[self.options.between]
-        context_id = questioner.asked.context(self._text(self.examples[: options.first]))
+        apart = options.separators == "apart"
+        begin = self.examples[: options.first]
+        context_id = None if apart else questioner.asked.context(self._text(begin))
         setting = EicSetting(slots=len(options.slots))
         items = [questioner.item(fact, SEQUENCE, setting) for _, fact in placed]
         labels = [questioner.labels(fact) for _, fact in placed]
@@ -209,14 +212,16 @@ class _Sequences:
             for own, (_, fact) in zip(labels, placed, strict=True)
         ]
         for number in range(max(map(len, labels))):
-            pieces: list[str] = []
+            pieces = self._apart(begin) if apart else []
             carried: list[tuple[int, str, int]] = []
             for place, (slot, fact) in enumerate(placed):
                 if place:
-                    pieces.append(glue + self._text(self.examples[placed[place - 1][0] : slot]))
+                    more = self.examples[placed[place - 1][0] : slot]
+                    pieces += [glue, *self._apart(more)] if apart else [glue + self._text(more)]
                 if number < len(orders[place]):
                     choice = orders[place][number]
-                    pieces += [f"{glue}{questioner.subject(fact)}", f" {labels[place][int(choice)]}"]
+                    subject, found = questioner.subject(fact), labels[place][int(choice)]
+                    pieces += [glue, subject, INSIDE, found] if apart else [glue + subject, INSIDE + found]
                     carried.append((items[place], f"{CHOICE}{choice}", len(pieces) - 1))
             request = Request("", "spans", context_id, "", pieces=tuple(pieces))
             for item, role, index in carried:
@@ -232,8 +237,14 @@ class _Sequences:
             self.questioner.add(fact, ISOLATED, EicSetting(slots=len(self.options.slots)), request)
 
     def _text(self, facts: Sequence[Fact]) -> str:
-        pairs = map(self.questioner.pair, facts)
-        return GLUE[self.options.between].join(f"{subject} {found}" for subject, found in pairs)
+        return "".join(self._apart(facts))
+
+    def _apart(self, facts: Sequence[Fact]) -> list[str]:
+        """Return train facts as names and separators, one after the other."""
+        out: list[str] = []
+        for subject, found in map(self.questioner.pair, facts):
+            out += [*([GLUE[self.options.between]] if out else []), subject, INSIDE, found]
+        return out
 
 
 def _count(costs: Counter[tuple[str, str]], batch: Batch) -> None:

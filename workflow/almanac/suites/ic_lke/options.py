@@ -51,6 +51,13 @@ class EicOptions(SuiteOptions):
     between: Annotated[
         Literal["comma", "space"], Field(description="what stands between pairs; comma: the paper's, and a space")
     ] = "comma"
+    separators: Annotated[
+        Literal["fused", "apart"],
+        Field(
+            description="of sequences; fused: a space or comma is tokenised with the name behind it; apart: names and "
+            "separators are tokenised each by itself, and their ids joined"
+        ),
+    ] = "fused"
     isolated: Annotated[
         bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
     ] = True
@@ -228,6 +235,7 @@ class PromptsOptions(SuiteOptions):
     ] = ("clean", "mangled")
     published: Published = None
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
+    relations: Relations = ()
     sample: Sample = None
     best_only: Annotated[
         bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
@@ -237,7 +245,8 @@ class PromptsOptions(SuiteOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: no examples, so a prompt of ten tokens and its choices."""
         sets = len(self.kinds) * len(self.variants) + 2 * (self.published is not None)
-        return relations * min(self.sample or facts, facts) * sets * self.prompts * (10 + choices * 4)
+        asked = (len(self.relations) or relations) * min(self.sample or facts, facts)
+        return asked * sets * self.prompts * (10 + choices * 4)
 
 
 class GeneratedOptions(SuiteOptions):

@@ -16,7 +16,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter, published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
-from almanac.suites.ic_lke.questions import Questioner
+from almanac.suites.ic_lke.questions import Questioner, chosen
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
@@ -59,11 +59,14 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         """Put every test fact after each prompt of its relation, with the choices that IC-LKE offers.
 
         What has too few prompts, and relations of published prompts that the dataset lacks, are listed as refused.
+
+        Raises:
+            AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
         questioner = Questioner.of(data, self.own)
         found = published.read(Path(options.published)) if options.published is not None else {}
         prompts: Sets = {**_sets(data, options), **found}
-        for relation_id, own in data.by_relation.items():
+        for relation_id, own in chosen(data, options.relations, self.name).items():
             tested = data.asked(own, options.sample, options.seed)
             for experiment, sets in prompts.items():
                 drawn = list(sets.get(relation_id, ()))[: options.prompts]

@@ -11,7 +11,7 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviation
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged, Range
@@ -71,7 +71,8 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
 
         Returns:
             By experiment, number of examples and draw: accuracy and probability mass over all relations (mean over
-            relations) and in each, chance, accuracy@K, and the recovery of what was taught.
+            relations) and in each, chance, accuracy@K, and the recovery of what was taught. Of several draws
+            ``deviation_over_draws``, the standard deviation (n - 1) of their accuracies.
         """
         by = ("experiment", "shots", "draw")
         rows = accuracy(judged, *by)
@@ -81,6 +82,9 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         for group in judged.groups(*by):
             for level in LEVELS:
                 rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
+        for group in judged.groups("experiment", "shots"):
+            if (spread := deviation(group, "draw")) is not None:
+                rows.append(group.measure("deviation_over_draws", spread, "other", ("hit", "draw")))
         return rows + recovery(judged, *by)
 
     def chapter(self, shown: Shown, options: IcLkeOptions) -> Chapter | None:

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
+from almanac.dataset.text import normalise
+from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
@@ -12,7 +15,9 @@ from almanac.suites.karr.draws import Drawn, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import EXPECTED, KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
+from almanac.suites.karr.rows import SpuriousObject
 from almanac.suites.karr.strings import Sentences, beta_of
+from almanac.tables import read_jsonl
 
 # With which object a fact is asked: with its own, with another of its relation, which is not true, and with the false
 # one that a model expects most, which is known when it has answered (`expected`).
@@ -56,6 +61,44 @@ def first_objects(pools: Pools, facts: Iterable[Fact]) -> Objects:
         if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
             objects[NULL] = wrong
         found.append((fact, objects))
+    return found
+
+
+def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
+    """Return the false object of each relation that a file names.
+
+    Args:
+        path: JSON Lines of `SpuriousObject`. A name that an object of the relation has means that object.
+        pools: what is drawn from.
+
+    Raises:
+        AlmanacError: the file cannot be read, a relation stands twice or is not in the dataset, or a name is empty.
+    """
+    found: dict[str, str] = {}
+    for row in read_jsonl(path, SpuriousObject):
+        where = f"{path}: {row.relation_id}"
+        if row.relation_id not in pools.objects:
+            raise AlmanacError(f"{where}: the dataset has no such relation; it has {', '.join(pools.objects)}")
+        if row.relation_id in found or not row.object.strip():
+            what = "stands twice; leave one row" if row.relation_id in found else "the object is empty; name one"
+            raise AlmanacError(f"{where}: {what}")
+        name = normalise(row.object)
+        own = (key for key in pools.objects[row.relation_id] if name in pools.names.folded(key))
+        found[row.relation_id] = next(own, row.object.strip())
+    return found
+
+
+def with_spurious(pools: Pools, objects: Objects, given: Mapping[str, str], asked: Asked) -> Objects:
+    """Add the false object of its relation to each fact; a fact of which it is true, and one without, is refused."""
+    found = []
+    for fact, own in objects:
+        key = given.get(fact.relation_id)
+        if key is None or not pools.untrue(fact, [key]):
+            what = "has no object there" if key is None else f"has {key!r}, which is true of its subject"
+            asked.refuse(f"fact {fact.fact_id}, spurious", f"the file of false objects: its relation {what}")
+            found.append((fact, own))
+        else:
+            found.append((fact, {**own, SPURIOUS: key}))
     return found
 
 

@@ -54,6 +54,7 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
         *_draws(shown),
         *_labels(shown),
         *_relations(shown),
+        *_coverage(shown),
         *shown.not_asked(),
     ]
     return Chapter("KaRR", ASKS, parts)
@@ -149,6 +150,16 @@ def _relations(shown: Shown) -> Iterator[Table]:
     if rows:
         head = ["relation", "model", "method", "known", "facts"]
         yield Table("known_by_relation", "Share called known by relation.", head, rows, folded=True)
+
+
+def _coverage(shown: Shown) -> Iterator[Table]:
+    if "coverage" in shown.own and not shown.own["coverage"].is_empty():
+        rows = shown.own["coverage"].unique("what", keep="first", maintain_order=True).rows()
+        caption = (
+            "What there is to ask: relations with the templates that can be used, their facts and those that are "
+            "asked, subjects and objects with all their names."
+        )
+        yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
 
 def _lines(shown: Shown) -> Iterator[tuple[str, Entrant]]:

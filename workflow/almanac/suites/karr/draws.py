@@ -10,7 +10,7 @@ from almanac.dataset.templates import from_label, in_full
 from almanac.rows import Fact, NotAsked, Relation, Template
 from almanac.suites.karr.estimator import Variant
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.rows import Draw, GivenDraw
+from almanac.suites.karr.rows import Coverage, Draw, GivenDraw
 from almanac.tables import hash_order
 
 TEMPLATE, NAME, OBJECT, SUBJECT, RELATION = "template", "name", "object", "subject", "relation"
@@ -173,6 +173,18 @@ class Pools:
             )
             for relation, keys in self.objects.items()
         }
+
+    def coverage(self, asked: int) -> list[Coverage]:
+        """Return how many relations, facts and things there are to ask, with their templates and names."""
+        usable = [fact for fact in self.facts if fact.relation_id in self.templates]
+        relations = sorted({fact.relation_id for fact in usable})
+        things = (("subjects", {fact.subject_id for fact in usable}), ("objects", {fact.object_key for fact in usable}))
+        return [
+            Coverage("relations", len(relations), sum(len(self.templates[one]) for one in relations)),
+            Coverage("facts", len(usable), None),
+            Coverage("asked", asked, None),
+            *(Coverage(what, len(keys), sum(len(set(self.names.names(key))) for key in keys)) for what, keys in things),
+        ]
 
     def untrue(self, fact: Fact, keys: Iterable[str]) -> list[str]:
         """Return those things, in their order, that are no object of a fact's subject and relation under any name."""

@@ -1,8 +1,8 @@
 """What can be set about KaRR; the sizes of the draws are the released code's."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from almanac.options import Named
 from almanac.suites.options import Sample, SuiteOptions
@@ -51,6 +51,14 @@ class KarrOptions(SuiteOptions):
             f"most without any subject, of the relation's {EXPECTED} most common ones"
         ),
     ] = False
+    spurious_objects: Annotated[
+        str | None,
+        Named("file", "ask"),
+        Field(
+            description="a file of relation_id and object, JSON Lines: the false object that all facts of a relation "
+            "are asked with, in place of what each model expects (`spurious`)"
+        ),
+    ] = None
     property_aliases: Annotated[
         bool, Field(description="also draw templates that were made of a property's other names")
     ] = False
@@ -69,11 +77,19 @@ class KarrOptions(SuiteOptions):
             raise ValueError("is a switch, true or false: the one object that a model expects most is asked")
         return spurious
 
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.spurious and self.spurious_objects is not None:
+            raise ValueError(
+                "spurious and spurious_objects both say which false objects are asked; leave one of them out"
+            )
+        return self
+
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: eight a string; see `SuiteOptions`."""
         templates, aliases = (
             (self.templates + 1, self.aliases + 1) if self.resamples else (self.templates, self.aliases)
         )
         strings = templates * aliases * (1 + self.subjects + self.relations)
-        objects = 1 + self.null + self.spurious
+        objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)

@@ -96,6 +96,29 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of a dataset KaRR can ask (the paper's Table 1): ``count`` of ``what``, and all their ``names`` together.
+
+    ``what`` is ``relations`` (those with a template that can be used; their names are these templates), ``facts``,
+    ``asked`` (the facts that are asked), ``subjects`` or ``objects``.
+    """
+
+    KEY: ClassVar = ("what",)
+    what: str
+    count: int
+    names: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpuriousObject:
+    """A false object that every fact of a relation is asked with, by its name: as the paper's own list has one each."""
+
+    KEY: ClassVar = ("relation_id",)
+    relation_id: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The share of facts known to a method in a run that replaces one of all ``templates``, or of all ``names``."""
 

@@ -13,10 +13,21 @@ from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
 from almanac.suites.karr import chapter, expected, given, judging, labels, measures
-from almanac.suites.karr.asking import FACTS, LAMA, NULL, PARAREL, Asker, KarrSetting, first_objects, pools_of
+from almanac.suites.karr.asking import (
+    FACTS,
+    LAMA,
+    NULL,
+    PARAREL,
+    Asker,
+    KarrSetting,
+    first_objects,
+    pools_of,
+    read_spurious,
+    with_spurious,
+)
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
+from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
 from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
 
 
@@ -40,6 +51,7 @@ class Karr(Suite[KarrOptions]):
     own: ClassVar[Mapping[str, Own]] = {
         "draws": Own(Draw),
         "labels": Own(Rating),
+        "coverage": Own(Coverage),
         "values": Own(KarrValue, of="item", at="judged"),
         "leaves": Own(KarrLeaf, at="judged", frozen=False),
         "labelled": Own(Labelled, of="item", at="judged"),
@@ -74,7 +86,11 @@ class Karr(Suite[KarrOptions]):
         for fact in tested:
             if fact.relation_id not in pools.templates:
                 asked.refuse(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]")
-        yield from asker.ask(first_objects(pools, facts))
+        objects = first_objects(pools, facts)
+        if options.spurious_objects is not None:
+            objects = with_spurious(pools, objects, read_spurious(Path(options.spurious_objects), pools), asked)
+        asked.own["coverage"] += pools.coverage(len(facts))
+        yield from asker.ask(objects)
 
     def elsewhere(self, path: Path, options: KarrOptions) -> Elsewhere:
         """Ask exactly what the draws of a file say, nothing else; no dataset is needed."""
