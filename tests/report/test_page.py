@@ -163,7 +163,7 @@ def test_the_data_holds_no_markup_whatever_the_labels_are(text):
 
 def test_same_inputs_give_the_same_bytes(layout, text):
     kept = {path: path.read_bytes() for folder in ("figures", "tables") for path in (layout.root / folder).iterdir()}
-    assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".tex"}
+    assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".parquet", ".tex"}
     report_page(layout)
     assert (layout.root / "report.html").read_text(encoding="utf-8") == text
     assert {path: path.read_bytes() for path in kept} == kept

@@ -279,8 +279,8 @@ def test_of_other_strata_students_t_speaks_and_never_less_widely_than_of_these()
 @pytest.mark.parametrize("name", ["relations differ much", "five facts of a subject", "relations share their subjects"])
 def test_both_intervals_cover_the_truth_as_often_as_they_say(name):
     [design] = [one for one in DESIGNS if one.name == name]
-    assert 0.92 <= designed(design, 400, True) <= 0.98
-    assert 0.92 <= designed(design, 400, False) <= 0.98
+    assert 0.91 <= designed(design, 400, True) <= 0.98
+    assert 0.91 <= designed(design, 400, False) <= 0.98
 
 
 # Ratios

@@ -13,18 +13,13 @@ from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
-    "Known: the share of facts, a mean over relations, with two 95 % intervals. Of these relations: how far other "
-    "facts of the same relations might lie (Wilson, at the number of independent facts they count as; those of one "
-    "subject are one draw). Of other relations: how far the mean of other such relations might lie (Student's t "
-    "over the relations' means; none of one relation). Chance: how often the model's own answers would be right for "
-    "the other facts of their relation or, where a method calls facts known by a threshold, how often it calls a "
-    "false object known. Above chance: the difference; its verdict is a one-sided test at .025, adjusted for all "
-    "rows here together (Holm)."
-)
-
-NULL = (
-    "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, none of "
-    "these facts; – where there is no such model."
+    "Known: the share of facts, a mean over relations, with two 95 % intervals: how far other facts of these relations "
+    "might lie, and how far the mean of other relations of their kind might (none of one relation). Chance: how often "
+    "the model's own answers would be right for the other facts of their relation or, where a method calls facts known "
+    "by a threshold, how often it calls a false object known. Above chance: the difference; the verdict is a one-sided "
+    "test of it at .025, adjusted for all rows together (Holm). Null: what the method finds in a model of the same "
+    "recipe that was taught a world with exchanged objects, none of these facts. Facts: those that were answered; they "
+    "count as so many independent ones in the first interval (Wilson's)."
 )
 FACTS_CAPTION = (
     "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
@@ -61,16 +56,16 @@ def chapter(
             str(one.known.model),
             one.known.dataset,
             one.method.label,
+            one.verdict,
             *_numbers(one, nulls.get(key_of(one.known))),
             one.facts,
             _counted_as(one.known),
-            one.verdict,
         )
         for one in rows
     ]
     known = ("known, of these relations", "known, of other relations")
-    head = (*HEAD[:3], *known, "chance", "null", "above chance", "facts", "count as", "verdict")
-    caption = " ".join([RULE, NULL, *_guessed(guessable or {})])
+    head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance", "facts", "count as")
+    caption = " ".join([RULE, *_guessed(guessable or {})])
     return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
 
 

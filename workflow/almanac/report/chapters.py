@@ -31,7 +31,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
-    agreed = agreeing.chapter(layout)
+    agreed = agreeing.chapter(layout, between, first)
     methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
     answered = answer.chapter(first, _nulls(layout, first), _guessable(layout))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures

@@ -18,7 +18,7 @@ from almanac.frames import frames
 from almanac.report import drawing, page
 from almanac.report.chapters import chapters, with_facts
 from almanac.report.items import items
-from almanac.report.written import write_table
+from almanac.report.written import reference, write_table
 from almanac.resources import stored_parameters
 from almanac.rows import Measure, Response, Validation
 
@@ -36,11 +36,14 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     carried, facts = items(layout, measures, findings_of(layout, every))
     found = with_facts(found, facts)
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)
-    for name, table in page.tables_of(found):
-        write_table(table, layout.shown("tables"), "findings" if name == "answer-findings" else name)
+    shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
+    for name, table in shown.items():
+        write_table(table, layout.shown("tables"), name)
+    with tables.atomic(layout.shown("tables") / "columns.md") as temporary:
+        temporary.write_text(reference(shown, {"measures": Measure, "validation": Validation}), encoding="utf-8")
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
-    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found)}
+    vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, list(layout.config.participants()))}
     folder = layout.shown("figures")
     folder.mkdir(parents=True, exist_ok=True)
     for name, vector in vectors.items():

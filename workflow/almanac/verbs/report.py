@@ -62,5 +62,7 @@ def report_print(layout: Layout) -> None:
     from almanac.report import drawing, page
     from almanac.report.chapters import chapters
 
-    for path in drawing.write_print(page.figures(chapters(layout)[0]), layout.shown("print")):
+    for path in drawing.write_print(
+        page.figures(chapters(layout)[0], list(layout.config.participants())), layout.shown("print")
+    ):
         print(path)

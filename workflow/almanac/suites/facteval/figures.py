@@ -11,14 +11,8 @@ from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, STRICT
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT, TEMPLATE, WRITTEN
 from almanac.suites.judged import conditions_of
+from almanac.suites.looks import look
 
-# Okabe and Ito's palette, with markers that tell models apart in grey.
-LOOKS: tuple[dict[str, Any], ...] = tuple(
-    {"color": colour, "marker": marker}
-    for colour, marker in zip(
-        ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"), "osD^vPX", strict=True
-    )
-)
 METRICS = ("precision", "recall", "f1")
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 ORIGINS = (TEMPLATE, WRITTEN)
@@ -44,7 +38,7 @@ def by_type(measures: Sequence[Measure], first: str = STRICT) -> Figure:
                 own = [row for row in rows if (row.metric, row.model, _told(row, "reading")) == (metric, model, mode)]
                 shift = (index - (len(models) - 1) / 2 + 0.3 * (mode != first)) * 0.7 / len(models)
                 at = [experiments.index(_told(row, "experiment")) + shift for row in own]
-                _points(axes, at, own, index, label=model if mode == first else None, hollow=mode != first)
+                _points(axes, at, own, index, model, named=mode == first, hollow=mode != first)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)
@@ -103,7 +97,7 @@ def _lines(rows: Sequence[Measure], along: str, places: Sequence[Any], height: f
             own = [row for row in rows if (_told(row, "experiment"), row.model) == (experiment, model)]
             own.sort(key=lambda row: places.index(_told(row, along)))
             at = [places.index(_told(row, along)) + 0.05 * index for row in own]
-            _points(axes, at, own, index, label=model, line="-")
+            _points(axes, at, own, index, model, line="-")
         axes.set_title(experiment)
         _frame(axes)
     _legend(figure, panels)
@@ -128,7 +122,8 @@ def _points(
     at: Sequence[float],
     rows: Sequence[Measure],
     index: int,
-    label: str | None,
+    model: str,
+    named: bool = True,
     line: str = "",
     hollow: bool = False,
 ) -> None:
@@ -138,9 +133,18 @@ def _points(
     values = np.array([row.value for row in rows], dtype=float)
     low = np.array([row.value if row.low is None else row.low for row in rows], dtype=float)
     high = np.array([row.value if row.high is None else row.high for row in rows], dtype=float)
-    look = dict(LOOKS[index % len(LOOKS)]) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
+    own_look = look(index, model) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
     reach = np.maximum([values - low, high - values], 0)
-    axes.errorbar(at, values, yerr=reach, linestyle=line or "none", label=label, capsize=2, markersize=4.5, **look)
+    axes.errorbar(
+        at,
+        values,
+        yerr=reach,
+        linestyle=line or "none",
+        label=model if named else None,
+        capsize=2,
+        markersize=4.5,
+        **own_look,
+    )
 
 
 def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
