@@ -29,8 +29,6 @@ WU = Run(
         "Llama-2-7B-FT1": "causal",
         "OPT-350M": "causal",
         "OPT-125M": "causal",
-        "Pythia-160M": "causal",
-        "Pythia-70M": "causal",
     },
     known={},
 )
@@ -56,7 +54,7 @@ ZHAO = Run(
         },
     },
     networks={"BERT-base": "masked", "BERT-large": "masked", "Llama-2-7B": "causal"},
-    known={"Llama-2-7B-IT": 0.7, "Llama-3-8B": 0.4, "Llama-2-13B": 0.5},
+    known={"Llama-2-7B-IT": 0.7, "Llama-2-13B": 0.5},
 )
 
 SUN = Run(
@@ -72,10 +70,10 @@ SUN = Run(
         "suites": {
             "head_to_tail": {
                 "imdb": {"sample": 1, "answer_tokens": 2},
-                "goodreads": {"sample": 1, "answer_tokens": 2},
-                "mag": {"sample": 1, "answer_tokens": 2},
+                "goodreads": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
+                "mag": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
                 "dblp": {"sample": 1, "answer_tokens": 2},
-                "dbpedia": {"sample": 1, "answer_tokens": 2},
+                "dbpedia": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
             }
         },
     },
@@ -91,7 +89,7 @@ DONG = Run(
     releases={"trex": releases.documents, "lama": releases.lama, "lpaqa": releases.lpaqa},
     over={"datasets": {"": {"test": 4, "choices": 4}}, "suites": {"karr": {"lpaqa": {"resamples": 3}}}},
     files={("karr", "lama", "labels"): releases.labels},
-    networks={"GPT2-XL": "causal", "LLaMA": "causal", "Vicuna": "causal", "LLaMA-65B": "causal"},
+    networks={"LLaMA": "causal", "Vicuna": "causal", "LLaMA-65B": "causal"},
     known={},
 )
 
@@ -113,8 +111,8 @@ LUO = Run(
             }
         },
     },
-    networks={"LLaMA": "causal", "FLAN-T5-XL": "seq2seq", "RoBERTa-large": "masked"},
-    known={"ChatGPT": 0.7, "Alpaca": 0.5},
+    networks={"FLAN-T5-XL": "seq2seq", "RoBERTa-large": "masked"},
+    known={"T5-XL": 0.3, "ChatGPT": 0.7},
     files={("facteval", "google_re", "written"): releases.written},
 )
 
