@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, known
-from almanac.edition.jobs import Jobs
+from almanac.edition.jobs import PLANTED, Jobs
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.options import to_flags

@@ -9,8 +9,8 @@ import yaml
 
 from almanac.cli import main
 from almanac.config import EditionConfig, load
-from almanac.edition.costs import TRAINING, by_model, costs, total
-from almanac.resources import LEAST_MINUTES, needs
+from almanac.edition.costs import TABLES, TRAINING, Rates, Size, by_model, costs, measured, sizes, total
+from almanac.resources import needs
 
 REPOSITORY = Path(__file__).parents[1]
 B = 1_000_000_000
@@ -55,7 +55,9 @@ def test_a_large_model_takes_a_gpu_and_is_downloaded_once():
 def test_without_gpus_the_same_model_takes_a_core():
     [row] = rows_of(edition(gpus=0), "large")
     assert (row.gpu_hours, row.gpu_gib) == (0, 0)
-    assert row.core_hours == pytest.approx(2 * 7e9 * row.tokens / 2e10 / 3600)
+    rates = Rates()
+    each = rates.token + 2 * 7e9 / rates.operations
+    assert row.core_hours == pytest.approx((4 * rates.start + row.tokens * each) / 3600), "4 shards, each a process"
 
 
 def test_a_server_takes_no_time_of_ours_and_a_folder_is_not_downloaded():
@@ -84,16 +86,54 @@ def test_sums_are_sums():
     assert whole.tokens == sum(row.tokens for row in rows) == sum(row.tokens for row in by_model(rows))
     assert whole.gpu_hours == pytest.approx(sum(row.gpu_hours for row in rows))
     assert whole.gpu_gib == max(row.gpu_gib for row in rows)
-    assert [row.model for row in by_model(rows)] == ["large", "tiny", "far", "made-one", "made-two"]
+    assert [row.model for row in by_model(rows)] == ["large", "tiny", "far", "made-one", "made-two", TABLES]
 
 
 @pytest.mark.parametrize("parameters", [10**8, 7 * B])
-def test_the_plan_and_the_scheduler_are_told_the_same(parameters):
+def test_a_scheduler_is_asked_for_more_than_the_plan_expects(parameters):
     config = edition(models=[{"name": "m", "path": "m", "parameters": parameters}], shards=1)
-    [row] = costs(config)
+    row = rows_of(config, "m")[0]
     asked = needs(parameters, row.tokens)
     assert asked.gpu == (row.gpu_hours > 0)
-    assert asked.runtime == int(LEAST_MINUTES + (row.gpu_hours + row.core_hours) * 60)
+    assert asked.runtime >= (row.gpu_hours + row.core_hours) * 60
+
+
+def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
+    """Of 30 facts each two relations qualify for 25, one has too few; 20 train facts leave 10 of each."""
+    (tmp_path / "entities.csv").write_text("entity_id,label\n")
+    rows = [f"r{n},s{at},o{at}" for n, count in enumerate((30, 30, 20)) for at in range(count)]
+    (tmp_path / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id", *rows]) + "\n")
+    dataset = {"source": "mine", "min_facts": 25, "min_objects": 5, "train": 20, "test": 50, "choices": 5}
+    config = edition(facts=str(tmp_path), datasets={"real": dataset}, suites={}, planting={}, models=[])
+    assert sizes(config) == {"real": Size(2, 10, True)}
+    assert sizes(edition())["real"] == Size(50, 100, False)
+    assert sizes(edition())["one"] == Size(10, 20, True)
+
+
+def test_what_has_run_here_says_what_work_costs_here(tmp_path):
+    """An edition whose answers took three times what is assumed: the next is planned so."""
+    config = edition(
+        models=[VALUES["models"][1]],
+        planting={},
+        datasets={"real": VALUES["datasets"]["real"]},
+        suites={"ic_lke": {"real": {"shots": 50}}},
+    )
+    logs = tmp_path / "mine" / "logs" / "answer_together" / "tiny"
+    logs.mkdir(parents=True)
+    (tmp_path / "mine" / "edition.json").write_text(config.model_dump_json())
+    [row] = rows_of(config, "tiny")
+    expected = Rates().answering("ic_lke", 10**6, row.tokens)
+    place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
+    (logs / "0.log").write_text(
+        f"{place}: 9 requests: {{'ok': 9}}\n  {3 * expected:.3f} s CPU, beside starting and loading\n"
+    )
+    rates, names = measured(tmp_path)
+    assert names == ["mine"]
+    assert rates.factors == {"ic_lke": pytest.approx(3, rel=1e-3)}
+    [slow] = [one for one in costs(config, rates) if one.model == "tiny"]
+    assert (slow.core_hours - row.core_hours) * 3600 == pytest.approx(2 * expected, rel=1e-3)
+    (logs / "0.log").write_text(f"{place} is there already, of these requests and this model; it stays\n")
+    assert measured(tmp_path) == (Rates(), [])
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):
@@ -107,10 +147,10 @@ def test_the_papers_plan_is_whole(tmp_path, capsys):
     words += [f"registry={REPOSITORY / 'config' / 'papers' / 'wu_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
     assert main(words) == 0
     shown = capsys.readouterr()
-    assert len(shown.out.splitlines()) == 1 + 49 + 1
+    assert len(shown.out.splitlines()) == 1 + 49 + 2
     assert "Not counted: the download of sources.trex" in shown.err
     rows = list(csv.DictReader((tmp_path / "plan.csv").open()))
-    assert len({row["model"] for row in rows}) == 49
+    assert len({row["model"] for row in rows} - {TABLES}) == 49
     # Every parameter of the 49 checkpoints in two bytes.
     registry = yaml.safe_load((REPOSITORY / "config" / "papers" / "wu_models.yaml").read_text())
     stored = 2 * sum(entry["parameters"] for entry in registry.values())

@@ -9,6 +9,7 @@ import pytest
 
 from almanac import tables
 from almanac.dataset.multiple_choice import build
+from almanac.dataset.names import ObjectNames
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.text import normalise
 from almanac.rows import Rating
@@ -17,6 +18,7 @@ from almanac.suites.belief.names import Names
 from almanac.suites.belief.templates import shipped
 from almanac.suites.data import Data
 from almanac.suites.facteval.reading.text import fold
+from almanac.tables import hash_order
 
 FOLDER = Path(__file__).parents[2] / "resources" / "facts"
 SHIPPED = read_folder(FOLDER, "shipped")
@@ -78,6 +80,10 @@ def test_two_things_of_one_type_share_a_name_only_where_it_is_right_for_both():
     shared = {name for (_, name), ids in bearers.items() if len(ids) > 1}
     assert {normalise(label) for label in LABELS.values()}.isdisjoint(shared - units)
     assert shared - units == SHARED
+    kinds = defaultdict(set)
+    for kind, name in bearers:
+        kinds[name].add(kind)
+    assert sum(len(found) > 1 for found in kinds.values()) == 39, "names of several types; docs/facts.md says how many"
 
 
 @pytest.mark.parametrize("relation", SHIPPED.relations, ids=lambda relation: relation.relation_id)
@@ -272,3 +278,34 @@ def test_datasets_and_belief_call_the_same_facts_guessable():
     assert "P246|element:gold|Au" not in guessable
     left = build(SHIPPED.relations, SHIPPED.facts, SHIPPED.entities, options.model_copy(update={"guessable": False}))
     assert {row.fact_id for row in left.refused if "name" in row.reason} >= set(guessable)
+
+
+def test_what_the_last_reading_found_is_mended():
+    rows = [json.loads(line) for line in (FOLDER / "reading.jsonl").read_text(encoding="utf-8").splitlines()]
+    found = {row["fact_id"]: row for row in rows}
+    assert len(found) == len(rows) == 800
+    assert Counter(row["sample"] for row in rows) == {"again": 400, "fresh": 400}
+    facts = {fact.fact_id: fact for fact in SHIPPED.facts}
+    assert found.keys() <= facts.keys()
+    assert all(row["true"] for row in rows)
+    options = DatasetOptions(min_facts=1, min_objects=2, train=0, test=10_000, choices=20, fewer_choices=True)
+    made = build(SHIPPED.relations, SHIPPED.facts, SHIPPED.entities, options)
+    offered = {row.fact_id: row.labels for row in made.choices}
+    names = ObjectNames.of(SHIPPED.entities)
+    for key, row in found.items():
+        true = OBJECTS[facts[key].relation_id, facts[key].subject_id]
+        assert {*row["refused"]} <= {name for one in true for name in names.names(one)}, key
+        assert {*row["true_choices"]}.isdisjoint(offered.get(key, ())), key
+
+
+def test_the_fresh_facts_are_those_that_the_data_card_draws(capsys):
+    card = (FOLDER.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    exec(compile(code.replace('"resources/facts"', repr(str(FOLDER))), "facts.md", "exec"), {})
+    assert len(capsys.readouterr().out.splitlines()) == 450
+    rows = [json.loads(line) for line in (FOLDER / "reading.jsonl").read_text(encoding="utf-8").splitlines()]
+    again = {row["fact_id"] for row in rows if row["sample"] == "again"}
+    drawn = hash_order(sorted(fact.fact_id for fact in SHIPPED.facts), "reading", 2026)[:450]
+    assert {row["fact_id"] for row in rows if row["sample"] == "fresh"} == {
+        *[key for key in drawn if key not in again][:400]
+    }

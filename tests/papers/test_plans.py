@@ -15,7 +15,7 @@ from almanac.resources import BYTES
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "config" / "papers"
-MODELS = {"wu": 49, "zhao": 17, "sun": 16, "dong": 13, "luo": 8}
+MODELS = {"wu": 49, "zhao": 17, "sun": 16, "dong": 13, "luo": 9}
 COMMANDS = {
     name: [line.removeprefix("#").strip() for line in (CONFIG / f"{name}.yaml").read_text("utf-8").splitlines()[:8]]
     for name in MODELS

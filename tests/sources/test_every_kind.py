@@ -14,6 +14,7 @@ import test_imdb
 import test_kamel
 import test_lpaqa
 import test_mag
+import test_myriadlama
 import test_openalex
 import test_trex
 import test_umls
@@ -39,6 +40,7 @@ KIND = {
     "kamel": (test_kamel.write, (), False, {"mention"}),
     "lpaqa": (test_lpaqa.write, (), False, {"mention"}),
     "mag": (test_mag.write, (), False, {"paper", "journal", "conference"}),
+    "myriadlama": (test_myriadlama.write, (), False, {"mention"}),
     "openalex": (test_openalex.write, ("--parts", *test_openalex.PARTS), False, {"paper", "journal"}),
     "trex": (lambda folder: test_trex.zipped(folder, {"a.json": BORN}), (), True, {"entity"}),
     "trex, as LAMA has it": (

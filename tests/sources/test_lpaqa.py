@@ -31,10 +31,10 @@ PROMPTS = {
 }
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, facts=FACTS, prompts=PROMPTS) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for relation, rows in FACTS.items():
+        for relation, rows in facts.items():
             data = "".join(json.dumps(row) + "\n" for row in rows).encode()
             one = tarfile.TarInfo(f"TREx_train/{relation}.jsonl")
             one.size = len(data)
@@ -42,7 +42,7 @@ def write(folder: Path) -> None:
     with zipfile.ZipFile(folder / "LPAQA.zip", "w") as archive:
         archive.writestr("LPAQA-master/README.md", "LPAQA")
         archive.writestr("LPAQA-master/TREx_train.tar.gz", packed.getvalue())
-        for name, text in PROMPTS.items():
+        for name, text in prompts.items():
             archive.writestr(f"LPAQA-master/prompt/{name}", text)
 
 

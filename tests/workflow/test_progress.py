@@ -121,3 +121,12 @@ def test_a_rule_that_is_new_is_taken_for_one_that_is_known():
 @pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h")])
 def test_a_time_is_said_in_its_unit(seconds, said):
     assert as_time(seconds) == said
+
+
+def test_a_plan_is_near_what_the_edition_then_took(done):
+    """CPU time, of all jobs together; a busy machine counts some of its waiting as work, so the bar is wider than 2."""
+    spent = done.almanac("report", "spent", "--edition", "results/tiny").stdout.splitlines()
+    took = float(spent[-1].split()[-1])
+    planned = done.almanac("plan", "--configfile", "tests/data/tiny.yaml", "--results", "nowhere").stdout.splitlines()
+    expected = float(planned[-1].split()[3]) * 3600
+    assert took / 2.5 < expected < took * 2.5

@@ -27,6 +27,7 @@ from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
@@ -203,16 +204,39 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
     assert {"answer_together_mine", "answer_requests", "pull_model", "plant_model"} <= set(said.split())
 
 
-def test_the_commands_on_facts_of_ones_own(clone, mine, facts):
+def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
+    """The first is run by the tutorial's test, on the tutorial's facts."""
     own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[4].splitlines())
-    made = shell(own.replace("/models/mine", str(mine)), clone)
+    made = shell(own.replace("/models/mine", str(mine)), clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
-    carried = json.dumps(Page((clone / "results" / "own" / "report.html").read_text()).data)
-    assert "Subject 1" in carried and "Object 1" in carried
     # Facts for the paper's numbers would be many: a configuration of the same form with smaller ones.
     made = shell(trex.replace("config/trex.yaml", "tests/data/own.yaml"), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "own-small" / "report.html").is_file()
+
+
+def test_the_tutorial_as_it_stands(clone):
+    """Every command, in order, where the demo is the tiny one; and the mistake that the text asks for."""
+    (clone / "results" / "demo").symlink_to("tiny")
+    outside = {"PYTHONPATH": str(clone / "workflow")}
+    listed, written, planned, asked, read = re.findall(r"```bash\n(.*?)```", TUTORIAL, re.DOTALL)
+    assert "model.safetensors" in shell(listed, clone).stdout
+    assert shell(written, clone).returncode == 0
+    plan = shell(planned, clone, **outside)
+    assert "Dataset facts: 1 relations of 12 test facts (counted)." in plan.stderr, plan.stderr
+    table = clone / "my_facts" / "facts.csv"
+    right = table.read_text()
+    table.write_text(right + "continent,oman,asia\n")
+    refused = shell(asked, clone)
+    assert refused.returncode != 0 and "facts.csv: line 22: subject_id 'oman' is no entity" in refused.stderr
+    table.write_text(right)
+    made = shell(asked, clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "results/own/report.html" in made.stdout
+    carried = json.dumps(Page((clone / "results" / "own" / "report.html").read_text()).data)
+    assert "Mongolia" in carried and "South America" in carried
+    shown = shell(read, clone, **outside)
+    assert shown.returncode == 0 and "above_chance" not in shown.stdout and "IC-LKE" in shown.stdout, shown.stderr
 
 
 def test_a_model_that_is_not_named_is_asked_for(clone):

@@ -32,6 +32,18 @@ def load(verb: str) -> ModuleType:
     return importlib.import_module(f"almanac.verbs.{verb}")
 
 
+def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:
+    """Return the parser of a verb's command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"almanac {name}",
+        description=verb.__doc__,
+        epilog=f"examples:\n{verb.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_arguments(parser)
+    return parser
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
@@ -44,13 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _top_level(words)
     verb = load(words[0])
     failed = int(getattr(verb, "ERROR_STATUS", 1))
-    parser = argparse.ArgumentParser(
-        prog=f"almanac {words[0]}",
-        description=verb.__doc__,
-        epilog=f"examples:\n{verb.EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    verb.add_arguments(parser)
+    parser = parser_of(words[0], verb)
     started = time.perf_counter()
     try:
         parsed = parser.parse_args(words[1:])

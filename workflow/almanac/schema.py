@@ -1,6 +1,7 @@
-"""The configuration's documents, made from its types: `python -m almanac.schema` rewrites them, `--check` compares.
+"""The documents that are made from the code: `python -m almanac.schema` rewrites them, `--check` compares.
 
-`config/schema.json` is for editors, `docs/configuration.md` for readers.
+Of the configuration's types: `config/schema.json` for editors, `docs/configuration.md` for readers. Of the row classes
+and the parsers: `docs/tables.md` and `docs/command_line.md` (`reference.py`).
 """
 
 import json
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac.config import EditionConfig
+from almanac.reference import commands_text, tables_text
 
 Schema = dict[str, Any]
 LIMITS = {
@@ -78,11 +80,16 @@ def _shown(default: Any) -> str:
 
 def main() -> int:
     """Write the documents, or compare them with `--check`."""
-    documents = {"config/schema.json": schema_text(), "docs/configuration.md": reference_text()}
+    documents = {
+        "config/schema.json": schema_text(),
+        "docs/configuration.md": reference_text(),
+        "docs/tables.md": tables_text(),
+        "docs/command_line.md": commands_text(),
+    }
     stale = [name for name, text in documents.items() if not _same(ROOT / name, text)]
     if sys.argv[1:] == ["--check"]:
         for name in stale:
-            print(f"{name} is not what the configuration's types give; run `python -m almanac.schema`")
+            print(f"{name} is not what the code gives; run `python -m almanac.schema`")
         return int(bool(stale))
     for name in stale:
         (ROOT / name).write_text(documents[name], encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.suites.karr.worlds import SUITE, Measured, Written, asked, world
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
@@ -75,7 +75,7 @@ def run(checkpoint, folder, *modes):
     write(folder / "responses.parquet", Response, responses)
     asked_of = [RoundFiles.of("asked", folder / "asked", [folder / "responses.parquet"], "m")]
     found = Measured(Answers("m", "d", asked_of, SUITE.setting, SUITE.tables("asked")), elsewhere.data, OPTIONS)
-    assert found.find("known", "paper").n == found.find("known", "official").n == 1
+    assert {found.find("known", mode).n for mode in modes} == {1}
     mode_of = found.judged.frame.select("item", pl.col("experiment").cast(pl.String).alias("mode"))
     return (
         found.own[name].join(mode_of, on=pl.col("item").cast(pl.UInt32)).to_dicts() for name in ("values", "leaves")
@@ -194,6 +194,26 @@ def test_values_and_leaves_are_those_of_the_formulas_on_plain_passes(checkpoint,
     own = [leaf for leaf in leaves if leaf["part"] == "own"]
     assert len([leaf for leaf in own if leaf["mode"] == "paper"]) == 12
     assert len([leaf for leaf in own if leaf["mode"] == "official"]) == 14
+
+
+def test_an_encoder_decoder_reads_the_sentence_and_writes_the_object(checkpoint, tmp_path):
+    """T5 in mode paper: each leaf is the decoder's probability of the object's tokens behind the sentence before it."""
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(checkpoint)
+    torch.manual_seed(3)
+    shape = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2, "initializer_factor": 1.0}
+    config = T5Config(vocab_size=len(tokenizer), decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, **shape)
+    T5ForConditionalGeneration(config).eval().save_pretrained(tmp_path / "t5")
+    tokenizer.save_pretrained(tmp_path / "t5")
+    [value], leaves = run(tmp_path / "t5", tmp_path, "paper")
+    assert value["reason"] is None and math.isfinite(value["karr"])
+    network = T5ForConditionalGeneration.from_pretrained(tmp_path / "t5").double().eval()
+    for leaf in leaves:
+        found = tokenizer(leaf["text"].removeprefix(leaf["beta"]))["input_ids"]
+        ids = torch.tensor([tokenizer(leaf["beta"])["input_ids"]])
+        with torch.no_grad():
+            logs = network(input_ids=ids, decoder_input_ids=torch.tensor([[0, *found[:-1]]])).logits[0].log_softmax(-1)
+        wanted = sum(float(logs[at, token]) for at, token in enumerate(found))
+        assert (leaf["tokens"], leaf["logprob"]) == (len(found), pytest.approx(wanted, abs=1e-4))
 
 
 def test_draws_of_a_dataset_ask_what_it_asks_and_nothing_else(tmp_path):

@@ -204,12 +204,15 @@ class EditionConfig(AuthorsConfig):
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
     def shard_tokens(self, suite: str, dataset: str) -> int:
-        """Tokens a model reads for one shard, about, each context once: 50 relations of short names."""
-        tested = self.datasets[dataset]
+        """Return the tokens a model reads for one shard, about, each context once: 50 relations of short names."""
+        return self.asked_tokens(suite, dataset, RELATIONS, self.datasets[dataset].test) // self.shards
+
+    def asked_tokens(self, suite: str, dataset: str, relations: int, facts: int) -> int:
+        """Return the tokens a model reads in all shards, about, of a dataset of so many relations of so many facts."""
         if suite in self.authors():
-            return self.authors()[suite].cost(tested.test, RELATIONS) // self.shards
+            return self.authors()[suite].cost(facts, relations)
         options = self.suites.by_name()[suite][dataset]
-        return options.tokens(tested.test, tested.choices, RELATIONS) // self.shards
+        return options.tokens(facts, self.datasets[dataset].choices, relations)
 
     def participants(self) -> dict[str, "Participant"]:
         """Return who is asked: every checkpoint, and every recipe once for each world."""

@@ -23,7 +23,7 @@ from almanac.errors import AlmanacError
 from almanac.options import Place, with_places
 from almanac.resources import stored_parameters
 from almanac.rows import Response
-from almanac.sources.pulled import PULLED, checked_record
+from almanac.sealed import PULLED, checked_record
 from almanac.suites.listing import SUITES
 
 FILES = "files"  # the folder of an archive that holds the user's files

@@ -1,12 +1,24 @@
 """What an edition will cost, before any of it is there: tokens, hours and bytes, by the estimates of its rules."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 from almanac.config import EditionConfig, Participant
+from almanac.config.datasets import DatasetConfig
+from almanac.config.edition import RELATIONS
+from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
 from almanac.resources import BYTES, held_bytes, seconds
+from almanac.sources.options import FilesOptions
 
 TRAINING = "training"  # stands where a suite does
+TABLES = "tables"  # stands where a model does: what asks, builds, measures and draws
+PLAIN_RELATIONS = 10  # of a world that names no number
+MOST_COUNTED = 200_000_000  # bytes of a table of facts that a plan reads
 RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
 STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in
 
@@ -38,36 +50,180 @@ class Cost:
     download_bytes: int
 
 
-def costs(config: EditionConfig) -> list[Cost]:
-    """Return the cost of everything that an edition asks of a model or trains, in the order of the configuration."""
+@dataclass(frozen=True)
+class Rates:
+    """What work costs, in CPU seconds of one core, as it was measured with the demo and `make own`.
+
+    Attributes:
+        start: of a process that loads PyTorch, transformers and a model.
+        token: of each token that a suite is planned to read, whatever the model: texts, tokens, packing, the judging.
+        operations: of a core in a second, of answering; those of planned tokens, many of which requests share.
+        trained: of a core in a second, of training.
+        table: of a job without a model: asking, building, measuring.
+        page: of drawing the page and comparing all models.
+        factors: by suite or `TRAINING`, how much longer it takes here than these numbers say.
+    """
+
+    start: float = 5.0
+    token: float = 5e-6
+    operations: float = 5e11
+    trained: float = 5e10
+    table: float = 2.0
+    page: float = 25.0
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+    def answering(self, suite: str, size: int, tokens: int) -> float:
+        """Return the CPU seconds of a suite's answers, starting and loading apart."""
+        return tokens * (self.token + 2 * size / self.operations) * self.factors.get(suite, 1.0)
+
+    def training(self, size: int, tokens: int) -> float:
+        """Return the CPU seconds in which a model is trained."""
+        return self.start + 6 * size * tokens / self.trained * self.factors.get(TRAINING, 1.0)
+
+
+class Size(NamedTuple):
+    """How large a dataset is, about: its relations, and the test facts of each; whether that was counted or assumed."""
+
+    relations: int
+    facts: int
+    counted: bool
+
+
+def sizes(config: EditionConfig) -> dict[str, Size]:
+    """Return the size of each dataset: of worlds and of folders of facts that are there, counted; else assumed."""
+    out = {}
+    for name, dataset in config.datasets.items():
+        source = config.sources.get(dataset.source or "")
+        if dataset.world is not None:
+            out[name] = Size(config.planting.worlds[dataset.world].relations or PLAIN_RELATIONS, dataset.test, True)
+        elif isinstance(source, FilesOptions) and (
+            found := _counted(config.source_folder(str(dataset.source)), dataset)
+        ):
+            out[name] = found
+        else:
+            out[name] = Size(RELATIONS, dataset.test, False)
+    return out
+
+
+def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
+    """Return how many relations of a folder qualify for a dataset, and their test facts; none where it is not read."""
+    import polars as pl  # loading it takes longer than the rest of a plan
+
+    from almanac.sources.user_table import read_table
+
+    path = Path(folder)
+    if not path.is_dir() or sum(one.stat().st_size for one in path.glob("facts.*")) > MOST_COUNTED:
+        return None
+    objects = pl.coalesce("object_id", "value").n_unique()
+    of = read_table(path, "facts").rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
+    good = of.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
+    asked = [max(0, min(dataset.test, count - dataset.train)) for count in good["facts"]]
+    return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)
+
+
+def costs(config: EditionConfig, rates: Rates = Rates()) -> list[Cost]:
+    """Return the cost of everything that an edition asks of a model or trains, in the order of the configuration.
+
+    The last row is all jobs without a model.
+    """
     rows: list[Cost] = []
+    asked_of = sizes(config)
+    together = config.answered_together()
     for participant in config.participants().values():
-        if participant.model.planted is not None:
-            tokens = config.corpus_tokens * participant.model.planted.passes
-            rows.append(_cost(participant, TRAINING, str(participant.world), tokens, config.gpus))
+        model = participant.model
+        if model.planted is not None:
+            tokens = config.corpus_tokens * model.planted.passes
+            hours = rates.training(model.size, tokens) / 3600
+            rows.append(_cost(participant, TRAINING, str(participant.world), tokens, hours, config.gpus))
         own = [asking for asking in config.asked() if asking.model == participant.name]
         for place, asking in enumerate(own):
-            tokens = config.shard_tokens(asking.suite, asking.dataset) * config.shards
-            download = place == 0 and participant.model.hub is not None
-            rows.append(_cost(participant, asking.suite, asking.dataset, tokens, config.gpus, download))
+            tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
+            starts = place == 0 if participant.name in together else True
+            hours = (rates.answering(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
+            download = place == 0 and model.hub is not None
+            rows.append(_cost(participant, asking.suite, asking.dataset, tokens, hours, config.gpus, download))
+    if rows:
+        asked = {(one.suite, one.dataset) for one in config.asked()}
+        jobs = len(asked) + len(config.datasets) + 2 * len(config.participants())
+        rows.append(Cost(TABLES, "", "", 0, 0.0, (jobs * rates.table + rates.page) / 3600, 0.0, 0, 0))
     return rows
 
 
-def _cost(participant: Participant, suite: str, dataset: str, tokens: int, gpus: int, download: bool = False) -> Cost:
+def _cost(
+    participant: Participant, suite: str, dataset: str, tokens: int, hours: float, gpus: int, download: bool = False
+) -> Cost:
     model, training = participant.model, suite == TRAINING
     on_gpu = not training and model.takes_gpu(gpus)
-    hours = seconds(model.size, tokens, on_gpu, training) / 3600 if model.api is None else 0.0
+    gpu_hours = seconds(model.size, tokens, True) / 3600 if on_gpu else 0.0
     return Cost(
         model=participant.name,
         suite=suite,
         dataset=dataset,
         tokens=tokens,
-        gpu_hours=hours if on_gpu else 0.0,
-        core_hours=0.0 if on_gpu else hours,
+        gpu_hours=gpu_hours,
+        core_hours=0.0 if on_gpu or model.api is not None else hours,
         gpu_gib=held_bytes(model.size, model.dtype) / 2**30 if on_gpu else 0.0,
         response_bytes=0 if training else int(tokens * RESPONSE_BYTES),
         download_bytes=model.size * BYTES[STORED] if download else 0,
     )
+
+
+ANSWERED = re.compile(r"responses/[^/]+/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-\d+\.parquet: ")
+TOOK = re.compile(r"^ *([\d.]+) s CPU, beside starting and loading")
+WHOLE = re.compile(r"^almanac plant: [\d.]+ s wall, ([\d.]+) s CPU")
+
+
+def measured(results: Path) -> tuple[Rates, list[str]]:
+    """Return what work costs on this machine, by the logs of the editions that have been made here, and their names.
+
+    A suite that no finished job of this machine has answered keeps its number.
+
+    Args:
+        results: the folder of all editions.
+    """
+    took: dict[str, float] = defaultdict(float)
+    planned: dict[str, float] = defaultdict(float)
+    names = []
+    for record in sorted(results.glob("*/edition.json")):
+        try:
+            layout = Layout.open(record.parent)
+        except AlmanacError:  # of another version
+            continue
+        found = _took(layout.logs())
+        plain = {(row.model, row.suite, row.dataset * (row.suite != TRAINING)): row for row in costs(layout.config)}
+        for key, second in found.items():
+            row = plain.get(key)
+            model = layout.config.participants().get(key[0])
+            if row is None or model is None:
+                continue
+            expected = (
+                Rates().training(model.model.size, row.tokens) - Rates.start
+                if key[1] == TRAINING
+                else Rates().answering(key[1], model.model.size, row.tokens)
+            )
+            took[key[1]] += second
+            planned[key[1]] += expected
+        names += [record.parent.name] if found else []
+    return Rates(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
+
+
+def _took(logs: Path) -> dict[tuple[str, str, str], float]:
+    """Return CPU seconds, starting and loading apart, of what was answered and trained: by model, suite and dataset."""
+    out: dict[tuple[str, str, str], float] = defaultdict(float)
+    for log in sorted(logs.glob("answer_*/**/*.log")):
+        key: tuple[str, str, str] | None = None
+        for line in log.read_text("utf-8", "replace").splitlines():
+            if (named := ANSWERED.search(line)) is not None:
+                model = line.partition("responses/")[2].partition("/")[0]
+                key = None if "is there already" in line else (model, named[1], named[2])
+            elif key is not None and (spent := TOOK.match(line)) is not None:
+                out[key] += float(spent[1])
+                key = None
+    for log in sorted(logs.glob("plant_model/*.log")):
+        lines = log.read_text("utf-8", "replace").splitlines()
+        if lines and (whole := WHOLE.match(lines[-1])) is not None:
+            out[log.stem, TRAINING, ""] = max(0.0, float(whole[1]) - Rates.start)
+    return out
 
 
 def by_model(rows: Sequence[Cost]) -> list[Cost]:

@@ -19,10 +19,12 @@ from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, facts_megabytes, needs
+from almanac.sealed import MADE
 from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Asks, Round
 
-PLANTED = ("model.safetensors", "config.json", "tokenizer.json")  # of a planted model, what answering reads
+READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
+PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
 Files = list[Path]
 
 
@@ -241,7 +243,7 @@ class Jobs:
         if model.hub is not None:
             return [folder / "pull.json"]
         if model.planted is not None:
-            return [folder / name for name in PLANTED]
+            return [folder / name for name in READ]
         return self.users_model(wildcards)
 
     def users_model(self, wildcards: Any) -> Files:

@@ -33,8 +33,8 @@ from almanac.rows import (
     Template,
     Validation,
 )
+from almanac.sealed import PULLED, opened
 from almanac.sources.files import table_files
-from almanac.sources.pulled import PULLED
 from almanac.sources.records import TABLES as FACT_TABLES
 from almanac.sources.source_tables import STREAMED
 from almanac.suites.answers import Answers, RoundFiles
@@ -95,7 +95,7 @@ class Layout:
         if not record.is_file():
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
-            settings = json.loads(record.read_text(encoding="utf-8"))
+            settings = opened(json.loads(record.read_text(encoding="utf-8")))
             return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
         except ValidationError as error:
             raise AlmanacError(

@@ -22,21 +22,21 @@ from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
 from almanac.rows import Request, Response
 
-CHECKED = 4  # Sequences of a lot that are scored both ways.
+CHECKED = 4  # Sequences of a window of requests that are scored both ways.
 
 
 class LocalAnswerer:
     """A local model that answers requests, by the best way that agrees with the plain forward pass on it.
 
     Statuses: ``ok``; ``too_long`` (more tokens than the model reads; nothing is truncated); ``unsupported`` (the family
-    does not answer the kind); ``failed`` (the request is malformed, or an exception's text). On a sample of every lot
-    the log-probabilities are computed plainly too; where a sum differs by more than 1e-4 nats (in lower precision:
-    a quarter of a nat a token) the lot is scored again by the next way down, and stderr says so.
+    does not answer the kind); ``failed`` (the request is malformed, or an exception's text). On a sample of each window
+    of requests the log-probabilities are computed plainly too; where a sum differs by more than 1e-4 nats (in lower
+    precision: a quarter of a nat a token) the window falls back to the next slower backend, and stderr says so.
 
     Args:
         model: the model.
         engine: the best way that may be used; see `scoring/ladder.py`.
-        checked: how many sequences of a lot are scored both ways.
+        checked: how many sequences of a window are scored both ways.
 
     Raises:
         AlmanacError: the engine is unknown.

@@ -3,6 +3,7 @@
 import io
 import re
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -66,6 +67,25 @@ def read(options: LpaqaOptions, folder: Path) -> SourceTables:
         if row.relation_id not in collected.relations():
             collected.omissions.add("templates", "relation has no facts", row.template_id)
     return collected.tables(relations, templates)
+
+
+def prompts(path: Path, sets: Iterable[str]) -> dict[str, dict[str, list[Template]]]:
+    """Return the prompts of an archive of LPAQA's repository by set and relation, in the order of their files.
+
+    Args:
+        path: the archive.
+        sets: folders of its ``prompt``, each read by itself; a prompt without one of the slots is passed over.
+
+    Raises:
+        AlmanacError: as `read`.
+    """
+    found = {}
+    with zipped(path) as archive:
+        for origin in sets:
+            said: dict[str, dict[str, Template]] = {}
+            _read_prompts(path, archive, origin, said, Collected(SOURCE))
+            found[origin] = {relation: list(texts.values()) for relation, texts in said.items()}
+    return found
 
 
 def _read_facts(path: Path, archive: ZipFile, name: str, collected: Collected) -> None:

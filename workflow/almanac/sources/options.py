@@ -47,8 +47,8 @@ class Manners(Options):
     )
     max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
     timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
-    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer of SPARQL must be whole")
-    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
+    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer must be whole")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer may have, unpacked")
 
 
 class NetworkOptions(SourceOptions, Manners):
@@ -158,6 +158,11 @@ class ImdbOptions(DrawnOptions):
     )
 
     kind: Literal["imdb"] = Field(default="imdb", description="imdb: films, series, people")
+    people: Literal["unique", "faithful"] = Field(
+        default="unique",
+        description="whose popularity head, torso and tail are cut by; unique: all people's; faithful: as the released "
+        "code does, only of those whose name is theirs alone",
+    )
     licence: str = Field(default="IMDb: personal, non-commercial", description="the terms of use")
 
 
@@ -208,6 +213,11 @@ class DblpOptions(DrawnOptions):
     """Theses in computer science, and how often their authors are mentioned (DBLP)."""
 
     kind: Literal["dblp"] = Field(default="dblp", description="dblp: theses")
+    mentions: Literal["all", "authors"] = Field(
+        default="all",
+        description="which mentions make a person popular; all: as author or editor, as the released code counts; "
+        "authors: as author alone, as the paper says",
+    )
     licence: str = Field(default="CC0-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     release: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of the release: dblp-DATE.xml.gz")
@@ -233,6 +243,11 @@ class TrexOptions(DumpOptions):
         default=(), description="properties that are kept; none: all"
     )
     evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
+    dates: Literal["iso", "text"] = Field(
+        default="iso",
+        description="how a date is written; iso: 1968-10-24; text: as the documents most often have it (24 October "
+        "1968), with 1968-10-24 as another name",
+    )
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the archive of the form."""
@@ -302,6 +317,17 @@ class LpaqaOptions(DumpOptions):
     )
 
 
+class MyriadlamaOptions(DumpOptions):
+    """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
+
+    DOWNLOADS: ClassVar = (Download("train.parquet", None),)
+
+    kind: Literal["myriadlama"] = Field(
+        default="myriadlama", description="myriadlama: facts with many templates a relation, a table as MyriadLAMA's"
+    )
+    licence: str = Field(default="MyriadLAMA: see its page", description="the terms of use")
+
+
 class UmlsOptions(DumpOptions):
     """Biomedical facts (UMLS Metathesaurus, under the user's own licence)."""
 
@@ -331,6 +357,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "bear": BearOptions,
     "kamel": KamelOptions,
     "lpaqa": LpaqaOptions,
+    "myriadlama": MyriadlamaOptions,
 }
 
 
@@ -355,7 +382,8 @@ AnySource = Annotated[
     | Annotated[UmlsOptions, Tag("umls")]
     | Annotated[BearOptions, Tag("bear")]
     | Annotated[KamelOptions, Tag("kamel")]
-    | Annotated[LpaqaOptions, Tag("lpaqa")],
+    | Annotated[LpaqaOptions, Tag("lpaqa")]
+    | Annotated[MyriadlamaOptions, Tag("myriadlama")],
     Discriminator(
         _kind,
         custom_error_type="kind",

@@ -19,8 +19,8 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Refused, RelationCount
+from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sources.files import read_folder
-from almanac.sources.pulled import PULLED, checked_record
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import AUTHORS
@@ -126,7 +126,8 @@ def build_edition(arguments: argparse.Namespace) -> None:
     """Write the checked configuration with every default."""
     settings = load(arguments.config) if arguments.config else given(arguments.settings)
     with tables.atomic(arguments.output) as temporary:
-        temporary.write_text(tables.canonical(settings.model_dump(mode="json")) + "\n", encoding="utf-8")
+        record = sealed(settings.model_dump(mode="json"))
+        temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,8 @@
 """Say beforehand what an edition will cost: tokens read, hours, and bytes of every model, suite and dataset.
 
-All of it is estimated, from sizes and settings alone, by the functions that ask a scheduler for time and memory: names
-are taken to be short, a card to do 100 TFLOP/s, a core 20 GFLOP/s. Nothing is brought or made.
+All of it is estimated, from sizes and settings: core hours by what the editions in results/ took on this machine and,
+where nothing of the kind has run here, by what they took on the machine that Almanac was written on; GPU hours by 100
+TFLOP/s a card. Nothing is brought or made.
 """
 
 import argparse
@@ -18,13 +19,14 @@ import yaml
 
 from almanac import tables
 from almanac.config import EditionConfig, load
-from almanac.edition.costs import Cost, by_model, costs, total
+from almanac.edition.costs import Cost, Rates, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
   python -m almanac plan --configfile config/config.yaml
   python -m almanac plan --configfile config/papers/wu.yaml --config contact=me@example.org --output plan.csv"""
+RESULTS = Path("results")
 HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB", "responses MB")
 
 
@@ -34,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="keys set anew, as in snakemake")
     parser.add_argument("--by", choices=("model", "asking"), default="model", help="a line a model, or each [model]")
     parser.add_argument("--output", type=Path, metavar="FILE", help="every row, as .csv or .json")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="FOLDER", help=f"finished editions [{RESULTS}]"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,11 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None and output.suffix not in (".csv", ".json"):
         raise AlmanacError(f"--output: {output} ends in {output.suffix or 'nothing'!r}; allowed are .csv and .json")
     config = load(arguments.configfile, overrides(arguments.config))
-    rows = costs(config)
+    rates, editions = measured(arguments.results)
+    rows = costs(config, rates)
     if output is not None:
         write(output, rows)
     print(table(by_model(rows) if arguments.by == "model" else rows, total(rows)))
-    for line in remarks(config, rows):
+    for line in remarks(config, rows, rates, editions):
         print(line, file=sys.stderr)
     return 0
 
@@ -90,7 +96,7 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
         cells = (
             f"{row.tokens / 1e6:,.1f}",
             f"{row.gpu_hours:,.1f}",
-            f"{row.core_hours:,.2f}",
+            f"{row.core_hours:,.3f}",
             f"{math.ceil(row.gpu_gib):,}",
             f"{row.download_bytes / 1e9:,.1f}",
             f"{row.response_bytes / 1e6:,.1f}",
@@ -99,9 +105,22 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
     return "\n".join(lines)
 
 
-def remarks(config: EditionConfig, rows: Sequence[Cost]) -> list[str]:
-    """Return what the numbers do not say."""
-    out = ["All numbers are estimates; a GPU is taken for one of 100 TFLOP/s."]
+def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Rates, editions: Sequence[str]) -> list[str]:
+    """Return what the numbers do not say: what was measured, counted and assumed."""
+    kinds = dict.fromkeys(row.suite for row in rows if row.suite)
+    here, assumed = ([kind for kind in kinds if (kind in rates.factors) == known] for known in (True, False))
+    out = ["All numbers are estimates; core hours are CPU time, so two cores take about half of it."]
+    if here:
+        out.append(f"Measured on this machine ({', '.join(editions)}): {', '.join(here)}.")
+    if assumed:
+        out.append(
+            f"Assumed, since no edition in results/ has it: {', '.join(assumed)}, as on a 2-core server of 2026."
+        )
+    if any(row.gpu_hours for row in rows):
+        out.append("Assumed: a GPU of 100 TFLOP/s.")
+    for name, size in sizes(config).items():
+        kind = "counted" if size.counted else "assumed, since its facts are not here yet or are many"
+        out.append(f"Dataset {name}: {size.relations} relations of {size.facts} test facts ({kind}).")
     if not rows:
         out.append("No model is asked anything: `models` or `suites` is empty.")
     for name, source in config.sources.items():

@@ -19,12 +19,13 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
+from almanac.sealed import PULLED, sealed
+from almanac.sealed import files as entries_of
 from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
-from almanac.sources.pulled import PULLED
 from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
-from almanac.tables import atomic, read, sha256
+from almanac.tables import atomic, read
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
@@ -193,7 +194,7 @@ def say(line: str) -> None:
 
 def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: Mapping[str, object]) -> None:
     """Write the manifest of a pull: from where, when, and each file's bytes and sha256."""
-    entries = [{"path": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    entries = entries_of(folder, files)
     for entry in entries:
         print(f"{entry['path']}: {entry['bytes']} bytes, sha256 {entry['sha256']}", file=sys.stderr)
     manifest = {
@@ -205,4 +206,4 @@ def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: 
         **more,
     }
     with atomic(folder / PULLED) as temporary:
-        temporary.write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -21,6 +21,7 @@ from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import Frozen, unpack, withheld_of
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome
+from almanac.sealed import check_table
 from almanac.sources.files import read_folder
 from almanac.suites.listing import SUITES
 
@@ -121,6 +122,7 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
         AlmanacError: a row or a value differs, naming it.
     """
     name = path.relative_to(layout.root).with_suffix("").as_posix()
+    check_table(path)
     sides = pl.scan_parquet(path), pl.scan_parquet(again)
     for one in compared(name, *sides, [row], TOLERANCE):
         assert one.rows is not None  # of one row class, tables differ in rows and values alone

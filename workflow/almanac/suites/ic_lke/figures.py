@@ -167,13 +167,13 @@ def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], f
     return figure
 
 
-def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float) -> Figure:
+def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float | None) -> Figure:
     """Draw accuracy (across) by model (down) and method, with the standard deviation over prompts as a bar.
 
     Args:
         found: of each model the methods that it answered.
         methods: the methods' names as they are shown, in their order.
-        chance: accuracy of a guess.
+        chance: accuracy of a guess; none where nothing is guessed, but looked for in a text.
     """
     models = list(found)
     shown = [method for method in methods if any(method in own for own in found.values())]
@@ -194,13 +194,14 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
             capsize=2,
             label=methods[method],
         )
-    axes.axvline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
+    if chance is not None:
+        axes.axvline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
+        axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
     axes.set_yticks(range(len(models)), models)
     axes.set_ylim(len(models) - 0.5, -0.5)
     _band(figure, len(models))
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("accuracy")
+    axes.set_xlabel("share with the object" if chance is None else "accuracy")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -1,0 +1,53 @@
+"""The documents as a site that opens without a network, and what they name."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted((REPOSITORY / "docs").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built as `mkdocs build --strict` builds it: a link to a page that is not there fails."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_document_is_a_page_and_is_found_from_the_first(site):
+    assert {path.stem for path in DOCUMENTS} <= {path.stem for path in site.glob("*.html")}
+    index = (REPOSITORY / "docs" / "index.md").read_text()
+    assert {path.name for path in DOCUMENTS} - {"index.md"} == set(re.findall(r"\]\(([a-z_]+\.md)\)", index))
+
+
+def test_the_site_loads_nothing_from_a_network(site):
+    for page in site.glob("*.html"):
+        loaded = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*\"", page.read_text())
+        assert [one for one in loaded if "canonical" not in one] == [], page.name
+
+
+def test_the_sites_pages_are_those_of_its_list():
+    def pages(entries):
+        for entry in entries:
+            yield from [entry] if isinstance(entry, str) else [one for own in entry.values() for one in pages(own)]
+
+    listed = list(pages(yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text())["nav"]))
+    assert sorted(listed) == [path.name for path in DOCUMENTS]
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, REPOSITORY / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_what_a_document_names_in_the_project_is_there(path):
+    """Paths in code: `workflow/…`, `tests/…`, `config/….yaml`, with no … or place to fill in."""
+    pattern = r"`((?:workflow|tests|resources|benchmarks|config|rules|envs)/[\w./-]+)`"
+    for named in re.findall(pattern, path.read_text(encoding="utf-8")):
+        made_up = {"config/nobell.yaml", "workflow/almanac/sources/KIND.py", "tests/sources/test_KIND.py"}
+        places = (REPOSITORY / named, REPOSITORY / "workflow" / "almanac" / named)
+        assert named in made_up or any(place.exists() for place in places), named
