@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 4,
     "ask": 11,
     "answer": 6,
-    "measure": 20,
-    "report": 18,
+    "measure": 21,
+    "report": 19,
     "freeze": 5,
 }
