@@ -197,6 +197,6 @@ def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():
     method = dataclasses.replace(METHOD, format="blank")
     found = findings(rows, {"s": (method,)}, models)
     assert [one.verdict for one in found] == [NOT_TAUGHT, headline.ABOVE_CHANCE, headline.UNDEFINED]
-    shown = [row[3:7] for row in answer.chapter(found, {}).parts[0].rows]
-    assert shown[0] == (None, None, None, None) and shown[1][0].value == 0.5
+    shown = [row[3:9] for row in answer.chapter(found, {}).parts[0].rows]
+    assert shown[0] == (NOT_TAUGHT, *[None] * 5) and shown[1][1].value == 0.5
     assert "| – | – | – | 100 | format not taught |" in answer.markdown(found)
