@@ -181,7 +181,7 @@ def markdown(rows: Sequence[Finding]) -> str:
     """Return the findings as a table in Markdown, without methods that a model has not answered at all."""
     lines = [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
     for one in (one for one in rows if one.facts):
-        known, chance, _, above = _numbers(one, None)
+        known, _, chance, _, above = _numbers(one, None)
         numbers = [with_interval(cell) if isinstance(cell, Measure) else "–" for cell in (known, above)]
         by_chance = share(chance if isinstance(chance, float) else None)
         cells = (str(one.known.model), one.known.dataset, one.method.label, numbers[0], by_chance, numbers[1])
