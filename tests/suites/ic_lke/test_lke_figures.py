@@ -75,4 +75,4 @@ def test_a_correlation_stands_on_both_sides_of_the_diagonal():
     [image] = figure.axes[0].get_images()
     grid = np.ma.filled(image.get_array(), -1.0)
     assert grid.tolist() == [[-1.0, 0.62], [0.62, -1.0]]
-    assert len(figure.axes) == 2, "families of one model each would only repeat the models; the second is the scale"
+    assert len(figure.axes) == 1, "families of one model each would only repeat the models, and cells need no scale"

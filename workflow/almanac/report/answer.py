@@ -59,7 +59,7 @@ def chapter(
             one.verdict,
             *_numbers(one, nulls.get(key_of(one.known))),
             one.facts,
-            _counted_as(one.known),
+            None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
         )
         for one in rows
     ]

@@ -38,8 +38,8 @@ def chapter(
         *_ends(found.get("relation_mean", ()), relations),
         Drawing(
             "relations",
-            "Accuracy by relation (best first) and model; families go by the accuracy of the member closest to 7 B "
-            "parameters, members by their own.",
+            "Accuracy in per cent by relation (best first) and model; families go by the accuracy of the member "
+            "closest to 7 B parameters, members by their own.",
             lambda: figures.heat_map(rows, series, relations),
         ),
     ]

@@ -39,7 +39,8 @@ def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping
     if written:
         _write(axes, grid, grid > LIGHT, lambda share: f"{share * 100:.0f}")
     _part(axes, [series[model] for model in models])
-    figure.colorbar(image, ax=axes, label="accuracy", shrink=0.6, aspect=30)
+    if not written:  # else the cells say more than a scale
+        figure.colorbar(image, ax=axes, label="accuracy", shrink=0.6, aspect=30)
     return figure
 
 
@@ -68,7 +69,8 @@ def likeness(rows: Sequence[Measure]) -> Figure:
         _name(axes, names, names)
         if len(names) <= WRITTEN:
             _write(axes, grid, (grid - lowest) / (1 - lowest) > LIGHT, lambda value: f"{value:.2f}".replace("0.", "."))
-    figure.colorbar(image, ax=list(panels), label="Pearson's correlation over relations", shrink=0.7, aspect=30)
+    if len(models) > WRITTEN:
+        figure.colorbar(image, ax=list(panels), label="Pearson's correlation over relations", shrink=0.7, aspect=30)
     return figure
 
 
