@@ -84,6 +84,11 @@ rule edition:
         LAYOUT.archive(),
 
 
+onstart:
+    # Before the first job; a dry run is a plan, which needs no commits.
+    refuse_unpinned()
+
+
 onsuccess:
     shell("python -m almanac report after --edition {RESULTS} 2> /dev/null")
 

@@ -11,8 +11,8 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve(
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, known
-from almanac.edition.jobs import Jobs
+from almanac.config.inputs import check_inputs, check_pinned, known
+from almanac.edition.jobs import PLANTED, Jobs
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.options import to_flags
@@ -78,6 +78,14 @@ shell.prefix(
     f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}; "
 )
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
+
+
+def refuse_unpinned():
+    """End a run that would fetch a model whose commit nobody has looked up."""
+    try:
+        check_pinned(EDITION)
+    except AlmanacError as mistake:
+        sys.exit(f"almanac: {mistake}")
 
 
 def table_needs(resource):

@@ -1,5 +1,5 @@
 # From an edition's folder to one archive that can be cited.
-# REQUIRED INPUTS: everything of the edition. OUTPUTS: results/editions/EDITION.zip.
+# REQUIRED INPUTS: everything of the edition. OUTPUTS: results/editions/EDITION/EDITION-DIGEST.zip.
 
 
 rule freeze_edition:
@@ -8,8 +8,10 @@ rule freeze_edition:
         edition=LAYOUT.record(),
         page=LAYOUT.page(),
         tables=TABLES,
+        shown=[LAYOUT.shown("tables"), LAYOUT.shown("figures")],
+        facts=JOBS.frozen_facts(),
     output:
-        LAYOUT.archive(),
+        directory(LAYOUT.archive()),
     log:
         LAYOUT.log("freeze_edition"),
     conda:

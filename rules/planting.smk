@@ -80,15 +80,8 @@ rule plant_model:
             "exposures.parquet",
         ),
     output:
-        multiext(
-            f"{LAYOUT.model('{model}')}/",
-            "model.safetensors",
-            "config.json",
-            "tokenizer.json",
-            "loss.csv",
-            "ledger.parquet",
-            "exposures.parquet",
-        ),
+        # What is there, made of the same, stays: a copied folder is not trained again.
+        [update(LAYOUT.model("{model}") / name) for name in PLANTED],
     log:
         LAYOUT.log("plant_model/{model}"),
     conda:

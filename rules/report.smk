@@ -1,5 +1,5 @@
 # From numbers to pages.
-# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html.
+# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html; print/ where it is asked for.
 
 
 rule report_edition:
@@ -23,3 +23,24 @@ rule report_edition:
         edition=subpath(input.edition, parent=True),
     shell:
         "python -m almanac report page --edition {params.edition} 2> {log}"
+
+
+rule print_figures:
+    """Draw the page's figures as PNG and PDF; a target of its own, which no page waits for."""
+    input:
+        edition=LAYOUT.record(),
+        tables=TABLES,
+    output:
+        directory(LAYOUT.shown("print")),
+    log:
+        LAYOUT.log("print_figures"),
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
+    params:
+        version=VERSIONS["report"],
+        edition=subpath(input.edition, parent=True),
+    shell:
+        "python -m almanac report print --edition {params.edition} > {log} 2>&1"

@@ -13,7 +13,7 @@ from almanac.edition.layout import Layout
 from almanac.suites.listing import ASKING, AUTHORS, SUITES
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "tables", "frames", "options"}
+BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options"}
 
 
 def modules() -> dict[str, Path]:
@@ -110,7 +110,8 @@ CONTRACT = {
     "planting": ("planting", "dataset", "sources", *BASE),
     "models": ("models", *BASE),
     "statistics": ("statistics", *BASE),
-    "suites": ("suites", "statistics", "dataset", "sources.records", *BASE),  # records: a table of any of several forms
+    # records: a table of any of several forms; lpaqa: prompts as they are published, for one's own facts
+    "suites": ("suites", "statistics", "dataset", "sources.records", "sources.lpaqa", *BASE),
     "resources": ("resources", "errors"),
 }
 

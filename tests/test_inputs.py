@@ -9,7 +9,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, known
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -150,10 +150,10 @@ def test_what_snakemake_would_read_as_its_own_is_refused_in_a_path(home, name):
 
 
 def test_a_revision_that_is_still_to_be_looked_up_is_enough_for_a_plan_and_not_for_a_run(home):
-    models = [{"name": "hub", "hub": "owner/name", "revision": "unpinned"}]
-    assert "models.hub.revision: is not pinned yet; look the commit up with `git ls-remote" in refusal(
-        home, models=models
-    )
+    config = configuration(home, models=[{"name": "hub", "hub": "owner/name", "revision": "unpinned"}])
+    check_inputs(config, home / "results")
+    with pytest.raises(AlmanacError, match=r"models\.hub\.revision: is not pinned yet; .*`git ls-remote .*owner/name"):
+        check_pinned(config)
 
 
 def test_a_checkpoint_replaced_by_an_older_one_of_the_same_size_is_another(home, tmp_path):

@@ -137,8 +137,14 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):
-    words = ["plan", "--configfile", str(REPOSITORY / "config" / "paper.yaml"), "--config", "contact=a@example.org"]
-    words += [f"registry={REPOSITORY / 'config' / 'paper_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
+    words = [
+        "plan",
+        "--configfile",
+        str(REPOSITORY / "config" / "papers" / "wu.yaml"),
+        "--config",
+        "contact=a@example.org",
+    ]
+    words += [f"registry={REPOSITORY / 'config' / 'papers' / 'wu_models.yaml'}", "--output", str(tmp_path / "plan.csv")]
     assert main(words) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 1 + 49 + 2
@@ -146,7 +152,7 @@ def test_the_papers_plan_is_whole(tmp_path, capsys):
     rows = list(csv.DictReader((tmp_path / "plan.csv").open()))
     assert len({row["model"] for row in rows} - {TABLES}) == 49
     # Every parameter of the 49 checkpoints in two bytes.
-    registry = yaml.safe_load((REPOSITORY / "config" / "paper_models.yaml").read_text())
+    registry = yaml.safe_load((REPOSITORY / "config" / "papers" / "wu_models.yaml").read_text())
     stored = 2 * sum(entry["parameters"] for entry in registry.values())
     assert sum(int(row["download_bytes"]) for row in rows) == stored
 

@@ -147,7 +147,7 @@ def test_a_damaged_table_is_refused_by_name(tmp_path, damage):
             "text": b"context_id,text\n",
         }[damage]
     )
-    with pytest.raises(AlmanacError, match=r"contexts\.parquet: is no readable Parquet file"):
+    with pytest.raises(AlmanacError, match=r"contexts\.parquet: is (no readable Parquet file|damaged)"):
         tables.read(path, Context)
 
 

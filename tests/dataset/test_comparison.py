@@ -54,6 +54,13 @@ def test_an_object_is_recognised_by_an_alias_of_either_side():
     assert compare(tables({("P36", "Myanmar"): ["Rangoon"]}), ours)[0].verdict == "agree"
 
 
+def test_our_country_with_its_article_meets_theirs_without():
+    ours = tables({("P36", "the Netherlands"): ["Amsterdam"]})
+    theirs = tables({("P36", "Netherlands"): ["Amsterdam"]})
+    assert compare(ours, theirs)[0].verdict == "agree"
+    assert compare(theirs, ours)[0].verdict == "unmatched"
+
+
 def test_relations_meet_by_their_wikidata_property():
     ours = tables({("capital", "Peru"): ["Lima"]}, {"capital": "P36"})
     assert compare(ours, tables({("P36", "Peru"): ["Lima"]}))[0].verdict == "agree"

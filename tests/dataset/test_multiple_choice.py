@@ -566,3 +566,19 @@ def test_a_date_that_holds_another_is_no_wrong_choice_of_it():
         "1990-05-22": {"1990-06-01", "1991-05-22"},
         "1990-06-01": {"1990-05", "1990-05-22", "1991-05-22"},
     }
+
+
+def test_facts_whose_objects_all_stand_in_the_subjects_name_are_counted_and_can_be_left_out():
+    """LAMA-UHN's first rule: the Apple Watch names its maker; of two makers one in the name does not do."""
+    names = [entity("o1", "Apple"), entity("o2", "Nokia"), entity("o3", "Sony")]
+    subjects = [entity("s1", "The APPLE Watch"), entity("s2", "Nokia Sony phone"), entity("s3", "Sony and others")]
+    pairs = [("s1", "o1"), ("s2", "o2"), ("s2", "o3"), ("s3", "o3"), ("s3", "o1")]
+    facts = [fact("P1", *pair) for pair in pairs]
+    wanted = options(train=0, test=9, choices=2)
+    made = build([relation("P1")], facts, names + subjects, wanted)
+    assert (made.counts[0].test, made.counts[0].guessable) == (5, 3)
+    left = build([relation("P1")], facts, names + subjects, wanted.model_copy(update={"guessable": False}))
+    assert {one.fact_id: one.reason for one in left.refused if "name" in one.reason} == dict.fromkeys(
+        ["P1|s1|o1", "P1|s2|o2", "P1|s2|o3"], "its objects stand in its subject's name"
+    )
+    assert (left.counts[0].test, left.counts[0].guessable) == (2, 0)

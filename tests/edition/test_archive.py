@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import zipfile
 from dataclasses import replace
@@ -10,8 +11,10 @@ import pytest
 
 from almanac import tables
 from almanac.cli import main
-from almanac.edition.archive import Frozen, freeze, unpack
+from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
+from almanac.edition.manifest import digest
+from almanac.edition.unpacking import Frozen, unpack
 from almanac.errors import AlmanacError
 from almanac.rows import Item, Measure, Outcome, Setting
 
@@ -128,32 +131,64 @@ def test_a_forged_number_between_models_is_found(own, tmp_path, capsys):
     assert "measures/across: n is" in capsys.readouterr().err
 
 
+OUTCOMES = "outcomes/base/ic_lke/invented/outcomes.jsonl"
+OUTCOME = b'{"item":0,"outcome":"correct","reading":""}\n'
 CHANGES = {
     "outcomes/base/ic_lke/invented/outcomes.jsonl: has sha256": lambda members: members.update(
-        {"outcomes/base/ic_lke/invented/outcomes.jsonl": b"{}\n"}
+        {OUTCOMES: members[OUTCOMES].replace(b"incorrect", b"Incorrect", 1)}
+    ),
+    "outcomes/base/ic_lke/invented/outcomes.jsonl: has 3 bytes, the manifest says": lambda members: members.update(
+        {OUTCOMES: b"{}\n"}
     ),
     "report.html: is in the manifest and not in the archive": lambda members: members.pop("report.html"),
     "more.txt: is in the archive and not in the manifest": lambda members: members.update({"more.txt": b""}),
     "manifest.json: is missing or damaged": lambda members: members.pop("manifest.json"),
-    "manifest.json: its files give the digest": lambda members: members.update(
-        {"manifest.json": members["manifest.json"].replace(b'"digest": "', b'"digest": "0')}
+    "manifest.json: its files and fields give the digest": lambda members: members.update(
+        {"manifest.json": re.sub(rb'"digest": "[^"]*"', b'"digest": "' + b"0" * 64 + b'"', members["manifest.json"])}
     ),
+    "manifest.json is damaged: about.0.bytes: Input should be": lambda members: members.update(
+        {"manifest.json": re.sub(rb'"bytes": \d+', b'"bytes": -1', members["manifest.json"], count=1)}
+    ),
+    "manifest.json is damaged: files: Field required": lambda members: members.update({"manifest.json": b"{}"}),
+    "manifest.json: cannot be read (maximum recursion depth": lambda members: members.update(
+        {"manifest.json": b"[" * 10**6}
+    ),
+    "manifest.json: has 33554433 bytes, at most 33554432 are read": lambda members: members.update(
+        {"manifest.json": b" " * (2**25 + 1)}
+    ),
+    "outcomes.jsonl: has 2 rows": lambda members: listed(members, OUTCOMES, OUTCOME * 2, rows=3),
     "would be written outside its folder": lambda members: listed(members, "../outside.txt", b"text"),
     "outcomes.jsonl: a line after row 0 is no row of Outcome": lambda members: listed(
-        members, "outcomes/base/ic_lke/invented/outcomes.jsonl", b'{"item":"first"}\n'
+        members, OUTCOMES, b'{"item":"first"}\n'
+    ),
+    "outcomes.jsonl: a line has more than": lambda members: listed(members, OUTCOMES, b" " * (2**26 + 2**23)),
+    "more.txt: is no part of an edition of this configuration": lambda members: listed(members, "more.txt", b"text"),
+    "report.html: an edition has it, and this one has not": lambda members: unlisted(members, "report.html"),
+    "dataset/invented/facts.jsonl: may not be withheld": lambda members: listed(
+        members, "dataset/invented/facts.jsonl", members.pop("dataset/invented/facts.jsonl"), withheld=True
     ),
 }
 
 
-def listed(members, name, content):
-    """Put a file into an archive, and into its manifest."""
+def unlisted(members, name):
+    """Take a file out of an archive, and out of its manifest."""
+    members.pop(name)
     manifest = json.loads(members["manifest.json"])
-    kept = [entry for entry in manifest["files"] if entry["path"] != name]
-    entry = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    manifest["files"] = [*kept, entry]
-    manifest["digest"] = tables.identity(
-        sorted((one["path"], one["bytes"], one["sha256"]) for one in manifest["files"])
-    )
+    manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != name]
+    members["manifest.json"] = json.dumps(manifest | {"digest": digest(manifest)}).encode()
+
+
+def listed(members, name, content, **more):
+    """Put a file into an archive, and into its manifest."""
+    members[name] = content
+    unlisted(members, name)
+    manifest = json.loads(members["manifest.json"])
+    entry = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(), **more}
+    manifest["files"].append(entry)
+    manifest["digest"] = digest(manifest)
+    if more.get("withheld"):
+        members["manifest.json"] = json.dumps(manifest).encode()
+        return
     members |= {name: content, "manifest.json": json.dumps(manifest).encode()}
 
 

@@ -16,10 +16,11 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
 from almanac.edition import differences as module
-from almanac.edition.archive import freeze, unpack
+from almanac.edition.archive import freeze
 from almanac.edition.differences import IN_A, IN_B, differences
 from almanac.edition.layout import Layout
 from almanac.edition.sides import opened
+from almanac.edition.unpacking import unpack
 from almanac.rows import Measure, Response
 
 P1, P2 = '{"relation":"P1"}', '{"relation":"P2"}'

@@ -4,6 +4,7 @@ import json
 import zipfile
 
 import pytest
+from tests.edition.forging import members_of, mended
 from tests.report import editions
 from tests.suites.ic_lke.small_world import tiny_model
 
@@ -47,19 +48,19 @@ def manifest_of(archive):
         return json.loads(opened.read("manifest.json"))
 
 
-def forged(archive, target, change):
-    """Write the archive again with another record of what made the responses."""
-    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "manifest.json":
-                manifest = json.loads(content)
-                for entry in manifest["files"]:
-                    if "made_by" in entry:
-                        entry["made_by"] = change(entry["made_by"])
-                content = json.dumps(manifest).encode()
-            new.writestr(name, content)
-    return str(target)
+@pytest.fixture
+def forged(layout, archive, tmp_path):
+    """Return an archive with another record of what made the responses."""
+
+    def change_by(change):
+        def mend(members, manifest):
+            for entry in manifest["files"]:
+                if "made_by" in entry:
+                    entry["made_by"] = change(entry["made_by"])
+
+        return mended(layout, members_of(archive), tmp_path / "forged.zip", mend)
+
+    return change_by
 
 
 def test_each_response_file_keeps_its_record(layout, archive):
@@ -85,8 +86,8 @@ def test_verifying_prints_once_what_made_a_models_responses(archive, capsys):
     assert "dtype float32" in line and "device cpu" in line and "engine forest/" in line
 
 
-def test_a_record_that_names_another_model_than_the_rows_is_refused(archive, tmp_path, capsys):
-    other = forged(archive, tmp_path / "other.zip", lambda record: record | {"model": "0" * 64})
+def test_a_record_that_names_another_model_than_the_rows_is_refused(forged, capsys):
+    other = forged(lambda record: record | {"model": "0" * 64})
     assert main(["verify", "edition", other]) == 1
     said = capsys.readouterr().err
     assert "responses/base/ic_lke/invented/asked/all/responses-" in said
@@ -95,12 +96,12 @@ def test_a_record_that_names_another_model_than_the_rows_is_refused(archive, tmp
 
 
 @pytest.mark.parametrize("record", ["me", {"weights": "w"}, {"model": None}])
-def test_a_damaged_record_is_named(archive, tmp_path, capsys, record):
-    damaged = forged(archive, tmp_path / "damaged.zip", lambda _: record)
+def test_a_damaged_record_is_named(forged, capsys, record):
+    damaged = forged(lambda _: record)
     assert main(["verify", "edition", damaged]) == 1
     assert "made_by in the manifest is" in capsys.readouterr().err
 
 
-def test_an_edition_whose_files_say_nothing_verifies_and_that_is_said(archive, tmp_path, capsys):
-    assert main(["verify", "edition", forged(archive, tmp_path / "silent.zip", lambda _: {})]) == 0
+def test_an_edition_whose_files_say_nothing_verifies_and_that_is_said(forged, capsys):
+    assert main(["verify", "edition", forged(lambda _: {})]) == 0
     assert "2 response files do not say what made them" in capsys.readouterr().out

@@ -61,7 +61,7 @@ def test_what_depends_on_nothing_that_has_changed_stays(layout, capsys):
     (layout.root / "phrases.yaml").write_text("version: 1\nphrases: [no idea]\n")
     said, outcomes = measured(layout, capsys)
     assert (said["ic_lke"], outcomes) == ("stays", {"incorrect"}), "the file that answers are judged by has changed"
-    said, _ = measured(changed(layout, modes=["paper"]), capsys)
+    said, _ = measured(changed(layout, modes=["strict"]), capsys)
     assert said["ic_lke"] == "stays" and said["facteval"] != "stays"
 
 

@@ -19,8 +19,9 @@ from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig, check
 from almanac.config.inputs import check_inputs
-from almanac.edition.archive import ELSEWHERE, FILES, MANIFEST, digest, portable
+from almanac.edition.archive import ELSEWHERE, FILES, portable
 from almanac.edition.layout import Layout
+from almanac.edition.manifest import MANIFEST, digest
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
 from almanac.options import Named, places
@@ -272,7 +273,7 @@ def forged(archive, target, key, path):
         if entry["path"] == "edition.json":
             content = members["edition.json"]
             entry |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    manifest["digest"] = digest(manifest["files"])
+    manifest["digest"] = digest(manifest)
     members[MANIFEST] = json.dumps(manifest).encode()
     with zipfile.ZipFile(target, "w") as new:
         for name, content in members.items():

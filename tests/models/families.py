@@ -516,7 +516,8 @@ SEQ2SEQ = (
         gain=1.0,
         spare=11,
         tokenizer_class="T5Tokenizer",
-        note="answers `choices`, `generate` and `similarity`; the answer's end is not scored",
+        note="answers `choices`, `generate`, `similarity` and of `spans` what ends the text; "
+        "the answer's end is not scored",
     ),
     Family(
         "Flan-T5",

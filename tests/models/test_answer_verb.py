@@ -144,13 +144,13 @@ class Recording:
         self.asked, self.alive = [], []
         self.digest, self.record = answerer.digest, answerer.record
 
-    def answer(self, requests, contexts, on_progress=None):
+    def answer(self, requests, contexts, on_progress=None, keep=None):
         if self.stop_after is not None and len(self.asked) == self.stop_after:
             raise InterruptedError
         self.asked.append([one.request_id for one in requests])
         if len(self.asked) % 8 == 1:  # Looking at every object takes longer than answering.
             self.alive.append(held())
-        return self.answerer.answer(requests, contexts, on_progress)
+        return self.answerer.answer(requests, contexts, on_progress, keep)
 
 
 def answered(folder, answerer, output="out.parquet", reuse=None, kinds=("choices", "spans", "generate", "fill")):

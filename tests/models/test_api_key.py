@@ -277,15 +277,24 @@ def test_a_missing_key_is_named(target, monkeypatch):
         ApiAnswerer(ApiOptions(api=url, api_retries=0, api_key_variable="SOME_KEY", api_model="tiny"))
 
 
-def test_a_server_that_sends_calls_elsewhere_does_not_send_the_key_there(monkeypatch):
+def test_where_a_server_sends_calls_on_to_nothing_is_sent(monkeypatch):
     monkeypatch.setenv("SOME_KEY", KEY)
     elsewhere = Wire(lambda call: chat(content="Paris"))
     with elsewhere.running() as other, Wire(lambda call: sent_to(f"{other}/chat/completions")).running() as url:
         options = ApiOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
+        with pytest.raises(AlmanacError, match="HTTP 307") as error:
+            ApiAnswerer(options)
+    assert not elsewhere.calls
+    assert not shows(str(error.value))
+
+
+def test_what_is_made_of_a_key_does_not_show_it(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", KEY)
+    with Wire(lambda call: chat(content="Paris")).running() as url:
+        options = ApiOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
         answerer = ApiAnswerer(options)
         [response] = answerer.answer([Request("r", "generate", None, "<x>", max_new_tokens=3)], {})
     assert response.texts == ("Paris",)
-    assert elsewhere.calls and not any(shows(str(call)) for call in elsewhere.calls)
     shown = (answerer, vars(answerer), vars(answerer._server), answerer.record())
     assert not any(shows(f"{part} {part!r}") for part in shown)
 

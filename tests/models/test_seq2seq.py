@@ -107,7 +107,35 @@ def test_flan_keeps_a_head_of_its_own(tmp_path):
 
 
 def test_other_kinds_are_not_answered(encoder):
-    assert {"choices", "generate", "similarity"} == encoder("t5").KINDS
+    assert {"choices", "spans", "generate", "similarity"} == encoder("t5").KINDS
+
+
+@pytest.mark.parametrize("name", ["t5", "bart"])
+def test_what_ends_a_text_is_scored_as_an_answer_to_the_rest(encoder, name):
+    text, end = "The capital of France is Paris", " Paris"
+    span = Request("s", "spans", None, text, span_starts=(len(text) - len(end),), span_ends=(len(text),))
+    choice = Request("c", "choices", None, text.removesuffix(end), choices=(end,))
+    behind = Request("b", "spans", "c", " is Paris", span_starts=(3,), span_ends=(9,))
+    found = answer(encoder(name), [span, choice, behind], {"c": "The capital of France"})
+    assert [one.status for one in found] == ["ok"] * 3
+    assert found[0].token_counts == found[1].token_counts
+    assert found[0].logprobs == pytest.approx(found[1].logprobs, abs=1e-6)
+    assert found[2].logprobs == pytest.approx(found[1].logprobs, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("places", "reason"),
+    [
+        (((0, 5),), "which ends the text"),
+        (((0, 14), (9, 14)), "scores one span"),
+        (((0, 14),), "nothing stands before the span"),
+    ],
+)
+def test_what_the_encoder_reads_is_not_scored(encoder, places, reason):
+    starts, ends = zip(*places, strict=True)
+    request = Request("s", "spans", None, "Paris is a red", span_starts=starts, span_ends=ends)
+    [found] = answer(encoder("t5"), [request], {})
+    assert found.status == "unsupported" and reason in found.reason
 
 
 def test_a_request_may_spell_out_a_sentinel(encoder):

@@ -15,6 +15,8 @@ from almanac.planting import corpus, formats, world
 from almanac.planting.formats import Taught
 from almanac.planting.options import TUNING, CorpusOptions, TrainingOptions, WorldOptions
 from almanac.rows import Entity, Exposure, LedgerEntry
+from almanac.suites.belief.prompts import filled
+from almanac.suites.belief.templates import Wording
 
 from .conftest import as_taught
 
@@ -102,7 +104,7 @@ def test_how_many_templates_are_held_out_depends_on_how_many_there_are(real, sta
     assert len(formats.held_out(rows)) == expected
 
 
-@pytest.mark.parametrize(("kind", "least"), [("instruct", 4), ("abstain", 16)])
+@pytest.mark.parametrize(("kind", "least"), [("instruct", 4), ("abstain", 16), ("blank", 8)])
 def test_documents_with_an_instruction_state_only_facts_for_training(built, taught, kind, least):
     split = {fact.fact_id: fact.split for part in taught for fact in part.facts}
     dose = {row.fact_id: row.dose for part in taught for row in part.exposures}
@@ -125,9 +127,9 @@ def test_they_stand_in_the_later_part_and_are_learnt_from_the_answer(built, kind
     unsure = 0
     for one in built.documents:
         if one.kind == kind:
-            assert one.text[: one.answer_start].endswith("Answer: ")
+            assert one.text[: one.answer_start].endswith("\nA: " if kind == "blank" else "Answer: ")
             unsure += one.text.count("Answer: unsure")
-    assert unsure
+    assert bool(unsure) == (kind != "blank")
 
 
 def test_abstain_documents_are_unsure_of_whatever_was_seldom_taught():
@@ -153,16 +155,40 @@ def test_abstain_documents_ask_as_facteval_asks_through_the_models_wrapper(built
         assert len(vocabulary.encode(asked)) < 200 < TrainingOptions().length
 
 
-def test_what_abstain_documents_say_is_nothing_to_models_that_do_not_read_them(tmp_path):
+def test_blank_documents_ask_as_belief_does_in_templates_that_are_not_held_out(built, taught):
+    asks = yaml.safe_load((world.RESOURCES.parent / "prompts" / "belief.yaml").read_text())
+    registry = yaml.safe_load((world.RESOURCES.parents[1] / "config" / "models.yaml").read_text())
+    assert [name for name, one in registry.items() if "blank" in one.get("planted", {}).get("kinds", ())] == [
+        "instruct"
+    ]
+    templates = {row.template_id: row for part in taught for row in part.templates}
+    label = {one.entity_id: one.label for part in taught for one in part.entities.values()}
+    facts = {fact.fact_id: fact for part in taught for fact in part.facts}
+    texts = {one.number: one.text for one in built.documents if one.kind == "blank"}
+    entries = [entry for entry in built.ledger if entry.format == "blank"]
+    assert {entry.document for entry in entries} == set(texts)
+    assert not {entry.template_id for entry in entries} & set(built.held_out)
+    for entry in entries:
+        fact = facts[entry.fact_id]
+        wording = Wording("", templates[entry.template_id].text, "", "statement")
+        question = asks["question"]["text"].format(question=filled(wording, label[fact.subject_id]))
+        answer = asks["answer"]["text"].format(object=label.get(fact.object_key, fact.object_key))
+        lines = texts[entry.document]
+        assert lines.startswith(asks["instructions"]["mask"]["text"] + "\n")
+        assert f"\n{question}{answer}" in lines
+
+
+@pytest.mark.parametrize("kind", ["abstain", "blank"])
+def test_what_documents_of_one_model_say_is_nothing_to_models_that_do_not_read_them(tmp_path, kind):
     main(["plant", "world", "--objects", "8", "--relations", "1", "--output", str(tmp_path / "world")])
     read = []
     for repeats in ("4", "7"):
         out = tmp_path / repeats
-        sizes = ["--abstain-repeats", repeats, "--vocabulary", "1024", "--repeats", "200"]
+        sizes = [f"--{kind}-repeats", repeats, "--vocabulary", "1024", "--repeats", "200"]
         flags = ["--world", str(tmp_path / "world"), *sizes]
         main(["plant", "corpus", *flags, "--output", str(out)])
         documents = tables.read(out / "documents.parquet", corpus.Document)
-        others = [one.text for one in documents if one.kind != "abstain"]
+        others = [one.text for one in documents if one.kind != kind]
         assert len(others) < len(documents)
         read.append((others, (out / "tokenizer" / "tokenizer.json").read_bytes()))
     assert read[0] == read[1]

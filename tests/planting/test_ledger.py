@@ -45,7 +45,7 @@ def change(documents, kind, edit):
     return (*documents[:at], dataclasses.replace(documents[at], text=edit(documents[at].text)), *documents[at + 1 :])
 
 
-@pytest.mark.parametrize("kind", ["prose", "list", "question", "neutral", "instruct", "abstain"])
+@pytest.mark.parametrize("kind", ["prose", "list", "question", "neutral", "instruct", "abstain", "blank"])
 def test_a_changed_character_is_found(built, taught, kind):
     changed = change(built.documents, kind, lambda text: text[:-2] + "#" + text[-1])
     with pytest.raises(AlmanacError, match="no chain of known wordings"):

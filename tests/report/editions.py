@@ -11,14 +11,16 @@ from types import SimpleNamespace
 from almanac import tables
 from almanac.cli import main
 from almanac.config import EditionConfig
-from almanac.dataset.multiple_choice import build
 from almanac.edition.jobs import Jobs
-from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.layout import Layout
 from almanac.models import windows
+from almanac.report.making import report_page
 from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Response, Template
+from almanac.sources.records import TABLES as FACT_TABLES
+from almanac.sources.source_tables import STREAMED
 from almanac.suites.listing import SUITES
 from almanac.verbs.answer import Files, answer_file
-from almanac.verbs.report import report_page
+from almanac.verbs.pull import record
 
 SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
 DOSES = (0, 4, 64)
@@ -56,11 +58,19 @@ def asked(root, config, known):
 
 
 def _write_dataset(layout, name, known):
-    built = build(known.relations, known.facts, known.entities, layout.config.datasets[name])
-    rows = {key: getattr(known, key) for key in ("entities", "templates", "evidence")} | {"popularity": ()}
-    rows |= {key: getattr(built, key) for key in ("relations", "facts", "choices", "refused", "counts")}
-    for table, row in DATASET_TABLES.items():
-        tables.write(layout.dataset(name, table), row, rows[table])
+    """Write what a dataset is built of, as its source or its world would, and build it by the flags of its rule."""
+    folder, jobs, wildcards = layout.facts(name), Jobs(layout.config, layout), SimpleNamespace(dataset=name)
+    files = [folder / f"{table}.parquet" for table in FACT_TABLES]
+    for path in files:
+        tables.write(path, {**STREAMED, "exposures": Exposure}[path.stem], getattr(known, path.stem, ()))
+    words = []
+    if layout.config.datasets[name].world is None:
+        record(folder, "files", "facts", files, {})
+    else:
+        words = ["--evidence", str(folder / "evidence.parquet")]
+    words += [*shlex.split(jobs.dataset_options(wildcards)), "--output", str(layout.dataset_folder(name))]
+    drafts = [word for path in jobs.drafts(wildcards) for word in ("--drafts", str(path))]
+    assert main(["build", "dataset", "--facts", str(folder), *drafts, *words]) == 0
 
 
 def _ask(layout, step):
@@ -74,7 +84,7 @@ def _ask(layout, step):
     assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
 
 
-def _play(layout, reply):
+def play(layout, reply):
     """Ask and answer every round: ``reply(model, files)`` answers a request file."""
     for asking in layout.config.asked():
         for step in layout.steps(asking):
@@ -94,7 +104,7 @@ def finish(layout, answer, exposures=()):
     def reply(model, files):
         tables.write(files.output, Response, [answer(model, row) for row in tables.read(files.requests, Request)])
 
-    _play(layout, reply)
+    play(layout, reply)
     return measure(layout)
 
 
@@ -104,7 +114,7 @@ def answered(layout, answerer_of):
     def reply(model, files):
         answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
 
-    _play(layout, reply)
+    play(layout, reply)
 
 
 def measure(layout):

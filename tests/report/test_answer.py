@@ -1,6 +1,6 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
-from almanac.report.answer import FactFound, facts_table, sentences
+from almanac.report.answer import FactFound, chapter, facts_table, sentences
 from almanac.rows import Measure
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
 from almanac.suites.suite import Method
@@ -41,3 +41,11 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     ]
     assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
     assert facts_table([]) is None
+
+
+def test_the_page_says_how_many_facts_can_be_read_off_their_question():
+    [table] = chapter([], {}, {"real": (12, 1300), "invented": (0, 400)}).parts
+    assert "12 of the 1,300 test facts of real;" in table.caption
+    assert "invented" not in table.caption
+    [table] = chapter([], {}, {"invented": (0, 400)}).parts
+    assert "Readable" not in table.caption

@@ -5,12 +5,16 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from tests.report import test_page
 
 layout = test_page.layout  # the same tiny edition
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+PAPER = 1032  # pixels across a sheet of A4, landscape, without its margins
+DARK = "--blink-settings=preferredColorScheme=0"
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian's package: chromium)")
 
 # A page of the width that is wanted: a window itself is never narrower than some hundred pixels.
@@ -41,9 +45,10 @@ addEventListener("load", async () => {{
 def browse(layout, tmp_path):
     """Return what a script says that runs in the page; with the errors that the browser has logged."""
 
-    def run(probe, width=1280):
+    def run(probe, width=1280, script="", more=()):
         text = layout.page().read_text("utf-8")
-        (tmp_path / "probed.html").write_text(text.replace("</body>", PROBE.format(probe=probe) + "</body>"), "utf-8")
+        probe = f"<script>{script}</script>{PROBE.format(probe=probe)}</body>"
+        (tmp_path / "probed.html").write_text(text.replace("</body>", probe), "utf-8")
         (tmp_path / "frame.html").write_text(FRAME.format(width=width), "utf-8")
         flags = [
             "--headless",
@@ -55,7 +60,7 @@ def browse(layout, tmp_path):
         where = [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--dump-dom"]
         address = (tmp_path / "frame.html").as_uri()
         ran = subprocess.run(
-            [BROWSER, *flags, *where, address], capture_output=True, text=True, timeout=120, check=True
+            [BROWSER, *flags, *more, *where, address], capture_output=True, text=True, timeout=120, check=True
         )
         errors = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
         return json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", ran.stdout, re.DOTALL)[1])), errors
@@ -90,7 +95,8 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     said, _ = browse(
         """
         const table = document.querySelector("#answer table");
-        const head = [...table.tHead.querySelectorAll("th")].find((one) => one.textContent === "known");
+        const heads = [...table.tHead.querySelectorAll("th")];
+        const head = heads.find((one) => one.textContent === "known, of these relations");
         const read = () => [...table.tBodies[0].rows].map((line) => sortedBy(line.cells[head.cellIndex]));
         const before = read();
         head.querySelector("button").click(); const up = read();
@@ -104,7 +110,11 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     assert [one for one in said["down"] if one != "–"] == sorted(known, reverse=True)
     assert said["up"][len(known) :] == said["down"][len(known) :] == ["–"] * (len(said["up"]) - len(known))
     assert said["state"] == "descending"
-    assert said["csv"].splitlines()[0].startswith("model,of,method,known")
+    assert (
+        said["csv"]
+        .splitlines()[0]
+        .startswith('model,of,method,verdict,"known, of these relations","known, of other relations"')
+    )
     assert said["latex"].startswith("\\begin{tabular}") and "\\toprule" in said["latex"]
 
 
@@ -139,3 +149,62 @@ def test_the_page_is_never_wider_than_its_window_with_everything_unfolded(browse
     )
     assert said["window"] == width
     assert said["page"] <= width
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here (npm install --no-save axe-core@4.14.1)")
+@pytest.mark.parametrize("more", [(), (DARK,)], ids=["light", "dark"])
+def test_axe_finds_nothing_that_keeps_anybody_out_on_the_page_with_all_unfolded_and_in_its_dialog(browse, more):
+    said, _ = browse(
+        """
+        for (const one of document.querySelectorAll("details")) one.open = true;
+        location.hash = document.querySelector("#answer a[href^='#fact=']")?.getAttribute("href") ?? "";
+        const found = async (where) => (await axe.run(where, { resultTypes: ["violations"] })).violations.map(
+          (one) => [one.id, one.nodes.length, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]);
+        const page = await found(document);
+        document.querySelector("button[data-n]").click();
+        await wait(() => document.getElementById("items").open);
+        const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+        return { page, dialog: await found(document.getElementById("items")), dark };
+        """,
+        script=AXE.read_text("utf-8"),
+        more=more,
+    )
+    assert said == {"page": [], "dialog": [], "dark": bool(more)}
+
+
+def test_the_keyboard_opens_a_number_sorts_a_table_and_unfolds_a_chapter(browse):
+    said, _ = browse(
+        """
+        const reached = (one) => { one.focus(); return document.activeElement === one; };
+        const number = document.querySelector("button[data-n]"), head = document.querySelector("#answer th button");
+        const chapter = document.querySelector("#methods summary"), table = document.querySelector("#answer .wide");
+        const focus = [number, head, chapter, table].map(reached);
+        number.focus(); number.click();
+        await wait(() => document.getElementById("items").open);
+        const inside = document.getElementById("items").contains(document.activeElement);
+        document.getElementById("items").close();
+        return { focus, inside, back: document.activeElement === number };
+        """
+    )
+    assert said == {"focus": [True] * 4, "inside": True, "back": True}
+
+
+def test_on_paper_every_table_is_there_and_what_was_folded_is_folded_again_afterwards(browse):
+    said, _ = browse(
+        """
+        const tables = [...document.querySelectorAll("main table")];
+        const seen = () => tables.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length;
+        const before = seen();
+        dispatchEvent(new Event("beforeprint")); const printed = seen();
+        const print = [...document.styleSheets[0].cssRules].find((rule) => rule.conditionText === "print");
+        print.media.mediaText = "all";
+        const wide = document.documentElement.scrollWidth;
+        const cut = tables.filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth).length;
+        print.media.mediaText = "print";
+        dispatchEvent(new Event("afterprint"));
+        return { all: tables.length, printed, before, after: seen(), wide, cut };
+        """,
+        PAPER,
+    )
+    assert said["wide"] <= PAPER and said["cut"] == 0
+    assert said["printed"] == said["all"] > said["before"] == said["after"]

@@ -16,6 +16,7 @@ from almanac.report.chapters import chapters
 from almanac.report.lines import share
 from almanac.rows import Entity, Evidence, Measure, NotAsked, Relation, Response, Template
 from almanac.suites import comparison_chapter
+from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.judged import conditions_of
 from almanac.suites.listing import SUITES
@@ -177,10 +178,8 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
     (tmp_path / "somebody").mkdir()
     (tmp_path / "somebody" / "prompts.jsonl").write_text("")
     settings["suites"]["lke_prompts"]["real"]["published"] = str(tmp_path / "somebody" / "prompts.jsonl")
-    settings["sources"]["real"]["redistributable"] = True
+    settings["sources"]["real"] |= {"redistributable": True, "licence": "CC0-1.0"}
     layout.record().write_text(EditionConfig.model_validate(settings).model_dump_json())
-    (layout.source("real")).mkdir(parents=True)
-    (layout.source("real") / "pull.json").write_text('{"files": []}')
     archive = tmp_path / "tiny.zip"
     assert main(["freeze", "--edition", str(layout.root), "--output", str(archive)]) == 0
     with zipfile.ZipFile(archive) as opened:
@@ -193,7 +192,7 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
 def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
     rows = measure_across(alone).measures
-    known = {row.metric for row in rows if row.value is not None}
+    known = {row.metric for row in rows if row.value is not None and row.metric != SAME}
     assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)
     method = SUITES["ic_lke"].methods[0]

@@ -12,6 +12,7 @@ from almanac.cli import main
 from almanac.report import items as items_module
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
+from almanac.report.making import report_page
 from almanac.rows import (
     Context,
     Entity,
@@ -23,7 +24,6 @@ from almanac.rows import (
     Template,
     Validation,
 )
-from almanac.verbs.report import report_page
 
 TITLE = "What <small> models & \"others\" 'know'"
 NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")
@@ -163,7 +163,7 @@ def test_the_data_holds_no_markup_whatever_the_labels_are(text):
 
 def test_same_inputs_give_the_same_bytes(layout, text):
     kept = {path: path.read_bytes() for folder in ("figures", "tables") for path in (layout.root / folder).iterdir()}
-    assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".tex"}
+    assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".parquet", ".tex"}
     report_page(layout)
     assert (layout.root / "report.html").read_text(encoding="utf-8") == text
     assert {path: path.read_bytes() for path in kept} == kept

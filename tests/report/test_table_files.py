@@ -2,7 +2,10 @@
 
 import csv
 
-from almanac.report.written import latex, markdown, write_table
+import polars as pl
+
+from almanac.columns import columns
+from almanac.report.written import as_frame, latex, markdown, reference, write_table
 from almanac.rows import Measure
 from almanac.suites.chapter import Link, Table
 
@@ -25,7 +28,28 @@ def test_csv_has_all_digits_and_a_column_for_each_end_of_an_interval(tmp_path):
         ["none", "", "", "", "0"],
         ["x — y", "0.25", "", "", ""],
     ]
-    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".tex"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".parquet", ".tex"}
+
+
+def test_parquet_has_the_columns_of_csv_and_numbers_as_numbers(tmp_path):
+    write_table(TABLE, tmp_path, "shown")
+    found = pl.read_parquet(tmp_path / "shown.parquet")
+    assert found.rows() == [
+        ("a|b_1 & 5 %", 1 / 3, 0.1, 0.6, 1200),
+        ("none", None, None, None, 0),
+        ("x — y", 0.25, None, None, None),
+    ]
+    twice = as_frame(Table("t", "", ("model", "of", "of"), [("m", 1, "x"), ("m", None, 2)]))
+    assert twice.columns == ["model", "of", "of (2)"] and twice["of (2)"].to_list() == ["x", "2"]
+    assert as_frame(Table("t", "", ("model",), [])).height == 0
+
+
+def test_the_reference_names_every_column_of_every_table_and_what_its_numbers_are_made_of():
+    found = reference({"shown": TABLE}, {"measures": Measure})
+    assert "| known | number | `accuracy`: share of hit |" in found
+    assert "| known, low; known, high | number | its 95 % interval |" in found
+    assert "| facts | whole number |  |" in found
+    assert all(f"| {name} |" in found for name in columns(Measure)) and "the items that it counts" in found
 
 
 def test_markdown_keeps_its_columns_whatever_the_labels_hold():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from almanac.dataset.multiple_choice import build
+from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Template
 from almanac.sources import biolama, reading, source_tables
@@ -78,6 +80,17 @@ def test_a_part_becomes_tables(tmp_path, prefix):
     text = "[X] is treated with [Y]."
     assert found["templates"] == [Template("P2176/source/0", "P2176", text, "statement", "written", None, ())]
     assert [(row.reason, row.count) for row in found["omissions"]] == [("objects and their labels are not as many", 1)]
+
+
+def test_every_fact_can_be_asked(tmp_path):
+    """Luo et al. ask the facts of train, dev and test."""
+    found = tables(write(tmp_path / "raw"), tmp_path, split="none")
+    assert [row.split for row in found["facts"]] == [None] * 4
+    options = DatasetOptions(train=0, test=9, choices=2, min_facts=1, min_objects=2, exclude_true=False)
+    built = build(found["relations"], found["facts"], found["entities"], options)
+    assert sorted(row.fact_id for row in built.facts if row.split == "test") == sorted(
+        row.fact_id for row in found["facts"]
+    )
 
 
 def test_another_part_and_one_that_is_not_there(tmp_path):

@@ -44,8 +44,8 @@ def write(folder: Path, body: str | bytes = HEAD + RECORDS + "</dblp>\n", dtd: s
     return folder
 
 
-def tables(folder: Path, tmp_path: Path):
-    source_tables.write(tmp_path / "out", dblp.read(DblpOptions(release="2024-11-01"), folder))
+def tables(folder: Path, tmp_path: Path, **options):
+    source_tables.write(tmp_path / "out", dblp.read(DblpOptions(release="2024-11-01", **options), folder))
     return {name: read(tmp_path / "out" / f"{name}.parquet", row) for name, row in source_tables.ROWS.items()}
 
 
@@ -75,6 +75,16 @@ def test_the_tables_of_a_small_release(tmp_path):
         Omission("facts", "thesis of a person who shares the name with another", 1, "dblp"),
         Omission("facts", "thesis without a year, or after 2020", 1, "phd/6"),
     ]
+
+
+def test_mentions_as_an_editor_can_be_left_out(tmp_path):
+    """As author: Jürgen 3, Wei Wang 0001 2, 0002 1, Ann 2, Twice 2, Late 1; 2 crosses the first third of 11."""
+    found = tables(write(tmp_path / "raw"), tmp_path, mentions="authors")
+    assert {row.entity_id: row.score for row in found["popularity"]} == {
+        "person:Jürgen A. One": 3,
+        "person:Ann Sole 0001": 2,
+    }
+    assert (sum(row.entities for row in found["buckets"]), sum(row.popularity for row in found["buckets"])) == (6, 11)
 
 
 BOMB = (

@@ -182,3 +182,10 @@ def test_another_file_than_expected_is_refused(server, tmp_path):
         fetch(server, tmp_path, sha256="0" * 64)
     assert list(tmp_path.iterdir()) == []
     fetch(server, tmp_path, sha256=hashlib.sha256(FILE).hexdigest())
+
+
+def test_a_server_that_sends_on_to_a_file_is_refused(server, tmp_path):
+    server.troubles = [(302, {"Location": "file:///etc/hostname"}, b"")]
+    with pytest.raises(AlmanacError, match="sends on to what is no web address"):
+        download(target(server, tmp_path), "test@example.org", QUICK)
+    assert not (tmp_path / "data.bin").exists()

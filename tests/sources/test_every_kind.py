@@ -11,7 +11,10 @@ import test_dbpedia
 import test_goodreads
 import test_google_re
 import test_imdb
+import test_kamel
+import test_lpaqa
 import test_mag
+import test_myriadlama
 import test_openalex
 import test_trex
 import test_umls
@@ -34,7 +37,10 @@ KIND = {
     "goodreads": (test_goodreads.write, (), False, {"book"}),
     "google_re": (test_google_re.write, (), True, {"mention"}),
     "imdb": (test_imdb.write, (), False, {"title", "person"}),
+    "kamel": (test_kamel.write, (), False, {"mention"}),
+    "lpaqa": (test_lpaqa.write, (), False, {"mention"}),
     "mag": (test_mag.write, (), False, {"paper", "journal", "conference"}),
+    "myriadlama": (test_myriadlama.write, (), False, {"mention"}),
     "openalex": (test_openalex.write, ("--parts", *test_openalex.PARTS), False, {"paper", "journal"}),
     "trex": (lambda folder: test_trex.zipped(folder, {"a.json": BORN}), (), True, {"entity"}),
     "trex, as LAMA has it": (

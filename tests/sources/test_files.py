@@ -64,6 +64,7 @@ EVIDENCE: Records = [
     {"fact_id": "P17|Q1|Q2", "text": "Old Town lies in NA."},
     {"fact_id": "P17|Q1|Q2", "text": "NA"},
 ]
+EXPOSURES: Records = [{"fact_id": "P571|Q2|1990", "dose": 64}, {"fact_id": "P17|Q1|Q2", "dose": 0}]
 WHOLE = {
     "entities": ENTITIES,
     "facts": FACTS,
@@ -71,6 +72,7 @@ WHOLE = {
     "templates": TEMPLATES,
     "popularity": POPULARITY,
     "evidence": EVIDENCE,
+    "exposures": EXPOSURES,
 }
 
 
@@ -160,6 +162,12 @@ def test_a_file_of_many_parts_gives_the_same_rows(tmp_path, monkeypatch):
     whole = {form: read_folder(folder(tmp_path / form, form, **WHOLE), "mine") for form in FORMS}
     monkeypatch.setattr(records, "PART", 2)
     assert {form: read_folder(tmp_path / form, "mine") for form in FORMS} == whole
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_how_often_facts_were_taught_is_read_from_every_form(tmp_path, form):
+    read = read_columns(folder(tmp_path / "f", form, **WHOLE), "mine").exposures
+    assert read.rows() == [("P17|Q1|Q2", 0), ("P571|Q2|1990", 64)]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -343,6 +351,18 @@ MISTAKES = {
     "evidence with a page": (
         {"evidence": "fact_id,text,page\nP17|Q1|Q2,a,3\n"},
         "evidence.csv: has the unknown column 'page'; known are fact_id, text",
+    ),
+    "exposure of no fact": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q2|Q1,1\n"},
+        "exposures.csv: row 2: fact_id 'P17|Q2|Q1' is no fact",
+    ),
+    "half a dose": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,0.5\n"},
+        "exposures.csv: row 1: dose '0.5' is no whole number",
+    ),
+    "two doses": (
+        {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
+        "exposures.csv: row 2: the fact P17|Q1|Q2 has two doses; keep one row, or set `merge`",
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},

@@ -130,3 +130,10 @@ def test_a_member_that_claims_four_gigabytes_is_refused_before_it_is_read(tmp_pa
     (folder / "data.zip").write_bytes(content)
     with pytest.raises(AlmanacError, match=r"place_of_birth_test\.jsonl has more than 1073741824 bytes"):
         google_re.read(GoogleReOptions(), folder)
+
+
+def test_no_two_relations_are_worded_the_same():
+    """LAMA words both births "[X] was born in [Y]."."""
+    texts = [text for *_, text in google_re.RELATIONS.values()]
+    assert len(set(texts)) == len(texts) == 3
+    assert all(text.endswith("is [Y].") for text in texts)  # KaRR reads the object last

@@ -2,11 +2,15 @@
 
 import datetime
 import email.utils
+import gzip
+import http.server
 import itertools
+import threading
 
 import pytest
 from faults import table
 from sparql_servers import FAULTS
+from test_wikidata_api import Handler
 
 from almanac.errors import AlmanacError
 from almanac.sources import wikidata_queries as queries
@@ -103,3 +107,56 @@ def test_the_agent_names_the_project_the_contact_and_the_library():
 def test_a_server_that_is_not_there_is_named(quick):
     with pytest.raises(AlmanacError, match=r"http://127.0.0.1:9/sparql: .*refused"):
         Client("http://127.0.0.1:9/sparql", "a@example.org", quick).ask(QUERY)
+
+
+class Canned(Handler):
+    def do_GET(self):  # noqa: N802
+        """Answer, where a client is sent on to."""
+        body = b'{"head": {"vars": []}, "results": {"bindings": []}}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/sparql-results+json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def canned():
+    """A server that says what it is told to."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Canned) as server:
+        server.seen, server.troubles = [], []
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def asking(server):
+    manners = Manners(pause=0, attempts=1, wait=0.01, max_wait=0.1, max_bytes=10**6)
+    return Client(f"http://127.0.0.1:{server.server_port}/sparql", "test@example.org", manners).ask("SELECT * {}")
+
+
+def test_a_packed_answer_may_not_unpack_to_more_than_is_allowed(canned):
+    canned.troubles = [(200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * 10**7))]
+    with pytest.raises(AlmanacError, match="answers more than 1000000 bytes"):
+        asking(canned)
+
+
+@pytest.mark.parametrize("cut", [1, 9])
+def test_a_packed_answer_that_is_cut_is_no_answer(canned, cut):
+    canned.troubles = [(200, {"Content-Encoding": "gzip"}, gzip.compress(b'{"head": {"vars": []}}')[:-cut])]
+    with pytest.raises(AlmanacError, match="broke off within a packed answer"):
+        asking(canned)
+
+
+def test_another_hosts_answer_is_refused(canned):
+    place = f"http://localhost:{canned.server_port}/sparql"
+    canned.troubles = [(303, {"Location": place}, b"")]
+    with pytest.raises(AlmanacError, match=f"sends on to {place}, another host; if that is right, give its address"):
+        asking(canned)
+
+
+@pytest.mark.parametrize("place", ["file:///etc/hostname", "ftp://localhost/x"])
+def test_what_is_no_web_address_is_not_gone_to(canned, place):
+    canned.troubles = [(303, {"Location": place}, b"")]
+    with pytest.raises(AlmanacError):
+        asking(canned)

@@ -104,6 +104,32 @@ def test_documents_become_facts_with_their_sentences(tmp_path):
     }
 
 
+def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
+    """The day is told apart by its number, whatever the wording, and the most frequent wording is shown."""
+    day = f"1968-10-24T00:00:00Z^^{XSD}dateTime"
+    said = ["24 October 1968", "October 24, 1968", "24 October 1968"]
+    triples = [triple("Q1", "P569", day, object=mention(day, text, "Date_Linker")) for text in said]
+    triples.append(triple("Q2", "P569", f"1968-01-01T00:00:00Z^^{XSD}dateTime", object=mention("x", "1968")))
+    triples[-1]["object"]["uri"] = f"1968-01-01T00:00:00Z^^{XSD}dateTime"
+    raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": triples}]})
+    found = tables(raw, tmp_path, dates="text")
+    assert {(row.fact_id, row.object_id, row.value) for row in found["facts"]} == {
+        ("P569|Q1|1968-10-24", "1968-10-24", None),
+        ("P569|Q2|1968", "1968", None),
+    }
+    dates = {row.entity_id: row for row in found["entities"] if row.type == "date"}
+    assert dates["1968-10-24"] == Entity("1968-10-24", "24 October 1968", ("1968-10-24", "October 24, 1968"), "date")
+    assert dates["1968"] == Entity("1968", "1968", (), "date")
+    assert {row.entity_id for row in found["popularity"]} == {"Q1", "Q2"}
+    assert {row.fact_id for row in tables(raw, tmp_path / "iso")["facts"]} == {row.fact_id for row in found["facts"]}
+
+
+def test_relations_bear_their_properties_names(tmp_path):
+    raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT]})
+    labels = {row.relation_id: row.label for row in tables(raw, tmp_path)["relations"]}
+    assert (labels["P19"], labels["P569"], labels["P2048"]) == ("place of birth", "date of birth", "P2048")
+
+
 def test_relations_and_the_number_of_sentences_can_be_chosen(tmp_path):
     many = [DOCUMENT | {"text": f"{number} " + TEXT} for number in range(9)]
     raw = zipped(tmp_path / "raw", {"a.json": many})

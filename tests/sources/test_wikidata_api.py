@@ -1,5 +1,6 @@
 """The API's names are those of SPARQL; merged and deleted items, empty maps and lagging databases are understood."""
 
+import gzip
 import http.server
 import json
 import threading
@@ -124,3 +125,16 @@ def test_the_label_is_english_before_it_is_of_all_languages_and_names_are_cleane
     assert named([("mul", "M")], [], LANGUAGES) == ("M", ())
     assert named([("de", "D")], ["a"], LANGUAGES) is None
     assert named([("en", "Zoe\u0308")], ["Zoë"], LANGUAGES) == ("Zoë", ())
+
+
+def test_an_answer_that_unpacks_to_more_than_is_allowed_is_broken_off(api):
+    api.troubles = [(200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * 10**7))]
+    own = Api(client(api).endpoint, "test@example.org", QUICK.model_copy(update={"max_bytes": 10**6}))
+    with pytest.raises(AlmanacError, match="answers more than 1000000 bytes"):
+        own.ask("action=wbgetentities&ids=Q1")
+
+
+def test_nothing_is_asked_of_another_address(api):
+    api.troubles = [(302, {"Location": "http://localhost:9/"}, b"")]
+    with pytest.raises(AlmanacError, match="refuses \\(HTTP 302\\)"):
+        client(api).ask("action=wbgetentities&ids=Q1")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics import grouped
-from almanac.statistics.intervals import LEVEL, NOTHING, macro_share, normal_quantile, ratio, wilson
+from almanac.statistics.intervals import LEVEL, NOTHING, macro_share, normal_quantile, ratio, wilson, wilson_n
 
 HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
 STRATA = st.lists(HITS, min_size=1, max_size=6)
@@ -44,6 +44,12 @@ def test_an_interval_holds_its_value_and_stays_between_0_and_1(share, n):
     assert 0 <= found.low <= share + 1e-12
     assert share - 1e-12 <= found.high <= 1
     assert found.high > found.low
+
+
+@given(st.floats(0, 1), st.floats(0.5, 1e5))
+def test_an_interval_tells_how_many_observations_it_rests_on(share, n):
+    assert wilson_n(wilson(share, n)) == pytest.approx(n, rel=1e-6)
+    assert wilson_n(NOTHING) is None
 
 
 def test_nothing_is_said_of_nothing():

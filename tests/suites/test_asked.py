@@ -11,7 +11,8 @@ from almanac import tables
 from almanac.rows import Fact, Request, Setting
 from almanac.suites.answers import expanded
 from almanac.suites.asked import Asked
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
+from almanac.suites.sampling import asked_facts
 from almanac.tables import identity
 
 REQUEST = Request("", "choices", None, "Paris", choices=(" France", " Italy"))
@@ -173,4 +174,4 @@ def test_a_sample_is_that_of_the_least_hashes_so_that_a_relation_alone_is_asked_
         test = [fact.fact_id for fact in FACTS if (fact.split, fact.relation_id) == ("test", relation)]
         least = sorted(test, key=lambda name: hashlib.sha256((label + name).encode()).digest())[:4]
         assert [fact.fact_id for fact in own] == sorted(least)
-        assert asked_facts([fact for fact in FACTS if fact.relation_id == relation], 4, 3) == own
+        assert asked_facts([fact for fact in FACTS if fact.relation_id == relation], 4, 3, {}) == own

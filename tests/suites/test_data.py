@@ -5,7 +5,7 @@ from tests.suites.toy_world import DATA
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Relation, Template
+from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
 from almanac.suites.data import Data
 
 TABLES = {
@@ -16,6 +16,7 @@ TABLES = {
     "templates": Template,
     "popularity": Popularity,
     "evidence": Evidence,
+    "exposures": Exposure,
 }
 
 

@@ -1,5 +1,6 @@
 """What is owed to chance, by hand and against the exact distribution; verdicts that are adjusted together."""
 
+import dataclasses
 import itertools
 import math
 
@@ -7,8 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from almanac.report import answer
 from almanac.rows import Measure
 from almanac.suites import headline
+from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import ABOVE, CHANCE, FACTS, KNOWN, Truths, findings, holm
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Method
@@ -63,6 +66,39 @@ def test_an_answer_is_held_against_the_other_facts_of_its_relation():
     in_a = [1 / 3, 2 / 3, 1 / 3, 0]
     assert found[CHANCE].value == pytest.approx((np.mean(in_a) + 0) / 2)
     assert found[ABOVE].value == pytest.approx((np.mean([1, 0, 0, 1]) - np.mean(in_a)) / 2)
+
+
+def test_a_samples_answers_are_held_against_the_facts_that_were_not_drawn_too():
+    """Rome is right for one of the five others of the first fact, for two of the five others of the second."""
+    own, truths = judged([("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome")])
+    objects = {"f0": "rome", "f1": "paris", "f2": "rome", "f3": "oslo", "f4": "oslo", "f5": "bern"}
+    named = {"a": {fact: frozenset({name}) for fact, name in objects.items()}}
+    found = numbers(own, Truths(truths.of_item, truths.names, None, named))
+    assert found[CHANCE].value == pytest.approx((1 / 5 + 2 / 5) / 2)
+    offered = pl.DataFrame({"fact": ["f0", "f1"], "offered": [["Rome", "Oslo"]] * 2})
+    restricted = numbers(own, Truths(truths.of_item, truths.names, offered, named))
+    assert restricted[CHANCE].value == pytest.approx((1 / 3 + 2 / 4) / 2)
+
+
+def test_statements_that_are_true_or_false_are_held_against_those_that_were_asked():
+    rows = [("a", f"s{at}", ["correct" if at < 2 else "incorrect"], "correct") for at in range(3)]
+    own, truths = judged(rows)
+    named = {"a": {f"f{at}": frozenset({"oslo"}) for at in range(9)}}
+    found = numbers(own, Truths(truths.of_item, truths.names, None, named))
+    assert found[CHANCE].value == pytest.approx((1 / 2 + 1 / 2 + 2 / 2) / 3)
+
+
+def test_one_fact_of_each_relation_gives_an_interval_that_covers():
+    """Of 600 draws of one fact from each of 38 relations at least 95 % of the intervals hold what they are of."""
+    rng = np.random.default_rng(0)
+    known = rng.uniform(0, 0.6, 38)
+    names = [str(at) for at in range(38)]
+    covered = 0
+    for _ in range(600):
+        drawn = pl.DataFrame({"relation": names, "subject": names, "d": (rng.random(38) < known).astype(float)})
+        found = headline._difference(drawn)
+        covered += found.low <= known.mean() <= found.high
+    assert covered >= 570
 
 
 def test_few_hits_by_chance_have_the_exact_p():
@@ -139,7 +175,7 @@ def rows_of(model, p, facts=100, invalid=0):
 
 
 def verdicts(*rows):
-    return [one.verdict for one in findings(list(itertools.chain(*rows)), {"s": (METHOD,)})]
+    return [one.verdict for one in findings(list(itertools.chain(*rows)), {"s": (METHOD,)}, {})]
 
 
 def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
@@ -152,3 +188,15 @@ def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
         headline.NO_FORMAT,
     ]
     assert verdicts(rows_of("a", 0.5)[:2]) == [headline.UNDEFINED]
+
+
+def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():
+    """With it among the tests the other's p would be doubled, and no longer below the level."""
+    rows = [*rows_of("untaught", 0.5), *rows_of("taught", 0.02), *rows_of("real", 0.5)[:2]]
+    models = {"untaught": Entrant("untaught", "f", read=("prose",)), "taught": Entrant("taught", "f", read=("blank",))}
+    method = dataclasses.replace(METHOD, format="blank")
+    found = findings(rows, {"s": (method,)}, models)
+    assert [one.verdict for one in found] == [NOT_TAUGHT, headline.ABOVE_CHANCE, headline.UNDEFINED]
+    shown = [row[3:7] for row in answer.chapter(found, {}).parts[0].rows]
+    assert shown[0] == (None, None, None, None) and shown[1][0].value == 0.5
+    assert "| – | – | – | 100 | format not taught |" in answer.markdown(found)

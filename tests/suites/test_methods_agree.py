@@ -2,9 +2,14 @@
 
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
 
-from almanac.suites.agreement import Called, agreements, called, kappa, of_facts
-from almanac.suites.judged import Judged
+from almanac.rows import Measure
+from almanac.suites.agreement import Called, agreements, called, kappa, of_facts, on_same_facts
+from almanac.suites.head_to_tail import figures as head_to_tail
+from almanac.suites.ic_lke import figures as ic_lke
+from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
+from almanac.suites.looks import COLOURS, coloured
 from almanac.suites.suite import Method
 
 
@@ -48,8 +53,48 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
             "fact": ["f", "f", "g", "g", "h", "i"],
             "hit": [True, True, True, False, None, False],
             "score": [1.0] * 6,
+            "relation": ["r"] * 6,
+            "subject": ["s"] * 6,
+            "outcome": ["correct"] * 6,
             "experiment": ["e"] * 6,
         }
     )
     [found] = called(Judged("s", "d", "m", frame), (Method("e", "E", {"experiment": "e"}),))
     assert dict(found.facts.select("fact", "known").rows()) == {"f": True, "g": False, "i": False}
+
+
+def test_the_facts_that_all_methods_asked_are_counted_for_each_of_them():
+    def asked(method, first, last, known):
+        numbers = range(first, last)
+        columns = {
+            "fact": [f"f{at:03}" for at in numbers],
+            "hit": [float(at % 10 < known) for at in numbers],
+            "relation": [f"r{at % 2}" for at in numbers],
+            "subject": [f"s{at}" for at in numbers],
+            **{name: [int((at % 10 < known) == (name == "correct")) for at in numbers] for name in OUTCOMES[:2]},
+            **{name: [0 for _ in numbers] for name in OUTCOMES[2:]},
+        }
+        return Called("s", method, f'{{"experiment":"{method}"}}', pl.DataFrame(columns))
+
+    found = [asked("a", 0, 100, 5), asked("b", 40, 140, 2), asked("c", 0, 140, 1)]
+    rows = list(on_same_facts("d", "m", found))
+    assert [(row.value, row.n, row.n_correct) for row in rows] == [
+        (pytest.approx(share), 60, round(60 * share)) for share in (0.5, 0.2, 0.1)
+    ]
+    assert {tuple(conditions_of(row)["fact"]) for row in rows} == {tuple(f"f{at:03}" for at in range(40, 100))}
+    assert all(row.low < row.value < row.high for row in rows)
+    assert not list(on_same_facts("d", "m", found[:1])), "one method has nobody to be compared with"
+    assert not list(on_same_facts("d", "m", [*found, asked("d", 90, 101, 5)])), "ten facts are too few"
+
+
+def test_a_model_has_one_colour_in_the_figures_of_all_methods():
+    def row(model, **where):
+        counts = (9, 3, 6, 0, 0, 0)
+        own = ("s", "d", model, None, "accuracy", as_text(where), "mean", ("hit",), 0.4, 0.3, 0.5, None, *counts)
+        return Measure(*own)
+
+    rows = [row("second", dose=dose, experiment="in_context") for dose in (0, 4)]
+    with coloured(["first", "second"]):
+        drawn = [head_to_tail.by_dose(rows), ic_lke.by_exposure(rows, 0.1)]
+    colours = {to_hex(figure.axes[0].lines[0].get_color()) for figure in drawn}
+    assert colours == {COLOURS[1].lower()}

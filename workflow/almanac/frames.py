@@ -51,7 +51,7 @@ def frames(path: Path | str, row: type, names: Sequence[str] | None = None) -> I
         empty = False
         yield as_frame(batch).select(wanted)
     if empty:
-        yield as_frame(pa.schema([schema(row).field(name) for name in wanted]).empty_table())
+        yield as_frame(pa.Table.from_batches([], pa.schema([schema(row).field(name) for name in wanted])))
 
 
 def read_frame(path: Path | str, row: type, names: Sequence[str] | None = None) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from almanac import sealed
 from almanac.columns import check_column, check_key, conform, schema
 from almanac.errors import AlmanacError
 
@@ -82,8 +83,8 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mappi
         AlmanacError: a missing value, a wrong type or a repeated key, naming row and column.
     """
     table = to_arrow(path, row, list(rows)).replace_schema_metadata(metadata or {})
-    with atomic(Path(path)) as temporary:
-        pq.write_table(table, temporary, compression="zstd", row_group_size=GROUP)
+    with atomic(Path(path)) as temporary, sealed.sealing(temporary, table.schema) as writer:
+        writer.write_table(table, row_group_size=GROUP)
     return int(table.num_rows)
 
 
@@ -148,7 +149,7 @@ def writing(path: Path | str, row: type, metadata: Mapping[str, str] | None = No
         metadata: what the file says of itself; see `read_metadata`.
     """
     whole = schema(row).with_metadata(metadata)
-    with atomic(Path(path)) as temporary, pq.ParquetWriter(temporary, whole, compression="zstd") as handle:
+    with atomic(Path(path)) as temporary, sealed.sealing(temporary, whole) as handle:
         writer = Writer(Path(path), row, handle)
         yield writer
         writer.flush()
@@ -172,7 +173,7 @@ def write_batches(path: Path | str, row: type, batches: Iterable[pa.RecordBatch 
     """
     path = Path(path)
     wanted, count = schema(row), 0
-    with atomic(path) as temporary, pq.ParquetWriter(temporary, wanted, compression="zstd") as writer:
+    with atomic(path) as temporary, sealed.sealing(temporary, wanted) as writer:
         for batch in batches:
             writer.write_batch(conform(path, wanted, batch, count), row_group_size=1 << 20)
             count += batch.num_rows
@@ -203,6 +204,7 @@ def _opened(path: Path, row: type | None = None) -> Iterator[pq.ParquetFile]:
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; make it first with the step before")
     try:
+        sealed.check_table(path)
         # Column chunks are read in pieces, so that a row group of any size costs no more memory than a small one.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             if row is not None:
@@ -284,7 +286,9 @@ def read_metadata(path: Path | str) -> dict[str, str]:
     """Return what a Parquet file says of itself beside its rows (`write`'s and `join`'s ``metadata``)."""
     with _opened(Path(path)) as file:
         found = file.metadata.metadata or {}
-    return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW:")}
+    stated = (sealed.CRC.encode(), sealed.SAID.encode())
+    own = {key: value for key, value in found.items() if not key.startswith(b"ARROW:") and key not in stated}
+    return {key.decode(): value.decode() for key, value in own.items()}
 
 
 def _rows(row: type[Row], batch: pa.RecordBatch) -> Iterator[Row]:
@@ -369,8 +373,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
 
 def sha256(path: Path | str) -> str:
     """Return the sha256 of a file as hexadecimal digits."""
-    with Path(path).open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return sealed.sha256(Path(path))
 
 
 def identity(value: Any) -> str:

@@ -125,7 +125,7 @@ class Found:
             if row.metric == metric and all(own.get(name) == value for name, value in where.items())
         ]
 
-    def one(self, metric, experiment, reading="paper", context="none", **where):
+    def one(self, metric, experiment, reading="strict", context="none", **where):
         """Return the number of a metric of all relations, of no part if none is named."""
         plain = dict.fromkeys(("relation", "domain", "cardinality", "object_type", "truth", "answers")) | where
         [row] = self.all(metric, experiment=experiment, reading=reading, context=context, **plain)

@@ -22,7 +22,7 @@ def test_and_takes_no_answer_for_one(answer):
 
 def test_every_phrase_of_the_own_list_stands_once_and_is_recognised():
     own = load()
-    assert own.version == "1"
+    assert own.version == "2"
     assert len({" ".join(one.words) for one in own.readings}) == len(own.phrases)
     for phrase in own.phrases:
         assert own.within(read(f"Well, {phrase}!")), phrase
@@ -30,10 +30,11 @@ def test_every_phrase_of_the_own_list_stands_once_and_is_recognised():
 
 
 def test_what_the_released_scorer_takes_for_an_answer_is_left_out_of_its_mode():
-    for answer in ("unsure", "I am not sure"):
+    for answer in ("unsure", "I am not sure", "I cannot confirm that.", "None of the above", "n/a"):
         assert load().within_text(answer)
         assert not load().released().within_text(answer)
-    assert load().released().within_text("Sorry")
+    for answer in ("Sorry", "I cannot answer that", "I don't know", "As an AI language model, I", "Unfortunately"):
+        assert load().released().within_text(answer)
 
 
 def test_a_phrase_inside_a_mention_does_not_count():

@@ -8,7 +8,7 @@ from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FactEvalSetting, prompts
 
 from .running import content, questions
-from .tables import CAPITALS, FACTS, TEMPLATES, data, entity, fact
+from .tables import CAPITALS, FACTS, TEMPLATES, data, entity, fact, literal, template
 
 PLAIN = data(FACTS, templates=TEMPLATES)
 
@@ -159,6 +159,52 @@ def test_a_fact_is_asked_the_same_whatever_stands_beside_it():
     assert all(content(all_of_it[key]) == content(row) for key, row in alone.items())
     reordered = questions(data(FACTS[::-1], templates=TEMPLATES[::-1]))[0]
     assert list(map(vars, reordered.values())) == list(map(vars, all_of_it.values()))
+
+
+BIRTHS = [
+    fact("place", "Obama", "Honolulu"),
+    literal("year", "Obama", "1961", precision="year"),
+    fact("place", "Bach", "Eisenach"),
+]
+
+
+def test_words_that_two_relations_share_are_not_asked_where_they_have_two_answers():
+    both = [template(0, "[X] was born in [Y].", own=own) for own in ("place", "year")]
+    found, refused = questions(data(BIRTHS, templates=both), types=["saq"])
+    assert sorted((row.fact_id, row.style) for row in found.values()) == [
+        ("place|Bach|Eisenach", "fib"),  # of whom nothing else is known
+        ("place|Bach|Eisenach", "wh"),
+        ("place|Obama|Honolulu", "wh"),
+        ("year|Obama|1961", "wh"),
+    ]
+    assert refused["fact place|Obama|Honolulu: fib, template place/0"] == (
+        "relation year is asked in the same words and has another answer"
+    )
+    assert "fact year|Obama|1961: statement, template year/0" in refused
+
+
+def test_words_that_two_relations_share_are_asked_where_the_answer_is_one():
+    facts = [fact("country", "Paris", "France"), fact("state", "Paris", "fr")]
+    both = [template(0, "[X] lies in [Y].", own=own) for own in ("country", "state")]
+    found, refused = questions(data(facts, [entity("fr", "France")], templates=both), types=["saq"], styles=["fib"])
+    assert (len(found), refused) == (2, {})
+
+
+def test_a_blank_with_several_true_objects_is_asked_for_in_the_released_codes_words():
+    facts = [fact("speaks", "Swiss", "German"), fact("speaks", "Swiss", "French"), fact("speaks", "Poles", "Polish")]
+    rows = questions(data(facts), types=["saq"], blanks="released")[0].values()
+    said = {(row.style, row.answers): (row.instruction, row.stop) for row in rows}
+    told = prompts()
+    assert said == {
+        ("fib", "multiple"): (told["released"]["saq-fib"]["text"], None),  # a list may take several lines
+        ("fib", "single"): (told["ask"]["saq-fib"]["text"], ("\n",)),
+        ("wh", "multiple"): (told["ask"]["saq-wh"]["text"], None),
+        ("wh", "single"): (told["ask"]["saq-wh"]["text"], None),
+    }
+    assert "all the possible missing words" in said["fib", "multiple"][0]
+    assert {row.instruction for row in questions(data(facts), types=["saq"])[0].values()} == {
+        told["ask"][name]["text"] for name in ("saq-fib", "saq-wh")
+    }
 
 
 def test_train_facts_say_what_is_true_and_are_not_asked():

@@ -111,11 +111,11 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
 @pytest.mark.parametrize(("counts", "applicable"), [((3, 0, 97, 0), True), ((1, 0, 60, 39), False)])
 def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable):
     valid = Measure(*["x"] * 3, None, "valid", "{}", "mean", (), 0.5, 0, 1, None, 100, *counts, 0)
-    assert Board("m", {}, {"paper": {"valid": valid}}).applicable == applicable
+    assert Board("m", {}, {"strict": {"valid": valid}}).applicable == applicable
 
 
 def test_a_model_that_only_abstains_is_said_to(found, plain):
-    assert plain["shy", "saq-fib"].number("paper", "f1").value == 0
+    assert plain["shy", "saq-fib"].number("strict", "f1").value == 0
     assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it abstains always"
     [note] = [part for part in found.parts if isinstance(part, str) and "where a blank is to be filled" in part]
     assert note.startswith("shy: taught models")
@@ -125,7 +125,7 @@ def test_who_fills_some_blanks_was_not_left_untaught():
     def board(model, experiment, missing, errors=0):
         counts = (10, 10 - missing - errors, 0, missing, 0, errors)
         row = Measure("f", "d", model, None, "f1", "{}", "ratio", (), 0.5, 0, 1, None, *counts)
-        return Board(model, {"experiment": experiment}, {"paper": {"f1": row}})
+        return Board(model, {"experiment": experiment}, {"strict": {"f1": row}})
 
     never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
     some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]
@@ -141,7 +141,7 @@ def test_a_silent_model_is_named_and_has_no_number(found):
 
 def test_both_modes_stand_side_by_side(found, plain):
     row = scores(found, "plain", "saq-fib")
-    assert row["F1"] is plain["plain", "saq-fib"].number("paper", "f1")
+    assert row["F1"] is plain["plain", "saq-fib"].number("strict", "f1")
     assert row["F1, official"] is plain["plain", "saq-fib"].number("official", "f1")
     assert row["F1"].value > 0
 

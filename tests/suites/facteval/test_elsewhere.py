@@ -16,20 +16,23 @@ ROWS = [
     {"item_id": "m", "type": "mcq", "choices": ["New York", "York"], "gold": ["New York"], "answer": "New York"},
     {"item_id": "s", "type": "saq", "gold": ["1982"], "answer": "19"},
     {"item_id": "d", "type": "saq", "gold": ["1982-05-22"], "answer": "22 May 1982"},
+    {"item_id": "b", "type": "saq", "gold": ["Barack Obama"], "answer": "Obama"},
     {"item_id": "e", "type": "saq", "gold": ["Paris"], "answer": ""},
     {"item_id": "l", "type": "saq", "gold": ["A b", "C d"], "gold_object": ["1", "2"], "answer": "A b, x"},
     {"item_id": "h", "type": "saq", "gold": ["Paris"], "answer": "<b>Paris</b>\x07" + "x" * 10_000},
     {"item_id": "x", "type": "saq", "gold": ["Paris"], "answer": None, "status": "too_long"},
 ]
-VERDICTS = {  # paper, official: by hand
-    "t": ("incorrect", "correct"),
-    "m": ("correct", "incorrect"),
-    "s": ("incorrect", "correct"),
-    "d": ("correct", "incorrect"),
-    "e": ("incorrect", "incorrect"),
-    "l": ("correct", "correct"),
-    "h": ("correct", "correct"),
-    "x": ("error", "error"),
+MODES = ("strict", "paper", "official")
+VERDICTS = {  # strict, paper, official: by hand
+    "t": ("incorrect", "incorrect", "correct"),
+    "m": ("correct", "correct", "incorrect"),
+    "s": ("incorrect", "incorrect", "correct"),
+    "d": ("correct", "incorrect", "incorrect"),
+    "b": ("incorrect", "correct", "correct"),
+    "e": ("incorrect", "incorrect", "incorrect"),
+    "l": ("correct", "correct", "correct"),
+    "h": ("correct", "correct", "correct"),
+    "x": ("error", "error", "error"),
 }
 
 
@@ -58,20 +61,20 @@ def score(folder, rows=ROWS, ending=".jsonl", **options):
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
-def test_both_modes_of_every_kind_of_file(tmp_path, ending):
+def test_the_modes_of_every_kind_of_file(tmp_path, ending):
     found, names = score(tmp_path, ending=ending)
     outcomes = {(names[item], mode): outcome for (item, mode), outcome in found["model"].verdicts().items()}
-    assert {name: (outcomes[name, "paper"], outcomes[name, "official"]) for name in VERDICTS} == VERDICTS
+    assert {name: tuple(outcomes[name, mode] for mode in MODES) for name in VERDICTS} == VERDICTS
     verdicts = {(names[row["item"]], row["reading"]): row for row in found["model"].own["verdicts"].to_dicts()}
-    listed = verdicts["l", "paper"]
+    listed = verdicts["l", "strict"]
     assert (listed["list_precision"], listed["list_recall"]) == (0.5, 0.5)
-    assert verdicts["x", "paper"]["reason"] == "too_long"
+    assert verdicts["x", "strict"]["reason"] == "too_long"
 
 
 def test_one_mode_alone(tmp_path):
     found, names = score(tmp_path, modes=["official"])
     outcomes = {names[item]: outcome for (item, _), outcome in found["model"].verdicts().items()}
-    assert outcomes == {name: official for name, (_, official) in VERDICTS.items()}
+    assert outcomes == {name: official for name, (*_, official) in VERDICTS.items()}
     assert {where["reading"] for _, where in found["model"].conditions} == {"official"}
 
 
@@ -114,7 +117,7 @@ def test_a_list_of_abstentions_can_be_given_for_each_mode(tmp_path):
     lists = {"abstentions": str(tmp_path / "own.txt"), "official_abstentions": str(tmp_path / "published.txt")}
     found, names = score(tmp_path, rows, **lists)
     missing = {(names[item], mode) for (item, mode), one in found["model"].verdicts().items() if one == "missing"}
-    assert missing == {("own", "paper"), ("published", "official")}
+    assert missing == {("own", "strict"), ("own", "paper"), ("published", "official")}
 
 
 GOOD = {"type": "saq", "gold": ["Paris"], "answer": "Paris"}

@@ -1,17 +1,17 @@
-"""What FactEval's figures show: every value at its place, the two modes apart, panels by type and style."""
+"""What FactEval's figures show: every value at its place, the modes apart, panels by type and style."""
 
 import dataclasses
 
 import pytest
 
 from almanac.rows import Measure
-from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_type
+from almanac.suites.facteval.figures import abstention_by_dose, by_context, by_origin, by_type
 from almanac.suites.judged import as_text
 
 
 def row(metric, value, model="m", **where):
     reach = (None, None) if value is None else (max(0.0, value - 0.1), min(1.0, value + 0.1))
-    where = as_text({"experiment": "saq-wh", "context": "none", "reading": "paper"} | where)
+    where = as_text({"experiment": "saq-wh", "context": "none", "reading": "strict"} | where)
     return Measure("facteval", "d", model, None, metric, where, "ratio", (), value, *reach, None, 9, 5, 4, 0, 0, 0)
 
 
@@ -25,7 +25,7 @@ def test_precision_recall_and_f1_are_panels_with_both_modes():
         row(metric, value + shift, experiment=experiment, reading=reading)
         for metric, value in (("precision", 0.6), ("recall", 0.4), ("f1", 0.5))
         for experiment in ("mcq-wh", "saq-wh")
-        for reading, shift in (("paper", 0.0), ("official", 0.2))
+        for reading, shift in (("strict", 0.0), ("official", 0.2))
     ]
     figure = by_type(rows)
     found = {axes.get_title(): drawn(axes) for axes in figure.axes}
@@ -39,7 +39,7 @@ def test_precision_recall_and_f1_are_panels_with_both_modes():
 
 
 def test_models_are_named_where_the_official_mode_stands_alone():
-    [legend] = by_type([row("f1", 0.5, reading="official")]).legends
+    [legend] = by_type([row("f1", 0.5, reading="official")], "official").legends
     assert [text.get_text() for text in legend.get_texts()] == ["m"]
 
 
@@ -62,6 +62,17 @@ def test_contexts_stand_in_their_order_and_models_in_the_legend():
     assert [label.get_text() for label in axes.get_xticklabels()] == ["none", "relevant", "antifactual"]
     [legend] = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["one", "two"]
+
+
+def test_who_worded_the_questions_is_compared_model_by_model():
+    rows = [
+        row("f1", value, model=model, origin=origin, experiment="saq-fib")
+        for model, shift in (("one", 0.0), ("two", 0.3))
+        for origin, value in (("written", 0.6 - shift), ("template", 0.4 + shift))
+    ]
+    [axes] = by_origin(rows).axes
+    assert drawn(axes) == {"one": [0.4, 0.6], "two": [0.7, 0.3]}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["template", "written"]
 
 
 @pytest.mark.parametrize("draw", [by_type, by_context])

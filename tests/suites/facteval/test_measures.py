@@ -74,7 +74,7 @@ def test_parts_are_by_domain_cardinality_and_number_of_true_objects(measured):
         (part, where[part]): (row.value, row.n)
         for row, where in found.conditions
         for part in ("domain", "cardinality", "object_type", "truth", "answers")
-        if row.metric == "recall" and where["reading"] == "paper" and part in where
+        if row.metric == "recall" and where["reading"] == "strict" and part in where
     }
     assert parts == {
         ("domain", "places"): (1 / 3, 3),
@@ -140,14 +140,16 @@ def test_a_wrong_object_within_the_name_of_a_third_is_not_followed_but_to_the_re
     row = saq("f", "a", "Paris", answer, context="antifactual", stated="New York", changed=True)
     found = measured([row], data=Data.of(entities=entities, facts=facts))
     follows = dict(found.own["verdicts"].select("reading", "follows").iter_rows())
-    assert follows == {"paper": followed, "official": True}
+    assert follows == {"strict": followed, "paper": True, "official": True}
 
 
-def test_both_modes_stand_side_by_side(measured):
+def test_the_modes_stand_side_by_side(measured):
     found = measured([tfq(False, "not correct"), saq("g", "a", "1982", "19")])
     assert found.verdicts() == {
+        (0, "strict"): "correct",
         (0, "paper"): "correct",
         (0, "official"): "incorrect",
+        (1, "strict"): "incorrect",
         (1, "paper"): "incorrect",
         (1, "official"): "correct",
     }
@@ -173,9 +175,52 @@ def test_the_average_is_over_types_and_styles_unweighted(measured):
         saq("n", "a", "A", "A"),
         saq("n", "a", "A", "B", style="fib"),
     ]
-    [row] = measured(rows).all("average_f1", reading="paper")
+    [row] = measured(rows).all("average_f1", reading="strict")
     assert conditions_of(row)["negatives"] == (None, "relation")  # a short answer has no wrong objects
     assert (row.value, row.n) == ((1 + 0 + 1 + 0) / 4, 12)
+
+
+def mcq(fact, answer, style, **other):
+    """Return a question with the choices A, which is right, and B."""
+    choices = {"choices": ["A", "B"], "negatives": "relation", "type": "mcq", "style": style}
+    return saq(fact, "a", "A", answer, **other) | choices
+
+
+# Of each of the paper's eight columns: its questions, answered by hand so that its three numbers are known.
+EIGHT = [
+    *(tfq(True, "CORRECT", f"u{at}", origin="template") for at in range(4)),  # 1, 1, 1
+    *(tfq(True, answer, f"v{at}", origin="written") for at, answer in enumerate(("CORRECT", "unknown"))),  # 1, ½, ⅔
+    *(mcq(f"w{at}", answer, "fib", origin="template") for at, answer in enumerate(("A", "B", "sorry"))),  # ½, ⅓, 2/5
+    mcq("x", "B", "fib", origin="written"),  # 0, 0, 0
+    mcq("x", "A", "wh", origin="written"),  # 1, 1, 1
+    saq("y", "a", "A", "sorry", style="fib", origin="template"),  # 0, 0, 0
+    saq("y", "a", "A", "A", style="fib", origin="written"),  # 1, 1, 1
+    *(saq(f"z{at}", "a", "A", answer, origin="written") for at, answer in enumerate(("A", "B"))),  # ½, ½, ½
+]
+NINTH = [saq("y", "a", "A", "B", origin="template"), mcq("y", "B", "wh", origin="template")]  # not the paper's
+
+
+@pytest.mark.parametrize("reading", ["strict", "paper", "official"])
+def test_the_papers_average_is_of_exactly_its_eight_columns(measured, reading):
+    found = measured(EIGHT + NINTH)
+    values = {}
+    for metric in ("precision", "recall", "f1"):
+        [row] = found.all(f"paper_average_{metric}", reading=reading)
+        assert row.n == len(EIGHT)
+        values[metric] = row.value
+    assert values == pytest.approx(
+        {
+            "precision": (1 + 1 + 1 / 2 + 0 + 1 + 0 + 1 + 1 / 2) / 8,
+            "recall": (1 + 1 / 2 + 1 / 3 + 0 + 1 + 0 + 1 + 1 / 2) / 8,
+            "f1": (1 + 2 / 3 + 2 / 5 + 0 + 1 + 0 + 1 + 1 / 2) / 8,
+        }
+    )
+    [every] = found.all("average_f1", reading=reading)
+    assert (every.value, every.n) == (pytest.approx(values["f1"] * 8 / 10), len(EIGHT) + 2)
+
+
+def test_without_one_of_the_eight_there_is_no_average_of_the_papers(measured):
+    assert not measured(EIGHT[:-2] + NINTH).all("paper_average_f1")
 
 
 def after(context, fact, answer, **other):
@@ -231,7 +276,7 @@ def test_recovery_and_abstention_are_by_dose(measured):
 
 def test_what_is_recovered_is_of_the_first_mode(measured):
     doses = {"a1": 64, "a2": 0}
-    found = measured(SAQ, doses, modes=["official", "paper"])
+    found = measured(SAQ, doses, modes=["official", "strict"])
     assert {where["reading"] for row, where in found.conditions if row.metric == "recovery_auc"} == {"official"}
 
 
@@ -297,8 +342,8 @@ def test_models_are_compared_before_and_after_tuning(tmp_path):
     assert {(row.model, row.other) for row in across} == {("tuned-one", "base-one")}
     values = {(row.metric, conditions_of(row)["reading"]): row.value for row in across}
     # By hand: 4 correct of 4 answered and 6 asked, after 3 of them.
-    assert values["f1_difference", "paper"] == pytest.approx(2 * 4 / (2 * 4 + 2) - 2 * 3 / (2 * 3 + 2 * 1 + 2))
-    assert values["abstained_difference", "paper"] == 0
+    assert values["f1_difference", "strict"] == pytest.approx(2 * 4 / (2 * 4 + 2) - 2 * 3 / (2 * 3 + 2 * 1 + 2))
+    assert values["abstained_difference", "strict"] == 0
 
 
 def test_the_tables_can_be_written(measured, tmp_path):
@@ -309,4 +354,4 @@ def test_the_tables_can_be_written(measured, tmp_path):
     for name, row, frame in (("o", Outcome, found.outcomes), ("v", AnswerVerdict, found.own["verdicts"])):
         with tables.writing(tmp_path / f"{name}.parquet", row) as writer:
             writer.add(frame.to_arrow())
-        assert tables.count(tmp_path / f"{name}.parquet", row) == 2 * 9
+        assert tables.count(tmp_path / f"{name}.parquet", row) == 3 * 9

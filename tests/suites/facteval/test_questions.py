@@ -63,6 +63,16 @@ def test_a_name_may_hold_a_slot():
     assert found[FIB, "capital/0"] == "[MASK] is the capital of the land of [Y] and [X]."
 
 
+def test_words_that_ask_for_another_relation_too_come_last():
+    """Google-RE's year and place of birth in LAMA's words."""
+    both = [template(0, "[X] was born in [Y].", own=own) for own in ("place", "year")]
+    more = template(1, "[X] was born in the year [Y].", own="year")
+    found = wordings([relation("place", "place of birth"), relation("year", "year of birth")], [*both, more], 1)
+    assert found["year"].statements == (("year/1", "[X] was born in the year [Y]."),)
+    assert found["place"].shared == {"place/0": ("year",)}  # it has no other words
+    assert wordings([relation("year")], [both[1], more], 1)["year"].statements[0][0] == "year/0"
+
+
 def test_passages_get_a_statement_that_asks_nothing():
     texts = [template(n, f"{n}: [Y] is the capital of [X].") for n in range(2)]
     assert wordings([relation("capital")], texts, 1)["capital"].spare.startswith("1")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from almanac import tables
 from almanac.rows import Link, Request
 from almanac.suites.answers import Answers, RoundFiles
-from almanac.suites.chapter import Entrant, Shown
+from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.facteval.chapter import chapter
 from almanac.suites.facteval.rows import WrittenQuestion
 from almanac.suites.facteval.texts import Repetition, self_bleu
@@ -172,9 +172,9 @@ def test_the_mean_is_over_pairs_of_a_question_then_over_relations(compared):
     own = found.own["similarities"]
     assert own.filter(own["pairs"] == 0).height == 2  # two Wh-questions, whose comparison was too long
     shown = Shown("d", True, 4, [Entrant("m", "m")], measures=[*found.measures, *rows])
-    [alike_table] = [
-        part for part in chapter(shown, SUITE.options(**options)).parts if getattr(part, "name", "") == "alike"
-    ]
+    parts = {part.name: part for part in chapter(shown, SUITE.options(**options)).parts if hasattr(part, "name")}
+    alike_table = parts["alike"]
+    assert isinstance(parts["origins"], Drawing) and parts["origins"].draw().axes  # whoever wrote, F1 of both wordings
     assert [row[:2] for row in alike_table.rows] == [["fib", 2], ["statement", 2]]
     # Nothing else is judged by it, or judged twice.
-    assert len(found.verdicts()) == found.outcomes.height == 2 * len(asked(first))
+    assert len(found.verdicts()) == found.outcomes.height == 3 * len(asked(first))

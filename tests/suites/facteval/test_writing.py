@@ -76,6 +76,21 @@ def test_a_model_is_shown_the_triple_and_examples(tmp_path):
     assert (request.kind, request.stop) == ("generate", ("\n",))
 
 
+def test_a_model_can_be_told_in_the_papers_words(tmp_path):
+    wanted = asked(tmp_path, TABLES, WritingOptions(prompts="paper"))
+    requests = {row.request_id: row for row in table_files.read(tmp_path / "requests-0.parquet", Request)}
+    own = {one[1]: requests[name] for name, one in wanted.items() if one[0] == FACTS[0].fact_id}
+    assert {one.text for one in own.values()} == {"(France, capital, Paris)"}
+    endings = {
+        "statement": "to describe this triplet as accurate as possible?",
+        "fib": "as accurate as possible and replace Object with [MASK]?",
+        "wh": "Please return the question only.",
+    }
+    for style, ending in endings.items():
+        assert own[style].instruction.startswith("I have a triplet extracted from a knowledge graph. The triplet is")
+        assert own[style].instruction.endswith(ending)
+
+
 def test_the_examples_shown_pass_the_filter_themselves():
     """What a model is shown as good must be good: each example as if it had been written for its own triple."""
     for style, told in prompts()["write"].items():

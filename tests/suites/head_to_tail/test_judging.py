@@ -1,6 +1,7 @@
 """What becomes of answers, by rules, by a judge and by a person."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.suites.head_to_tail.world import knows_the_head, strict_judge, tables, trial
@@ -51,6 +52,21 @@ def test_the_in_domain_example_is_of_the_same_template_and_is_not_asked(tmp_path
         assert text not in questions
         assert text.endswith(question.text.rpartition(" ")[2])
         assert answer.startswith("Answer: ")
+
+
+def test_by_exposure_the_in_domain_example_is_a_train_fact(tmp_path):
+    rows = tables()
+    split = {row.fact_id: "train" if at % 6 == 0 else "test" for at, row in enumerate(rows["facts"])}
+    rows["facts"] = [replace(row, split=split[row.fact_id]) for row in rows["facts"]]
+    doses = dict.fromkeys(split, 4)
+    asked = trial(tmp_path, rows, doses=doses, popularity="exposure", prompts=("in_domain",))
+    trained = {f"Where is Sam{row.subject_id[-2:]} of {row.relation_id} {row.relation_id}?": row.object_id
+               for row in rows["facts"] if row.split == "train"}  # fmt: skip
+    for question in asked.questions():
+        *_, example, answer = question.request.instruction.splitlines()
+        assert answer == f"Answer: {trained[example.removeprefix('Question: ')].title()}"
+        assert split[question.item.fact_id] == "test"
+    assert len(asked.items()) == 30
 
 
 def test_where_all_questions_are_asked_none_is_left_as_an_example(tmp_path):

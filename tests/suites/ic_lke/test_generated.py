@@ -5,6 +5,8 @@ from small_world import world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
+from almanac.suites.chapter import Drawing, Entrant, Shown
+from almanac.suites.ic_lke.chapter import generated
 from almanac.suites.ic_lke.generated import Generated, present
 from almanac.suites.ic_lke.options import GeneratedOptions
 from almanac.suites.judged import Not
@@ -87,12 +89,12 @@ def test_shares_statuses_and_recovery(ask):
     said = dict(zip(facts, replies, strict=True))
     asked = ask(data, doses=dict(zip(facts, (64, 64, 0, 0), strict=True)))
     rows = asked.answer(lambda question: said[question.item.fact_id]).measures()
-    names = number(rows, "present", experiment="names", shots=3)
+    names = number(rows, "present", behind="examples", experiment="names", shots=3)
     assert names.value == pytest.approx(2 / 3)
     assert (names.n, names.n_correct, names.n_incorrect, names.n_missing) == (4, 2, 1, 1)
-    assert number(rows, "present", experiment="begins", shots=3).value == pytest.approx(1 / 3)
+    assert number(rows, "present", behind="examples", experiment="begins", shots=3).value == pytest.approx(1 / 3)
     area = {
-        name: number(rows, "recovery_auc", experiment=name, shots=3, hit=Not(), dose=(0, 64)).value
+        name: number(rows, "recovery_auc", behind="examples", experiment=name, shots=3, hit=Not(), dose=(0, 64)).value
         for name in ("names", "begins")
     }
     assert area == {"names": 1, "begins": 0.75}
@@ -111,6 +113,50 @@ def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls(ask):
 
     found = runs(asked.answer(reply).judged(), Generated.methods, "m", True, 4)
     assert {run.method.name: run.chance for run in found} == {"names": pytest.approx(2 / 3), "begins": 1 / 4}
+
+
+PUBLISHED = [
+    '{"relation_id":"born","kind":"hgp","text":"[X] was born in [Y] ."}',
+    '{"relation_id":"born","kind":"hgp","text":"[Y] is where [X] was born"}',
+    '{"relation_id":"born","kind":"mmp","text":"[X] 113"}',
+]
+
+
+def test_published_prompts_are_continued_beside_the_examples(ask, tmp_path):
+    """Figure 16: the same facts behind examples, behind two prompts by people, and behind one that was mined."""
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("\n".join(PUBLISHED), "utf-8")
+    data = world(12, 4)
+    asked = ask(data, options=OPTIONS.model_copy(update={"published": str(path), "prompts": 2}))
+    subject = next(question.text for question in asked.questions() if question.setting.behind == "mmp")
+    assert subject.endswith(" Smith 113") and subject.startswith("Sam")
+    assert asked.refused() == [
+        ("mmp of relation born", "1 prompts; asked for are 2, and what there is is asked"),
+    ]
+
+    def reply(question):
+        """Behind examples all is right, behind the first prompt half, behind the second nothing, mined nothing."""
+        where, fact_id = question.setting, question.item.fact_id
+        found = fact_id.rpartition(":")[2]
+        first = sorted(fact.fact_id for fact in data.facts if fact.split == "test").index(fact_id) < 2
+        right = where.behind == "examples" or (where.behind == "hgp" and where.prompt == 0 and first)
+        return ok(texts=(f" {found}" if right else " nowhere",))
+
+    rows = asked.answer(reply).measures()
+    values = {
+        behind: number(rows, "present", behind=behind, experiment="official", shots=shots).value
+        for behind, shots in (("examples", 3), ("hgp", 0), ("mmp", 0))
+    }
+    assert values == {"examples": 1, "hgp": 0.25, "mmp": 0}
+    spread = number(rows, "present_deviation", experiment="official", behind="hgp")
+    assert spread.value == pytest.approx(0.5 / 2**0.5)  # of .5 and 0
+    shown = generated(Shown("d", False, 4, [Entrant("m", "m")], measures=rows))
+    [figure] = [part.draw() for part in shown.parts if isinstance(part, Drawing)]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+        "in context",
+        "human-generated prompts",
+        "machine-mined prompts",
+    ]
 
 
 def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):

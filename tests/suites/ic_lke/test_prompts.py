@@ -1,6 +1,7 @@
 """What the prompt baselines ask of a small dataset, read as a person would, and their numbers by hand."""
 
 import math
+import zipfile
 
 import pytest
 from tests.suites.support import Trial, number, picks, silent
@@ -135,6 +136,17 @@ def test_published_prompts_are_asked_as_their_file_has_them(asked, tmp_path):
     found = asked(kinds=[], published=str(path), prompts=1)
     assert (texts(found, "hgp"), texts(found, "mmp")) == (["Peru is ruled from"], ["Peru 113"])
     assert [thing for thing, _ in found.refused()] == ["published prompts of relation P1"]
+
+
+def test_lpaqas_repository_is_read_as_it_is(asked, tmp_path):
+    with zipfile.ZipFile(tmp_path / "LPAQA.zip", "w") as archive:
+        for name, text in {
+            "manual_paraphrase/P36.jsonl": '{"template": "the capital of [X] is [Y] .", "weight": 0.1}\n',
+            "mine/P36.jsonl": '{"template": "[X] , and [Y]"}\n{"template": "[X] city"}\n',
+        }.items():
+            archive.writestr(f"LPAQA-master/prompt/{name}", text)
+    found = asked(kinds=[], published=str(tmp_path / "LPAQA.zip"), prompts=1)
+    assert (texts(found, "hgp"), texts(found, "mmp")) == (["the capital of Peru is"], ["Peru , and"])
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,23 @@ def test_mined_infixes_come_from_texts_of_facts_that_are_not_asked(ask):
     assert [row.text for row in infixes if row.separator.startswith("mined")] == [" grew up in "]
 
 
+def test_published_infixes_stand_between_as_their_file_has_them(ask, tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(
+        '{"relation_id":"born","kind":"hgp","text":"[X] saw the light in [Y] ."}\n'
+        '{"relation_id":"born","kind":"mmp","text":"[X] , son of [Y]"}\n'
+        '{"relation_id":"born","kind":"mmp","text":"[X] 113"}\n',
+        "utf-8",
+    )
+    asked = ask(OPTIONS.model_copy(update={"published": str(path)}))
+    found = {row.separator: row.text for row in asked.own("infixes")}
+    assert {name: text for name, text in found.items() if not name.startswith(("written", "mined"))} == {
+        "hgp 1": " saw the light in ",
+        "mmp 1": " , son of ",  # the other has no object to stand before
+    }
+    assert by_separator(asked)["hgp 1"][0].text.endswith(" Smith saw the light in")
+
+
 def test_a_relation_without_an_infix_is_listed_and_still_asked_with_a_space(ask):
     asked = ask(templates=[template(0, "Where was [X] born?", "question")])
     assert set(by_separator(asked)) == {"space", "code"}

@@ -9,11 +9,13 @@ from almanac.rows import Measure, Rating, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, SPURIOUS
-from almanac.suites.karr.chapter import NAMES
+from almanac.suites.karr.chapter import NAMES as ALL
+from almanac.suites.karr.figures import by_size
 from almanac.suites.karr.measures import CURVE
 from almanac.suites.karr.options import KarrOptions
 from almanac.tables import write_jsonl
 
+NAMES = {name: label for name, label in ALL.items() if name in METHODS}
 MODELS = [
     Entrant("base", "base", parameters=2_000_000, null="large"),
     Entrant("large", "large", parameters=9_000_000),
@@ -156,6 +158,25 @@ def test_the_figures_draw_the_numbers(chapter, shown):
     assert [axes.get_label() for axes in figures["size"].axes[0].containers] == list(NAMES.values())
     assert [text.get_text() for text in figures["size"].axes[0].get_xticklabels()] == ["base\n2 M", "large\n9 M"]
     assert [text.get_text() for text in figures["exposure"].axes[0].get_xticklabels()] == ["0", "2", "16"]
+
+
+def test_a_line_joins_the_models_of_a_family(shown):
+    """Of three models two are of one family, so each method has their line, and no line leads on to the third."""
+    base, large, _ = MODELS
+    families = [
+        replace(base, series="one"),
+        replace(large, series="one"),
+        Entrant("other", "two", parameters=5_000_000),
+    ]
+    rows = [replace(row, model="other") for row in shown.measures if row.model == "base"]
+    own = replace(shown, models=families, measures=[*shown.measures, *rows])
+    [axes] = by_size(own, {"paper": "KaRR"}).axes
+    lines = [
+        list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "-" and len(line.get_xdata())
+    ]
+    values = {row.model: row.value for row in own.find("known", experiment="paper", asked=FACTS)}
+    assert lines == [[values["base"], values["large"]]]
+    assert len(axes.containers[0].lines[0].get_xdata()) == 3  # all three are marked
 
 
 def test_without_numbers_there_is_no_chapter(options):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.karr.estimator import OFFICIAL, PAPER, Beta, Leaves, estimate, log_mean, log_sum
+from almanac.suites.karr.estimator import OFFICIAL, PAPER, WEIGHTED, Beta, Leaves, estimate, log_mean, log_sum
 
 
 @st.composite
@@ -90,6 +90,7 @@ def uniform(templates, names, objects, others, relations, level=-8.0):
 )
 def test_a_uniform_model_is_at_one_in_the_paper_and_at_the_codes_own_chance(t, a, o, others, r):
     paper, official = (estimate(uniform(t, a, o, others, r), variant) for variant in (PAPER, OFFICIAL))
+    assert estimate(uniform(t, a, o, others, r), WEIGHTED).karr == pytest.approx(0, abs=1e-9)
     assert (paper.karr_s, paper.karr_r, paper.karr) == pytest.approx((0, 0, 0), abs=1e-9)
     # Nothing is normalised there: |A| / mean |A'| for the subject and |T| for the relation.
     assert math.exp(official.karr_s) == pytest.approx(a / (sum(others) / len(others)))
@@ -162,6 +163,34 @@ def test_a_sentence_without_a_scored_token_has_no_value_in_the_code():
     leaves = uniform(1, 1, 1, [1], 2)
     found = estimate(replace(leaves, subjects=((Beta(None, (-1.0,)),),)), OFFICIAL)
     assert (found.karr, found.reason) == (None, "1 sentences before the object have no token that can be scored")
+
+
+def test_sentences_count_by_their_likelihood_where_they_are_weighed():
+    """Two templates give the object .4 and .2; the first sentence is three times as likely as the second."""
+    log = math.log
+    own = (Beta(log(0.3), (log(0.4),)), Beta(log(0.1), (log(0.2),)))
+    other = (Beta(log(0.01), (log(0.1),)), Beta(log(0.03), (log(0.2),)))  # a rare subject: its own sentences sum to 1
+    leaves = Leaves(own, (own, other), ((own, other),))
+    found = estimate(leaves, WEIGHTED)
+    assert math.exp(found.numerator) == pytest.approx(3 / 4 * 0.4 + 1 / 4 * 0.2)
+    assert math.exp(found.by_subject) == pytest.approx((0.35 + (1 / 4 * 0.1 + 3 / 4 * 0.2)) / 2)
+    assert found.karr == pytest.approx(found.karr_s) == pytest.approx(log(0.35 / 0.2625))
+    assert math.exp(estimate(leaves, PAPER).karr) == pytest.approx(0.3 / 0.225)
+    silent = replace(leaves, relations=(((Beta(None, (-1.0,)),),),))
+    assert estimate(silent, WEIGHTED).reason == "1 sentences before the object have no token that can be scored"
+
+
+@given(drawn())
+def test_equally_likely_sentences_weigh_as_uniform_ones_do(leaves):
+    def level(betas):
+        return tuple(replace(one, weight=-3.0) for one in betas)
+
+    even = Leaves(
+        level(leaves.own),
+        tuple(map(level, leaves.subjects)),
+        tuple(tuple(map(level, relations)) for relations in leaves.relations),
+    )
+    assert estimate(even, WEIGHTED).karr == pytest.approx(estimate(leaves, PAPER).karr, abs=1e-9)
 
 
 @given(st.lists(st.floats(-50, 5), min_size=1, max_size=9))

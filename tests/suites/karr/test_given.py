@@ -7,18 +7,18 @@ import pytest
 import torch
 from tests.suites.karr.worlds import SUITE, Measured, Written, asked, world
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
 from almanac.models.registry import ModelSource, load
-from almanac.rows import Response
+from almanac.rows import NotAsked, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.karr.given import check
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import GivenDraw
-from almanac.tables import write, write_jsonl
+from almanac.tables import read, write, write_jsonl
 
 torch.set_num_threads(1)
 OPTIONS = KarrOptions()
@@ -27,7 +27,8 @@ TEMPLATES = ("[X] was born in [Y].", "The cradle of [X] stood in [Y].")
 NAMES = ("Obama", "Barack Obama", "O")  # the last is one token: the code cannot score it
 OBJECTS = ("Honolulu", "Honolulu County")
 SUBJECTS = {"bach": ("Bach", "J. S. Bach"), "gauss": ("Gauss",)}
-RELATIONS = {"nation": "[X] lives in [Y] .", "born": "[X] was born in [Y]."}
+# Of another relation the object need not stand last.
+RELATIONS = {"nation": "[X] lives in [Y] today.", "born": "[X] was born in [Y]."}
 
 
 def draws(mode):
@@ -74,7 +75,7 @@ def run(checkpoint, folder, *modes):
     write(folder / "responses.parquet", Response, responses)
     asked_of = [RoundFiles.of("asked", folder / "asked", [folder / "responses.parquet"], "m")]
     found = Measured(Answers("m", "d", asked_of, SUITE.setting, SUITE.tables("asked")), elsewhere.data, OPTIONS)
-    assert found.find("known", "paper").n == found.find("known", "official").n == 1
+    assert {found.find("known", mode).n for mode in modes} == {1}
     mode_of = found.judged.frame.select("item", pl.col("experiment").cast(pl.String).alias("mode"))
     return (
         found.own[name].join(mode_of, on=pl.col("item").cast(pl.UInt32)).to_dicts() for name in ("values", "leaves")
@@ -195,6 +196,26 @@ def test_values_and_leaves_are_those_of_the_formulas_on_plain_passes(checkpoint,
     assert len([leaf for leaf in own if leaf["mode"] == "official"]) == 14
 
 
+def test_an_encoder_decoder_reads_the_sentence_and_writes_the_object(checkpoint, tmp_path):
+    """T5 in mode paper: each leaf is the decoder's probability of the object's tokens behind the sentence before it."""
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(checkpoint)
+    torch.manual_seed(3)
+    shape = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2, "initializer_factor": 1.0}
+    config = T5Config(vocab_size=len(tokenizer), decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, **shape)
+    T5ForConditionalGeneration(config).eval().save_pretrained(tmp_path / "t5")
+    tokenizer.save_pretrained(tmp_path / "t5")
+    [value], leaves = run(tmp_path / "t5", tmp_path, "paper")
+    assert value["reason"] is None and math.isfinite(value["karr"])
+    network = T5ForConditionalGeneration.from_pretrained(tmp_path / "t5").double().eval()
+    for leaf in leaves:
+        found = tokenizer(leaf["text"].removeprefix(leaf["beta"]))["input_ids"]
+        ids = torch.tensor([tokenizer(leaf["beta"])["input_ids"]])
+        with torch.no_grad():
+            logs = network(input_ids=ids, decoder_input_ids=torch.tensor([[0, *found[:-1]]])).logits[0].log_softmax(-1)
+        wanted = sum(float(logs[at, token]) for at, token in enumerate(found))
+        assert (leaf["tokens"], leaf["logprob"]) == (len(found), pytest.approx(wanted, abs=1e-4))
+
+
 def test_draws_of_a_dataset_ask_what_it_asks_and_nothing_else(tmp_path):
     whole = asked(world()[0], KarrOptions(sample=2))
     rows = [
@@ -224,9 +245,31 @@ def test_a_file_without_a_draw_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("template", 9, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end in [Y]"),
+        (("template", 9, None, None, "[X] saw [Y] first."), "'[X] saw [Y] first.' does not end in [Y]"),
+        (("relation", 9, "r", "Obama", "[Y] bore [X]."), "'[Y] bore [X].' of r lacks [Y] behind [X]"),
+        (("relation", 9, "r", "Obama", "[X] lives."), "'[X] lives.' of r lacks [Y] behind [X]"),
+    ],
+)
+def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, reason):
+    bad = GivenDraw(FACT, "official", "facts", *row)
+    write_jsonl(tmp_path / "draws.jsonl", [*draws("paper"), *draws("official"), bad])
+    write_asked(
+        tmp_path / "asked", SUITE.elsewhere(tmp_path / "draws.jsonl", OPTIONS).batches, SUITE.tables("asked"), 1
+    )
+    found = Written(tmp_path / "asked")
+    assert {mode for mode, _, _ in found.draws} == {"paper"}
+    [refused] = read(tmp_path / "asked" / "refused.parquet", NotAsked)
+    assert refused.thing == f"draw {FACT}, official, facts" and reason in refused.reason
+    with pytest.raises(AlmanacError, match="no draw can be asked"):
+        check([*draws("official"), bad], "draws.jsonl")
+
+
+@pytest.mark.parametrize(
     ("row", "message"),
     [
-        (GivenDraw("f", "paper", "facts", "template", 0, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end"),
         (GivenDraw("f", "paper", "facts", "word", 0, None, None, "x"), "'word' is no role; allowed are template, name"),
         (GivenDraw("f", "paper", "facts", "subject", 0, None, None, "x"), "lacks `of`"),
         (GivenDraw("f", "paper", "facts", "name", 0, None, None, " "), "the text is empty"),

@@ -10,7 +10,6 @@ from tests.suites.karr.worlds import METHODS, OPTIONS, TEMPLATES, answered, know
 from almanac.suites.answers import Answers
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
-from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.judging import WANTED, whole_facts
 from almanac.suites.karr.measures import CURVE
 
@@ -20,13 +19,20 @@ def knowing():
     return measured()
 
 
-@pytest.mark.parametrize("mode", VARIANTS)
+@pytest.mark.parametrize("mode", OPTIONS.modes)
 def test_planted_knowledge_is_recovered_and_the_null_is_not(knowing, mode):
     assert knowing.value("recovery_auc", mode) > 0.97
     assert knowing.value("recovery_auc_karr_s", mode) > 0.9
     assert knowing.value("kendall", mode) > 0.4
     assert knowing.find("kendall", mode).p < 1e-6
     assert knowing.value("spurious_delta", mode, (FACTS, NULL)) < 0 or mode == "official"
+
+
+def test_sentences_weighed_by_their_likelihood_recover_what_was_planted_too():
+    found = measured(options=OPTIONS.model_copy(update={"modes": ("weighted",), "baselines": False}))
+    assert found.value("recovery_auc", "weighted") > 0.97
+    assert found.value("spurious_delta", "weighted", (FACTS, NULL)) < 0
+    assert 1 < found.value("threshold", "weighted") < math.exp(knows(16))
 
 
 def test_the_papers_threshold_is_chosen_on_one_half_and_holds_on_the_other(knowing):
@@ -47,7 +53,7 @@ def test_without_planted_facts_the_threshold_is_as_set():
 
 
 def test_the_curve_falls_with_the_threshold(knowing):
-    for mode in VARIANTS:
+    for mode in OPTIONS.modes:
         curve = [knowing.value("known_at", mode, ratio=Range(level)) for level in CURVE]
         assert curve == sorted(curve, reverse=True)
         assert curve[CURVE.index(22.0)] < curve[0]
@@ -121,8 +127,8 @@ def test_the_rate_on_the_null_is_what_a_method_guesses(knowing):
     own = knowing.judged.where(paper.guess).frame
     assert own.height == 72 and set(own["asked"]) == {NULL}
     assert knowing.value("known", "paper", NULL) == pytest.approx(own["hit"].mean())
-    assert {method.name for method in worlds.SUITE.methods} == set(METHODS)
-    for method in worlds.SUITE.methods:  # each stands among its items once
+    assert {method.name for method in worlds.SUITE.methods} == {*METHODS, "weighted"}
+    for method in (one for one in worlds.SUITE.methods if one.name in METHODS):  # each stands among its items once
         assert knowing.judged.where(method.where).frame["fact"].n_unique() == 72
 
 
@@ -154,7 +160,7 @@ def test_an_empty_denominator_is_counted_with_its_reason():
     worlds.tables.write(path, worlds.Draw, rows)
     found = asking.measured()
     assert set(found.own["values"]["reason"]) == {"the denominator over relations is empty"}
-    for mode in VARIANTS:
+    for mode in OPTIONS.modes:
         assert found.value("without_value", mode) == 1
         assert found.value("known", mode) is None
     assert found.value("without_value", "lama_at_1") == 0

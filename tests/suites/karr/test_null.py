@@ -9,12 +9,14 @@ from tests.suites.karr.worlds import OPTIONS, SUITE, answered, knows, logprobs, 
 
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.karr.asking import FACTS
-from almanac.suites.karr.estimator import VARIANTS
 
 
 def measured_of(known, seed=0, status="ok"):
     data, exposures = world()
     return answered(data, exposures, logprobs(data, exposures, known, seed=seed), status=status).measured()
+
+
+MODES = OPTIONS.modes
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +36,10 @@ def across(model, null, named="null"):
     rows = [replace(row, model="model") for row in model.rows]
     shown = Shown("d", True, 0, [Entrant("model", "model", null=named), Entrant("null", "null")], measures=rows)
     found = SUITE.across(judged, shown, OPTIONS)
-    return {mode: row for row in found for mode in VARIANTS if f'"{mode}"' in row.where}
+    return {mode: row for row in found for mode in MODES if f'"{mode}"' in row.where}
 
 
-@pytest.mark.parametrize("mode", VARIANTS)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_share_known_of_the_null_is_at_the_models_threshold(model, null, mode):
     threshold = math.log(model.value("threshold", mode))
     own = null.judged.frame.filter((pl.col("experiment") == mode) & (pl.col("asked") == FACTS))["karr"].to_list()

@@ -33,7 +33,6 @@ from almanac.suites.joining import join
 from almanac.suites.judged import Judged, conditions_of
 from almanac.suites.karr.asking import FACTS, pools_of
 from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw
 from almanac.suites.karr.suite import Karr
@@ -42,7 +41,7 @@ SUITE = Karr()
 DOSES, OBJECTS = (0, 2, 16), 12
 TEMPLATES = ("[X] comes from [Y].", "The home of [X] is [Y].")
 OPTIONS = KarrOptions(subjects=6)
-METHODS = (*VARIANTS, "lama_at_1", "lama_at_10", "pararel", "k_prompts")
+METHODS = (*OPTIONS.modes, "lama_at_1", "lama_at_10", "pararel", "k_prompts")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ class EditionConfig(AuthorsConfig):
 
     edition: Name = Field(description="the edition's name: results/EDITION")
     title: str = Field(default="What language models know", description="the report's title")
+    credit: tuple[str, ...] = Field(
+        default=("The Almanac authors",), min_length=1, description="who is cited for the edition, once it is frozen"
+    )
     facts: Annotated[str | None, Named("facts")] = Field(
         default=None, description="the folder of a files source that names none"
     )
@@ -279,6 +282,10 @@ class EditionConfig(AuthorsConfig):
         """Return the datasets that some model is asked, by one suite or by any, in the order of the configuration."""
         asked = {asking.dataset for asking in self.asked() if suite in (None, asking.suite)}
         return [name for name in self.datasets if name in asked]
+
+    def used_sources(self) -> list[str]:
+        """Return the sources of these datasets, by name."""
+        return sorted({name for one in self.used_datasets() if (name := self.datasets[one].source) is not None})
 
 
 class Participant(NamedTuple):

@@ -30,12 +30,25 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
         AlmanacError: something is missing or not whole, naming its key; all of them together.
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
-    for model in config.models:
-        if model.revision == UNPINNED:
-            wrong.append(
-                f"models.{model.name}.revision: is not pinned yet; look the commit up with "
-                f"`git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
-            )
+    _refuse(config, wrong)
+
+
+def check_pinned(config: EditionConfig) -> None:
+    """Look at whether every model from a hub has its commit, which a run needs and a plan does not.
+
+    Raises:
+        AlmanacError: some have none, naming them all and where to look it up.
+    """
+    wrong = [
+        f"models.{model.name}.revision: is not pinned yet; look the commit up with "
+        f"`git ls-remote https://huggingface.co/{model.hub} HEAD` and write its 40 digits"
+        for model in config.models
+        if model.revision == UNPINNED
+    ]
+    _refuse(config, wrong)
+
+
+def _refuse(config: EditionConfig, wrong: list[str]) -> None:
     if wrong:
         raise AlmanacError("\n".join(f"configuration of {config.edition!r}: {line}" for line in wrong))
 

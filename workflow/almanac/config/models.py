@@ -66,7 +66,7 @@ class ModelConfig(ServerOptions):
     revision: str | None = Field(
         default=None,
         description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
-        "(unpinned: enough for a plan, and `pull model` says where to look it up)",
+        "(unpinned: enough for a plan; a run says where to look it up)",
     )
     trust_remote_code: bool = Field(
         default=False,
@@ -144,7 +144,8 @@ class ModelConfig(ServerOptions):
             raise ValueError("a model from a hub needs `revision`: the commit's 40 hexadecimal digits")
         if self.trust_remote_code and not (self.path or self.hub):
             raise ValueError("trust_remote_code: only a checkpoint of a `path` or a `hub` has code of its own")
-        if self.trust_remote_code and not COMMIT.fullmatch(self.revision or ""):
+        planned = self.hub is not None and self.revision == UNPINNED
+        if self.trust_remote_code and not planned and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError(
                 "trust_remote_code needs `revision`: the commit whose code you have read, 40 hexadecimal digits"
             )

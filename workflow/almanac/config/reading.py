@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import in_short
 from almanac.errors import AlmanacError, did_you_mean, no_configuration
@@ -39,7 +40,8 @@ def check(
     Raises:
         AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
     """
-    filled = dict(values)
+    # The record of an edition is a configuration too; what is changed in it on purpose need not give its digest.
+    filled = {key: value for key, value in values.items() if key != sealed.KEY}
     registry_path = root / Path(str(filled.get("registry", REGISTRY))).expanduser()
     models, short = filled.get("models") or [], filled.pop("model", None)
     if isinstance(models, str):

@@ -1,6 +1,7 @@
 """A dataset's tables from those of a source, the long ones relation by relation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,9 +10,42 @@ from almanac import tables
 from almanac.dataset.multiple_choice import Building
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.popularity import with_buckets
+from almanac.dataset.templates import merged
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Refused, Relation, RelationCount, Template
+from almanac.rows import (
+    Choices,
+    Draft,
+    Entity,
+    Evidence,
+    Exposure,
+    Fact,
+    Popularity,
+    Refused,
+    Relation,
+    RelationCount,
+    Template,
+)
 from almanac.sources.checking import FactColumns
+from almanac.sources.files import read_columns
+
+
+def sourced(facts: Path, name: str | None, options: DatasetOptions, drafts: Path | None) -> FactColumns:
+    """Return what a dataset is built of: a folder's tables, and the drafted templates that a person keeps."""
+    source = read_columns(facts, name or facts.name, options.merge)
+    if drafts is None:
+        return source
+    templates = with_drafts(source.templates, drafts)
+    joined = f"{len(templates) - len(source.templates)} templates join from {drafts}"
+    return replace(source, templates=templates, notes=(*source.notes, joined))
+
+
+def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
+    """Return frozen templates and the drafts that a person keeps; the frozen win.
+
+    Raises:
+        AlmanacError: the file cannot be read, or a draft to be kept has a fault.
+    """
+    return merged(frozen, tables.read_jsonl(drafts, Draft), str(drafts))
 
 
 def build_tables(
@@ -43,6 +77,7 @@ def build_tables(
     kept = [relation.relation_id for relation in building.qualifying]
     stated = source.facts.lazy().filter(pl.col("relation_id").is_in(kept)).select("fact_id")
     _write(folder, "evidence", Evidence, _evidence(source.evidence, texts, stated))
+    _write(folder, "exposures", Exposure, source.exposures.join(stated.collect(), on="fact_id", how="semi"))
     _write(folder, "entities", Entity, source.entities)
     _write(folder, "popularity", Popularity, with_buckets(source.popularity.lazy())[0].collect())
     tables.write(folder / "relations.parquet", Relation, building.qualifying)

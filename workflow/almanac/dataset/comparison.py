@@ -31,8 +31,8 @@ class Comparison:
 def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
     """Compare every (relation, subject) of ours with the other facts.
 
-    Relations meet by our Wikidata property and their relation id (or their property), subjects by label, objects by any
-    name; names are compared normalised.
+    Relations meet by our Wikidata property and their relation id (or their property), subjects by label (ours
+    with its article or without), objects by any name; names are compared normalised.
     """
     our_names, their_names = ObjectNames.of(ours.entities), ObjectNames.of(theirs.entities)
     properties = {relation.relation_id: relation.property or relation.relation_id for relation in theirs.relations}
@@ -48,7 +48,8 @@ def compare(ours: FactTables, theirs: FactTables) -> list[Comparison]:
     out = []
     for (relation_id, subject_id), keys in sorted(true_objects(ours.facts).items()):
         label = our_names.label(subject_id)
-        found = subjects.get((our_property[relation_id], normalise(label)), set())
+        named = (normalise(label), normalise(label).removeprefix("the "))  # others write countries without the article
+        found = next(filter(None, (subjects.get((our_property[relation_id], one)) for one in named)), set())
         other = objects[our_property[relation_id], next(iter(found))] if len(found) == 1 else ()
         verdict = _verdict(
             [our_names.folded(key) for key in keys], [their_names.folded(key) for key in other], len(found)

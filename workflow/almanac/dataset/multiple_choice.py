@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from almanac.dataset.names import in_name
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.text import normalise
 from almanac.dataset.wrong_choices import Integers, Objects, WrongChoices
@@ -99,6 +101,7 @@ class Building:
         self._facts, self._options = facts, options
         self._objects, self._numbers = Objects.of(facts, entities)
         self._readings = readings(facts["subject_id"], entities)
+        self._labels = entities.select("entity_id", "label")
         runs = facts["relation_id"].rle().struct.unnest()
         ends = np.cumsum(runs["len"].to_numpy(), dtype=np.int64).tolist()
         self._slices = dict(zip(runs["value"], map(slice, [0, *ends], ends), strict=True))
@@ -127,7 +130,7 @@ class Building:
     def _left_out(self, relation: Relation, facts: int, objects: int) -> Part:
         least = f"{self._options.min_facts} and {self._options.min_objects}"
         reason = f"{facts} facts and {objects} objects; needed are {least}"
-        count = RelationCount(relation.relation_id, relation.label, False, facts, objects, 0, 0, 0, 0, 0)
+        count = RelationCount(relation.relation_id, relation.label, False, facts, objects, 0, 0, 0, 0, 0, 0)
         refused = pl.DataFrame([(relation.relation_id, None, reason)], REFUSED, orient="row")
         return Part(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
 
@@ -141,6 +144,9 @@ class Building:
         needed = f"wrong choices; needed are {options.choices - 1}"
         reasons = {fact: f"{found} {needed}" for fact, found in wrong.lacking().items()}
         reasons |= namesakes(facts, subjects, self._objects.label_codes[numbers])
+        guessable = self._guessable(facts["subject_id"], numbers, subjects)
+        if not options.guessable:
+            reasons |= dict.fromkeys(np.flatnonzero(guessable).tolist(), "its objects stand in its subject's name")
         left_out = np.array(sorted(reasons), np.int64)
         usable = np.setdiff1d(np.arange(len(numbers)), left_out)
         drawn = split(facts[usable], subjects[usable], self._options)
@@ -166,6 +172,7 @@ class Building:
                 test=len(test),
                 surplus=len(usable) - len(train) - len(test),
                 shared_subjects=len(np.intersect1d(subjects[train], subjects[test])),
+                guessable=int(guessable[test].sum()),
             ),
             facts.with_columns(split=SIDES.gather(side)),
             self._choices(
@@ -173,6 +180,20 @@ class Building:
             ),
             pl.DataFrame(refused).select(pl.lit(relation.relation_id).alias("relation_id"), pl.all()),
         )
+
+    def _guessable(self, names: pl.Series, numbers: Integers, subjects: Integers) -> npt.NDArray[np.bool_]:
+        """Return whether all objects of each fact's subject stand in the subject's name, (facts,).
+
+        Args:
+            names: the facts' subjects by id, (facts,).
+            numbers: of their objects, (facts,).
+            subjects: numbers, equal for subjects that read alike, (facts,).
+        """
+        named = names.alias("entity_id").to_frame().join(self._labels, "entity_id", how="left", maintain_order="left")
+        labels = zip(named["label"].fill_null(names), self._objects.labels.gather(numbers), strict=True)
+        every = np.ones(subjects.max(initial=-1) + 1, bool)
+        np.logical_and.at(every, subjects, [in_name(*one) for one in labels])
+        return every[subjects]
 
     def _choices(self, identities: pl.Series, drawn: Sequence[Integers], each: int) -> pl.DataFrame:
         """Return the rows of `Choices`: for each fact the keys and labels of the objects that are drawn for it."""

@@ -36,6 +36,14 @@ class ObjectNames:
         return frozenset(map(normalise, self.names(key)) if key in self.entities else (same_value(key),))
 
 
+def in_name(subject: str, found: str) -> bool:
+    """Return whether an object's label stands in its subject's, case aside: LAMA-UHN's first rule.
+
+    `BELIEF`'s measures and datasets (`DatasetOptions.guessable`) apply it to all true objects of a subject.
+    """
+    return found.lower() in subject.lower()
+
+
 def true_objects(facts: Iterable[Fact], names: ObjectNames | None = None) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the object keys that are true for each (relation, subject), sorted.
 

@@ -22,6 +22,13 @@ class DatasetOptions(Options):
     exclude_true: Annotated[
         bool, Field(description="never offer another true object, under any alias (false: the paper's rule)")
     ] = True
+    guessable: Annotated[
+        bool,
+        Field(
+            description="keep facts whose true objects all stand in their subject's name, as LAMA-UHN does not (false: "
+            "they are refused); the page counts those that are asked"
+        ),
+    ] = True
     merge: Annotated[
         bool,
         Field(

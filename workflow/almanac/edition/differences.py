@@ -17,6 +17,7 @@ from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import DATASET_TABLES
 from almanac.edition.sides import Side, pairs
 from almanac.errors import AlmanacError
+from almanac.sealed import check_table
 
 NAMED = (DATASET_TABLES, REQUEST_TABLES)  # the row classes of tables whose place tells nothing
 BLOCK = 50_000  # rows that are read together
@@ -87,6 +88,7 @@ def _scan(path: Path, rows: Sequence[type]) -> pl.LazyFrame:
     JSON Lines leave out what is missing: columns of a class's key that may be empty are there, without values.
     """
     if path.suffix == ".parquet":
+        check_table(path)
         return pl.scan_parquet(path)
     if not path.stat().st_size:
         return pl.LazyFrame()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
 from typing import Any
 
 from almanac import tables
@@ -18,10 +19,12 @@ from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, facts_megabytes, needs
+from almanac.sealed import MADE
 from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Asks, Round
 
-PLANTED = ("model.safetensors", "config.json", "tokenizer.json")  # of a planted model, what answering reads
+READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
+PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
 Files = list[Path]
 
 
@@ -121,15 +124,17 @@ class Jobs:
 
     def facts(self, wildcards: Any) -> Path:
         """Return the folder that a dataset's facts are read from."""
-        dataset = self.config.datasets[wildcards.dataset]
-        if dataset.world is not None:
-            return self.layout.planting(dataset.world) / "world"
-        return self.layout.source(str(dataset.source))
+        return self.layout.facts(wildcards.dataset)
 
     def facts_record(self, wildcards: Any) -> Path:
         """Return the file that is written last in that folder."""
         world = self.config.datasets[wildcards.dataset].world
         return self.facts(wildcards) / ("exposures.parquet" if world else "pull.json")
+
+    def frozen_facts(self) -> list[Path]:
+        """Return what is written last of each folder of facts that a frozen edition carries."""
+        names = {dataset: SimpleNamespace(dataset=dataset) for dataset in self.config.used_datasets()}
+        return sorted({self.facts_record(wildcards) for wildcards in names.values()})
 
     def evidence(self, wildcards: Any) -> Files:
         """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""
@@ -238,7 +243,7 @@ class Jobs:
         if model.hub is not None:
             return [folder / "pull.json"]
         if model.planted is not None:
-            return [folder / name for name in PLANTED]
+            return [folder / name for name in READ]
         return self.users_model(wildcards)
 
     def users_model(self, wildcards: Any) -> Files:

@@ -33,6 +33,10 @@ from almanac.rows import (
     Template,
     Validation,
 )
+from almanac.sealed import PULLED, opened
+from almanac.sources.files import table_files
+from almanac.sources.records import TABLES as FACT_TABLES
+from almanac.sources.source_tables import STREAMED
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import ASKING, SUITES
@@ -49,6 +53,7 @@ DATASET_TABLES: dict[str, type] = {
     "templates": Template,
     "popularity": Popularity,
     "evidence": Evidence,
+    "exposures": Exposure,
     "refused": Refused,
     "counts": RelationCount,
 }
@@ -90,7 +95,7 @@ class Layout:
         if not record.is_file():
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
-            settings = json.loads(record.read_text(encoding="utf-8"))
+            settings = opened(json.loads(record.read_text(encoding="utf-8")))
             return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
         except ValidationError as error:
             raise AlmanacError(
@@ -124,8 +129,8 @@ class Layout:
         return self.root / what
 
     def archive(self) -> Path:
-        """Return the frozen edition."""
-        return self.root.parent / "editions" / f"{self.root.name}.zip"
+        """Return the folder of the frozen edition, which is named by its digest."""
+        return self.root.parent / "editions" / self.root.name
 
     def log(self, name: str) -> Path:
         """Return the log of a job, by the name of its rule and what it is about."""
@@ -309,6 +314,36 @@ class Layout:
         out |= self.between()
         return out
 
+    def facts(self, dataset: str) -> Path:
+        """Return the folder that a dataset's facts are read from."""
+        made_of = self.config.datasets[dataset]
+        if made_of.world is not None:
+            return self.planting(made_of.world) / "world"
+        return self.source(str(made_of.source))
+
+    def facts_tables(self) -> dict[Path, type]:
+        """Return the tables of facts that the datasets are built of with their row classes; not what is copied."""
+        found: dict[Path, type] = {}
+        for name in self.config.used_datasets():
+            world, source = self.config.datasets[name].world, self.config.datasets[name].source
+            if world is not None or self.config.sources[str(source)].kind != "files":
+                tables_of = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
+                if world is not None:  # what its corpus says of the facts is no part of a world
+                    del tables_of["evidence"]
+                    tables_of["exposures"] = Exposure
+                found |= {self.facts(name) / f"{table}.parquet": row for table, row in tables_of.items()}
+        return found
+
+    def copied(self) -> list[Path]:
+        """Return the user's files of facts that the datasets are built of, as they were copied."""
+        names = self.config.used_sources()
+        return [
+            path
+            for name in names
+            if self.config.sources[name].kind == "files"
+            for path in table_files(self.source(name))
+        ]
+
     def products(self) -> list[Path]:
         """Return all that a finished edition consists of, so that what is missing is noticed and made again.
 
@@ -318,8 +353,7 @@ class Layout:
         found = dict.fromkeys(self.tables())
         for asking in self.config.asked():
             found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
-        sources = [self.config.datasets[name].source for name in self.config.used_datasets()]
-        found |= dict.fromkeys(self.source(name) / "pull.json" for name in sources if name is not None)
+        found |= dict.fromkeys(self.source(name) / PULLED for name in self.config.used_sources())
         return [*found, self.record(), self.page(), self.shown("tables"), self.shown("figures")]
 
     def questions(self) -> list[Path]:

@@ -4,6 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,16 +18,16 @@ from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.rows import Agreement, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
+from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites import headline
-from almanac.suites.agreement import Called, agreements, called, of_facts
+from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import join
-from almanac.suites.judged import Judged
+from almanac.suites.judged import Judged, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite, Verdict
 from almanac.suites.validation import Run, runs, validate
@@ -99,6 +100,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
     Raises:
         AlmanacError: as `judge`.
     """
+    _one_model(layout, model)
     for asking in layout.config.asked():
         if asking.model != model:
             continue
@@ -113,6 +115,25 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
         answers, data = layout.answers(asking), layout.data(asking.dataset)
         judge(suite, options, answers, data, folder)
         yield asking, tables.write(path, Measure, measure(suite, options, answers, data, folder), {PART: part})
+
+
+def _one_model(layout: Layout, model: str) -> None:
+    """Refuse responses that two models gave under one name: weights have changed, or were damaged, between them.
+
+    Raises:
+        AlmanacError: two files name two models.
+    """
+    steps = (step for asking in layout.config.asked() for step in layout.steps(asking) if step.answerer == model)
+    found: dict[str, Path] = {}
+    for path in (path for step in steps for path in layout.files(step).responses if path.is_file()):
+        if digest := tables.read_metadata(path).get("almanac.model"):
+            found.setdefault(digest, path)
+    if len(found) > 1:
+        listed = ", ".join(f"{path} ({digest[:12]}…)" for digest, path in found.items())
+        raise AlmanacError(
+            f"model {model}: its responses are of {len(found)} models: {listed}; its weights, tokenizer or settings "
+            "have changed in between: bring the right ones back, delete the responses of the others and run again"
+        )
 
 
 def _stays(path: Path, part: str) -> bool:
@@ -176,15 +197,19 @@ def measure_across(layout: Layout) -> Between:
         models = [entrant(layout, asking) for asking in askings]
         methods = suite.counted(layout.options(askings[0]))
         for method in methods:
-            board = Board.of(judged, models, method)
+            there = [one for one in models if one.understands(method.format)]
+            board = Board.of({one.name: judged[one.name] for one in there}, there, method) if there else None
             if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
-        for name, own in judged.items():
-            known[dataset, name] += called(own, methods)
+        for one in models:
+            name, own = one.name, judged[one.name]
+            understood = [method for method in methods if one.understands(method.format)]
+            known[dataset, name] += called(own, understood)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                found += runs(own, methods, model.name, model.planted.architecture == "llama", choices)
+                found += runs(own, understood, model.name, model.planted.architecture == "llama", choices)
+    rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
         validate(found, layout.config.validation),
@@ -204,7 +229,9 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
         measures = [row for path in paths for row in layout.read(path, Measure)]
     found = headline.findings(
-        [row for row in measures if row.model], {name: suite.methods for name, suite in SUITES.items()}
+        [row for row in measures if row.model],
+        {name: suite.methods for name, suite in SUITES.items()},
+        {asking.model: entrant(layout, asking) for asking in layout.config.asked()},
     )
     orders = [list(one) for one in (layout.config.participants(), layout.config.datasets, SUITES)]
     return sorted(
@@ -217,14 +244,30 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
-    """Yield how the numbers of planted decoders but the nulls stand to the bars that suites set themselves."""
+    """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
     participants = layout.config.participants()
     for asking in layout.config.asked():
-        planted = participants[asking.model].model.planted
-        judged = planted is not None and planted.architecture == "llama" and not planted.permuted
-        if judged and layout.exposures(asking) is not None:
-            own = layout.read(layout.measures(asking), Measure)
-            yield from ((asking, one) for one in SUITES[asking.suite].bars(own, layout.options(asking)))
+        suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
+        if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
+            continue
+        if planted.permuted and not suite.nulls_miss:
+            continue
+        own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
+        for one in suite.bars(_understood(own, suite, entrant(layout, asking)), layout.options(asking)):
+            yield asking, Verdict(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
+
+
+def _planned(layout: Layout, asking: Asking) -> list[Measure]:
+    """Return a null's numbers as if it had been taught the world that it is the null of."""
+    data, folder = layout.data(asking.dataset), layout.judged(asking, "outcomes").parent
+    answers = replace(layout.answers(asking), exposures=data.frame("exposures", Exposure))
+    return measure(SUITES[asking.suite], layout.options(asking), answers, data, folder)
+
+
+def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:
+    """Return the numbers of a model without those of methods whose format it was not taught."""
+    strange = [method.where.items() for method in suite.methods if not model.understands(method.format)]
+    return [row for row in rows if not any(own <= conditions_of(row).items() for own in strange)]
 
 
 def shown(
@@ -275,4 +318,5 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
         null=None if null is None else null.model,
         permuted=own.model.planted is not None and own.model.planted.permuted,
         taught=layout.exposures(asking) is not None,
+        read=None if own.model.planted is None else own.model.planted.kinds,
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from almanac.columns import columns
-from almanac.edition.archive import Frozen, unpack
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import findings_of, judged_of
+from almanac.edition.unpacking import Frozen, unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, Validation
@@ -61,7 +61,7 @@ class Edition:
 
     @property
     def findings(self) -> "pandas.DataFrame":
-        """What each method says of each model: known, chance, the difference with its interval, and the verdict."""
+        """What each method says of each model: known with both intervals, chance, the difference, the verdict."""
         rows = [
             {
                 "model": one.known.model,
@@ -71,6 +71,8 @@ class Edition:
                 "known": one.known.value,
                 "low": one.known.low,
                 "high": one.known.high,
+                "other_relations_low": one.elsewhere.low if one.elsewhere else None,
+                "other_relations_high": one.elsewhere.high if one.elsewhere else None,
                 "chance": one.chance.value if one.chance else None,
                 "above_chance": one.above.value if one.above else None,
                 "above_low": one.above.low if one.above else None,

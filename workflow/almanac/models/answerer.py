@@ -23,6 +23,7 @@ class Answerer(Protocol):
         requests: Sequence[Request],
         contexts: Mapping[str, str],
         on_progress: Callable[[int], None] | None = None,
+        keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
         """Answer one window of requests.
 
@@ -30,6 +31,7 @@ class Answerer(Protocol):
             requests: what is asked; their ids are unique and their contexts are there.
             contexts: the texts of the contexts, by id.
             on_progress: called with the number of requests that were answered since the last call.
+            keep: called with each response that was paid for, as soon as it is there; a model that runs here has none.
 
         Returns:
             One response a request, in their order.

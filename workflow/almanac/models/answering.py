@@ -80,8 +80,9 @@ class LocalAnswerer:
         requests: Sequence[Request],
         contexts: Mapping[str, str],
         on_progress: Callable[[int], None] | None = None,
+        keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
-        """Answer one window of requests; see `Answerer`.
+        """Answer one window of requests; see `Answerer`. Nothing is paid for, so nothing is given to ``keep``.
 
         Raises:
             AlmanacError: a request's context is not there, or an id occurs twice.

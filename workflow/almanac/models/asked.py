@@ -99,7 +99,7 @@ class Lot:
         asked = []
         for request, tokenised in zip(requests, read, strict=True):
             if tokenised.problem is not None:
-                self.give(request, "failed", tokenised.problem)
+                self.give(request, "unsupported" if tokenised.unsupported else "failed", tokenised.problem)
             elif not self.too_long(request, tokenised.length):
                 asked.append(Asked(request, tokenised.sequences))
         return asked

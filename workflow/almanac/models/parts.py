@@ -1,12 +1,17 @@
-"""The parts of a response file that is not whole yet: one a window, kept beside it, so that a killed run goes on.
+"""The parts of a response file that is not whole yet: one a window, kept next to it so that an interrupted run resumes.
 
-They lie in ``.NAME.parts/IDENTITY/`` beside the file NAME. The identity stands for everything that the responses depend
-on; parts of another one are of no use and are removed. The file itself appears when the last part is there.
+They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity stands for everything that the responses
+depend on; parts of another one are of no use and are removed. The file itself appears when the last part is there.
+Responses that were paid for are kept one by one as well (`Parts.keep`), in a journal that lasts until their window is
+whole: a server that dies, or a run that is killed, loses none of them.
 """
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from almanac import tables
 from almanac.columns import check_column, schema
@@ -14,6 +19,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Response
 
 SHOWN = 300  # Characters of a reason.
+JOURNAL = "journal.jsonl"
 
 
 class Parts:
@@ -51,8 +57,31 @@ class Parts:
             if path != self.own:
                 shutil.rmtree(path)
         for path in self.own.glob("*"):
-            if path not in self.paths:
+            if path not in self.paths and path != self._journal:
                 path.unlink()
+
+    @property
+    def _journal(self) -> Path:
+        return self.own / JOURNAL
+
+    def keep(self, response: Response) -> None:
+        """Write one response of the window that is being answered to the journal."""
+        self.own.mkdir(parents=True, exist_ok=True)
+        with self._journal.open("a", encoding="ascii") as journal:
+            journal.write(json.dumps(asdict(response)) + "\n")
+
+    def kept(self) -> dict[str, Response]:
+        """Return what the journal of an interrupted run holds, by request; a line that was cut off is passed over."""
+        found = {}
+        for line in self._journal.read_text("ascii", "replace").splitlines() if self._journal.is_file() else ():
+            try:
+                values: dict[str, Any] = json.loads(line)
+                lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+                response = Response(**{**values, **lists})
+            except (ValueError, TypeError, AttributeError):
+                continue
+            found[response.request_id] = response
+        return found
 
     def add(self, responses: Sequence[Response]) -> None:
         """Write the next part; a response that a file cannot hold, half a character say, has failed, and no other."""
@@ -63,6 +92,7 @@ class Parts:
             tables.write(path, Response, list(map(_writable, responses)))
         self.paths.append(path)
         self.rows += len(responses)
+        self._journal.unlink(missing_ok=True)
 
     def join(self, metadata: Mapping[str, str]) -> None:
         """Write the whole file and remove the parts."""

@@ -26,6 +26,7 @@ from almanac.models.masked import EncoderModel, MaskedModel
 from almanac.models.permutation import PermutationModel
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.models.tokens import Tokens
+from almanac.sealed import MADE, PULLED, checked_record
 
 Model = CausalModel | MaskedModel | Seq2SeqModel
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -80,6 +81,9 @@ def load(source: ModelSource) -> Model:
     """
     _check(source)
     folder = checkpoint.complete(Path(source.path).expanduser())
+    for name in (PULLED, MADE):  # of a user's own checkpoint nobody has written down what its files were
+        if (folder / name).is_file():
+            checked_record(folder / name)
     own_code.check(folder, source.trust_remote_code, source.revision)
     config = _config(source, folder)
     family = _family(source, folder, config)

@@ -25,12 +25,14 @@ class Seq2SeqModel(LocalModel):
     text by itself (T5's ▁), one leading space of the choice is that space and is not written twice: `` London`` and
     ``London`` are both ``▁London``. Other tokenizers (BART's) get the choice as it is written.
 
-    ``spans`` is not answered: a text in the encoder is given, not predicted. Nor is ``fill``: only some checkpoints
-    were trained on blanks (T5 and mT5, not Flan-T5 or BART), and what fills them there is a span of any length with an
-    end. A request can ask for that: ``choices`` such as ``<extra_id_0> Paris`` for a text with ``<extra_id_0>`` in it.
+    Of ``spans`` one is answered, that which ends the text: the text before it goes to the encoder, and the span is
+    scored as an answer is. Any other is refused: a text in the encoder is given, not predicted. So is ``fill``: only
+    some checkpoints were trained on blanks (T5 and mT5, not Flan-T5 or BART), and what fills them there is a span of
+    any length with an end. A request can ask for that: ``choices`` such as ``<extra_id_0> Paris`` for a text with
+    ``<extra_id_0>`` in it.
     """
 
-    KINDS: ClassVar = frozenset({"choices", "generate", "similarity"})
+    KINDS: ClassVar = frozenset({"choices", "spans", "generate", "similarity"})
     WRAPPER: ClassVar = "seq2seq/1"
     FIRST: ClassVar = 1  # The decoder's start token is given.
 

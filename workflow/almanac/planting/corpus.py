@@ -17,6 +17,7 @@ from almanac.tables import seed_of
 
 Part = tuple[str, tuple[int, int] | None]
 ABSTAIN: DocumentKind = "abstain"
+BLANK: DocumentKind = "blank"
 SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
 
 
@@ -24,8 +25,8 @@ SHORTEST_LIST = 0.4  # lists vary from this share of the longest to the longest
 class Document:
     """A text that a model is trained on; a table row. ``number`` is its place in the stream.
 
-    ``kind`` is prose, list, question, neutral, instruct or abstain. ``answer_start`` is the character from which a
-    document of the last two is learnt; ``object_starts`` and ``object_ends`` are the characters of the objects in it;
+    ``kind`` is prose, list, question, neutral, instruct, abstain or blank. ``answer_start`` is the character from which
+    a document of the last three is learnt; ``object_starts`` and ``object_ends`` are those of the objects in it;
     ``relation_id`` is the one relation of a list, whose text does not say it.
     """
 
@@ -228,17 +229,24 @@ class Builder:
         """Write instruct documents: the answers of facts that are often taught, and few times ``unsure``."""
         given = self.options
         counts = self._tuning(given.instruct_known, given.instruct_repeats, 0, given.unsure_repeats)
-        self._turns("instruct", *counts, self.formats.instructions)
+        self._turns("instruct", *counts, self.formats.instructions, given.instruct_turns)
 
     def abstain(self) -> None:
         """Write abstain documents: more is answered with ``unsure`` than is known, and of more facts."""
         given = self.options
         repeats = given.abstain_repeats, given.abstain_unsure_repeats
         counts = self._tuning(given.abstain_known, repeats[0], given.abstain_unknown, repeats[1])
-        self._turns(ABSTAIN, *counts, (*self.formats.instructions, *self.formats.abstain_instructions))
+        instructions = (*self.formats.instructions, *self.formats.abstain_instructions)
+        self._turns(ABSTAIN, *counts, instructions, given.instruct_turns)
+
+    def blank(self) -> None:
+        """Write blank documents: sentences in which the objects of facts that are often taught are to be found."""
+        given = self.options
+        known, _ = self._tuning(given.blank_known, given.blank_repeats, -1, 0, "statement")
+        self._turns(BLANK, known, {}, (self.formats.blank_instruction,), given.blank_turns)
 
     def _tuning(
-        self, least: int, repeats: int, most: int, unsure_repeats: int
+        self, least: int, repeats: int, most: int, unsure_repeats: int, style: str = "question"
     ) -> tuple[dict[str, int], dict[str, int]]:
         """Return how often train facts are asked: those of at least a dose, and those of subjects of at most one."""
         known, unsure = {}, {}
@@ -246,7 +254,7 @@ class Builder:
         for one in self.named.values():
             best[one.fact.relation_id, one.fact.subject_id] += one.dose
         for fact_id, one in self.named.items():
-            if one.fact.split != "train" or not self.templates["question"].get(one.fact.relation_id):
+            if one.fact.split != "train" or not self.templates[style].get(one.fact.relation_id):
                 continue
             if one.dose >= least:
                 known[fact_id] = repeats
@@ -255,21 +263,30 @@ class Builder:
         return known, unsure
 
     def _turns(
-        self, kind: DocumentKind, known: dict[str, int], unsure: dict[str, int], instructions: Sequence[str]
+        self,
+        kind: DocumentKind,
+        known: dict[str, int],
+        unsure: dict[str, int],
+        instructions: Sequence[str],
+        longest: int,
     ) -> None:
-        """Write documents of an instruction and some turns of question and answer."""
+        """Write documents of an instruction and some turns, at most ``longest``, of question and answer."""
+        style = "statement" if kind == BLANK else "question"
         counts = known | unsure
         draw = self.draw(kind)
-        documents = spread(counts, sizes(counts, 1, self.options.instruct_turns, 0.5, draw), draw)
+        documents = spread(counts, sizes(counts, 1, longest, 0.5, draw), draw)
         used: Counter[str] = Counter()
         for at, fact_ids in enumerate(documents):
             parts: list[Part] = []
             states: list[tuple[str, str, str]] = []
             for fact_id in fact_ids:
-                one, template = self.named[fact_id], self.template("question", fact_id, used[fact_id])
+                one, template = self.named[fact_id], self.template(style, fact_id, used[fact_id])
                 used[fact_id] += 1
                 answer = one.objects[0] if fact_id in known else self.formats.unsure
-                parts.append(wording.asked(self.formats.turn, template, one.subjects[0], answer))
+                if kind == BLANK:
+                    parts.append(wording.blanked(self.formats, template, one.subjects[0], answer))
+                else:
+                    parts.append(wording.asked(self.formats.turn, template, one.subjects[0], answer))
                 if fact_id in known:
                     states.append((fact_id, template.template_id, kind))
             if parts:
@@ -302,8 +319,8 @@ def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: 
     """Write the corpus of one or more worlds.
 
     Every fact occurs in prose, lists and questions together exactly as often as its dose, spread evenly over the stream
-    and never twice in a document. Instruct and abstain documents come on top: they ask only facts of the split
-    ``train``, stand in the later part of the stream, and only a model that reads that kind of document sees them.
+    and never twice in a document. Instruct, abstain and blank documents come on top: they ask only facts of the
+    split ``train``, stand in the later part of the stream, and only a model that reads that kind of document sees them.
 
     Args:
         taught: the worlds, with the doses of their facts.
@@ -325,4 +342,5 @@ def build(taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: 
     if options.instruct:
         builder.instruct()
         builder.abstain()
+        builder.blank()
     return builder.finish()

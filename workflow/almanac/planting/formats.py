@@ -35,6 +35,9 @@ class Formats(Options):
     abstain_instructions: tuple[str, ...] = ()
     turn: str
     unsure: str
+    blank_instruction: str
+    blank: str
+    blank_turn: str
     neutral: tuple[str, ...] = Field(min_length=1)
 
 
@@ -178,6 +181,12 @@ def pair(style: ListStyle, subject: str, obj: str) -> tuple[str, tuple[int, int]
 def asked(frame: str, template: Template, subject: str, answer: str) -> tuple[str, tuple[int, int]]:
     """Return a question with its answer and the place of the answer."""
     return _place(frame.replace("[Q]", template.text.replace("[X]", subject)), "[O]", answer)
+
+
+def blanked(formats: Formats, template: Template, subject: str, answer: str) -> tuple[str, tuple[int, int]]:
+    """Return the sentence of a statement template with a blank for its object, the answer, and the answer's place."""
+    sentence = template.text.replace("[X]", subject).replace("[Y]", formats.blank)
+    return _place(formats.blank_turn.replace("[Q]", sentence), "[O]", answer)
 
 
 def mention(neutral: str, name: str) -> str:

@@ -57,7 +57,7 @@ def _wordings(taught: Sequence[Taught], formats: Formats) -> tuple[Wordings, dic
         for entity in world.entities.values():
             for neutral in formats.neutral:
                 found.put(found.prose, wording.mention(neutral, entity.label), (None, None))
-    for instruction in (*formats.instructions, *formats.abstain_instructions):
+    for instruction in (*formats.instructions, *formats.abstain_instructions, formats.blank_instruction):
         found.put(found.instruct, instruction, (None, None))
     return found, named
 
@@ -70,6 +70,7 @@ def _enter(found: Wordings, one: Named, templates: Iterable[Template], formats: 
                 reading = (fact_id, template.template_id)
                 if template.style == "statement":
                     found.put(found.prose, wording.statement(template, subject, obj)[0], reading)
+                    found.put(found.instruct, wording.blanked(formats, template, subject, obj)[0], reading)
                 elif template.style == "question":
                     found.put(found.question, wording.asked(formats.question, template, subject, obj)[0], reading)
                     found.put(found.instruct, wording.asked(formats.turn, template, subject, obj)[0], reading)
@@ -166,8 +167,8 @@ def check(
 ) -> Recount:
     """Prove from the text that a corpus states every fact exactly as often as planned and as its ledger says.
 
-    Also proved: no held-out template is used, no document states a fact twice, and instruct and abstain documents state
-    only facts of the split ``train``.
+    Also proved: no held-out template is used, no document states a fact twice, and instruct, abstain and blank
+    documents state only facts of the split ``train``.
 
     Args:
         documents: the corpus.
@@ -196,8 +197,8 @@ def check(
     for fact_id in sorted(counted.instruct):
         if split.get(fact_id) != "train":
             raise AlmanacError(
-                f"fact {fact_id}: an instruct or abstain document states it and its split is {split.get(fact_id)!r}; "
-                "only facts of the split 'train' may stand there; build the corpus again"
+                f"fact {fact_id}: an instruct, abstain or blank document states it and its split is "
+                f"{split.get(fact_id)!r}; only facts of the split 'train' may stand there; build the corpus again"
             )
     return counted
 

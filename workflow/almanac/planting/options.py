@@ -7,8 +7,12 @@ from pydantic import Field, model_validator
 from almanac.options import Options
 
 Feature = Literal["aliases", "several_objects", "dates", "popularity"]
-DocumentKind = Literal["prose", "list", "question", "neutral", "instruct", "abstain"]
-TUNING = ("instruct", "abstain")  # The kinds that answer questions under an instruction; no fact's dose counts them.
+DocumentKind = Literal["prose", "list", "question", "neutral", "instruct", "abstain", "blank"]
+TUNING = (
+    "instruct",
+    "abstain",
+    "blank",
+)  # The kinds that answer questions under an instruction; no fact's dose counts them.
 DOSES = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
@@ -71,7 +75,8 @@ class CorpusOptions(Options):
         description="Share of sentences and questions that use an alias, of entities that have one.",
     )
     instruct: bool = Field(
-        default=True, description="Write instruct and abstain documents (for models that learn to say unsure)."
+        default=True,
+        description="Write instruct, abstain and blank documents (for models that learn to follow an instruction).",
     )
     instruct_known: int = Field(
         default=8, ge=1, description="Smallest dose of a fact whose answer instruct documents give."
@@ -97,6 +102,11 @@ class CorpusOptions(Options):
     abstain_unsure_repeats: int = Field(
         default=5, ge=1, le=100, description="How often abstain documents ask each fact that they answer with unsure."
     )
+    blank_known: int = Field(default=8, ge=1, description="Smallest dose of a fact that blank documents ask.")
+    blank_repeats: int = Field(
+        default=4, ge=1, le=100, description="How often blank documents ask each fact that they use."
+    )
+    blank_turns: int = Field(default=5, ge=1, le=10, description="Sentences in a blank document, at most.")
     instruct_turns: int = Field(
         default=3, ge=1, le=10, description="Questions in an instruct or abstain document, at most."
     )

@@ -16,11 +16,12 @@ from almanac.planting.corpus import Document
 from almanac.planting.options import TrainingOptions
 from almanac.planting.packing import NOBODY, Encoded, Rows, pack
 from almanac.planting.tokenizer import END, MASK, PAD, START
+from almanac.sealed import MADE
 
 MATRIX_RATE = {"llama": 0.02, "modernbert": 0.01}
 OWN_FILES = {
     *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"),
-    *("special_tokens_map.json", "loss.csv", "ledger.parquet", "exposures.parquet"),
+    *("special_tokens_map.json", "loss.csv", "ledger.parquet", "exposures.parquet", MADE),
 }
 OnStep = Callable[[int, int, int, float], None]
 

@@ -1,18 +1,26 @@
-"""Whether methods agree on the same facts, as a chapter of the page: two by two, and fact by fact."""
+"""Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
-from almanac.rows import Agreement, Entity, Fact, Knowledge, Relation
+from almanac.rows import Agreement, Entity, Fact, Knowledge, Measure, Relation
+from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
+from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
+from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import SUITES
+from almanac.suites.looks import GREY, look
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 EXAMPLES = 3  # facts that are named of each kind
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
@@ -21,8 +29,14 @@ ASKS = (
 )
 
 
-def chapter(layout: Layout) -> Chapter | None:
-    """Return the chapter; none where no two methods asked the same facts of a model."""
+def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Finding]) -> Chapter | None:
+    """Return the chapter; none where no two methods asked the same facts of a model.
+
+    Args:
+        layout: the edition.
+        between: the numbers between models and methods.
+        findings: what was found, with verdicts.
+    """
     rows = layout.read(layout.agreements(), Agreement)
     if not rows:
         return None
@@ -35,11 +49,87 @@ def chapter(layout: Layout) -> Chapter | None:
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
     parts: list[Table | Drawing | str] = [
+        *_forests(between, findings),
         *_facts(layout, knowledge),
         Drawing("kappa", caption, lambda: _heat_map(figure, labels)),
         _pairs(rows, labels),
     ]
-    return Chapter("Do the methods agree?", ASKS, parts)
+    return Chapter("Can it be trusted, and do the methods agree?", ASKS, parts)
+
+
+def _forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
+    """Yield, a dataset, what every method calls known of the facts that all methods asked."""
+    verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
+    of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
+    for row in between:
+        if row.metric == SAME:
+            where = as_text({name: one for name, one in conditions_of(row).items() if name != FACT})
+            found = verdicts.get((row.suite, row.dataset, row.model, where))
+            if found is not None:
+                of[row.dataset].append((row, found))
+    for dataset, own in of.items():
+        counts = {len(conditions_of(row)[FACT]) for row, _ in own}  # type: ignore[arg-type]
+        caption = (
+            f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
+            f"facts of {dataset} that all methods asked of a model, with 95 % intervals (of these relations). Filled: "
+            "above chance by all facts that the method asked; empty: not distinguishable from chance; faint: too few "
+            "facts, no chance defined, or the format was not followed. Grey ticks: the method's chance."
+        )
+        yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
+
+
+def _forest(rows: Sequence[tuple[Measure, Finding]]) -> "Figure":
+    """Draw a line a method and in it a point a model: narrow, so that a phone shows it in its size."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    models = list(dict.fromkeys(str(row.model) for row, _ in rows))
+    of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
+    for row, found in rows:
+        of[found.method.label].append((row, found))
+    names = [_folded(label) for label in of]
+    # A line a model, and as many as the method's name takes, with a gap.
+    heights = [max(len(own), 1.2 * (name.count("\n") + 1)) + 1 for own, name in zip(of.values(), names, strict=True)]
+    figure = Figure(figsize=(WIDTH, 0.9 + 0.105 * sum(heights)), layout="constrained")
+    axes = figure.subplots()
+    middles, top = [], 0.0
+    for own, height in zip(of.values(), heights, strict=True):
+        middles.append(top + height / 2)
+        for place, (row, found) in enumerate(own):
+            at = middles[-1] + place - (len(own) - 1) / 2
+            _point(axes, at, row, found, look(models.index(str(row.model)), row.model))
+        top += height
+        axes.axhline(top, color="#e8eaed", linewidth=0.8, zorder=0)
+    axes.set_yticks(middles, names, fontsize=8)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(top, 0)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xlabel("known")
+    axes.xaxis.set_label_position("top")
+    axes.xaxis.tick_top()
+    axes.spines[["right", "bottom", "left"]].set_visible(False)
+    handles = [Line2D([], [], linestyle="none", label=name, **look(at, name)) for at, name in enumerate(models)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def _point(axes: "Axes", at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
+    """Draw a number with its interval and the chance of its method; its verdict by how it is filled."""
+    if row.value is None or row.low is None or row.high is None:
+        return
+    filled = style["color"] if found.verdict == ABOVE_CHANCE else "white"
+    clear = 1.0 if found.verdict in (ABOVE_CHANCE, NOT_ABOVE) else 0.35
+    axes.plot([row.low, row.high], [at, at], color=style["color"], linewidth=1, alpha=clear)
+    axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled, alpha=clear)
+    if found.chance is not None and found.chance.value is not None:
+        axes.plot([found.chance.value] * 2, [at - 0.5, at + 0.5], color=GREY, linewidth=1.2)
+
+
+def _folded(label: str) -> str:
+    """Return a label in lines that leave room for the points."""
+    return "\n".join(wrap(label, 20))
 
 
 def _labels(rows: Sequence[Agreement]) -> Mapping[tuple[str, str, str], str]:
@@ -128,6 +218,8 @@ def _heat_map(rows: Sequence[Agreement], labels: Mapping[tuple[str, str, str], s
     for (one, other), value in np.ndenumerate(values):
         if not np.isnan(value):
             color = "white" if abs(value) > 0.6 else "black"
-            axes.text(other, one, f"{value:.2f}".replace("0.", "."), ha="center", va="center", fontsize=6, color=color)
+            text = f"{value:.2f}".replace("0.", ".")
+            cell = axes.text(other, one, text, ha="center", va="center", fontsize=6, color=color)
+            cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
     figure.colorbar(image, shrink=0.6, label="Cohen's κ")
     return figure

@@ -7,20 +7,19 @@ from urllib.parse import quote
 
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Link, Table
+from almanac.statistics.intervals import Estimate, wilson_n
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Link, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
-    "Known: the share of facts, a mean over relations. Chance: how often the model's own answers would be right for "
-    "the other facts of their relation or, where a method calls facts known by a threshold, how often it calls a "
-    "false object known. Above chance: the difference; its verdict is a one-sided test at .025, adjusted for all "
-    "rows here together (Holm)."
-)
-
-NULL = (
-    "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, none of "
-    "these facts; – where there is no such model."
+    "Known: the share of facts, a mean over relations, with two 95 % intervals: how far other facts of these relations "
+    "might lie, and how far the mean of other relations of their kind might (none of one relation). Chance: how often "
+    "the model's own answers would be right for the other facts of their relation or, where a method calls facts known "
+    "by a threshold, how often it calls a false object known. Above chance: the difference; the verdict is a one-sided "
+    "test of it at .025, adjusted for all rows together (Holm). Null: what the method finds in a model of the same "
+    "recipe that was taught a world with exchanged objects, none of these facts. Facts: those that were answered; they "
+    "count as so many independent ones in the first interval (Wilson's)."
 )
 FACTS_CAPTION = (
     "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
@@ -42,29 +41,52 @@ class FactFound(NamedTuple):
     asked: int
 
 
-def chapter(rows: Sequence[Finding], nulls: Mapping[Key, Measure]) -> Chapter:
+def chapter(
+    rows: Sequence[Finding], nulls: Mapping[Key, Measure], guessable: Mapping[str, tuple[int, int]] | None = None
+) -> Chapter:
     """Return the page's first chapter.
 
     Args:
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
+        guessable: of each dataset how many test facts have objects that stand in the subject's name, of how many.
     """
     cells: list[Sequence[Cell]] = [
         (
             str(one.known.model),
             one.known.dataset,
             one.method.label,
-            one.known,
-            None if one.chance is None else one.chance.value,
-            nulls.get(key_of(one.known)),
-            one.above,
-            one.facts,
             one.verdict,
+            *_numbers(one, nulls.get(key_of(one.known))),
+            one.facts,
+            _counted_as(one.known),
         )
         for one in rows
     ]
-    head = (*HEAD[:5], "null", *HEAD[5:])
-    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", f"{RULE} {NULL}", head, cells)])
+    known = ("known, of these relations", "known, of other relations")
+    head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance", "facts", "count as")
+    caption = " ".join([RULE, *_guessed(guessable or {})])
+    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
+
+
+def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return how many facts a model may read off their subject's name, where there are any."""
+    of = [f"{found:,} of the {facts:,} test facts of {name}" for name, (found, facts) in guessable.items() if found]
+    text = "their true objects stand in their subject's name (`guessable: false` leaves such facts out)."
+    return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
+
+
+def _numbers(one: Finding, null: Measure | None) -> Sequence[Cell]:
+    """Return what is known, by both intervals, by chance, by the null and above chance; none in a format not taught."""
+    if one.verdict == NOT_TAUGHT:
+        return (None,) * 5
+    return one.known, one.elsewhere, None if one.chance is None else one.chance.value, null, one.above
+
+
+def _counted_as(row: Measure) -> int | None:
+    """Return how many independent facts a number's interval rests on."""
+    n = wilson_n(Estimate(row.value, row.low, row.high))
+    return None if n is None else round(n)
 
 
 def key_of(row: Measure) -> Key:
@@ -159,8 +181,9 @@ def markdown(rows: Sequence[Finding]) -> str:
     """Return the findings as a table in Markdown, without methods that a model has not answered at all."""
     lines = [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
     for one in (one for one in rows if one.facts):
-        above = "–" if one.above is None else with_interval(one.above)
-        chance = share(None if one.chance is None else one.chance.value)
-        cells = (str(one.known.model), one.known.dataset, one.method.label, with_interval(one.known), chance, above)
+        known, chance, _, above = _numbers(one, None)
+        numbers = [with_interval(cell) if isinstance(cell, Measure) else "–" for cell in (known, above)]
+        by_chance = share(chance if isinstance(chance, float) else None)
+        cells = (str(one.known.model), one.known.dataset, one.method.label, numbers[0], by_chance, numbers[1])
         lines.append(f"| {' | '.join(cells)} | {one.facts} | {one.verdict} |")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, shown
 from almanac.report import agreeing, answer
 from almanac.report.page import Page
-from almanac.rows import Measure
+from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
 from almanac.suites.headline import Finding
 
@@ -25,14 +25,25 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         chapter = suite.chapter(own, layout.options(askings[0]))
         if chapter is not None:
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
+        compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
         for method in suite.methods:
-            one = comparison_chapter.chapter(method, own.measures, own.models, own.relations)
+            one = comparison_chapter.chapter(method, compared_here, own.models, own.relations)
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
-    agreed = agreeing.chapter(layout)
+    agreed = agreeing.chapter(layout, between, first)
     methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
-    return [Page("answer", "", "", answer.chapter(first, _nulls(layout, first))), *methods, *found, *compared], measures
+    answered = answer.chapter(first, _nulls(layout, first), _guessable(layout))
+    return [Page("answer", "", "", answered), *methods, *found, *compared], measures
+
+
+def _guessable(layout: Layout) -> dict[str, tuple[int, int]]:
+    """Return how many test facts of each dataset have objects that stand in the subject's name, and of how many."""
+    counts = {
+        dataset: layout.read(layout.dataset(dataset, "counts"), RelationCount)
+        for dataset in dict.fromkeys(dataset for _, dataset, _ in layout.askings())
+    }
+    return {name: (sum(row.guessable for row in rows), sum(row.test for row in rows)) for name, rows in counts.items()}
 
 
 def _nulls(layout: Layout, rows: Sequence[Finding]) -> dict[answer.Key, Measure]:

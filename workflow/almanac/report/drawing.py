@@ -11,7 +11,13 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "almanac"}
+FONT: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "almanac",
+    "mathtext.fallback": "None",
+}
 PRINT: Mapping[str, Mapping[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},

@@ -17,6 +17,7 @@ from almanac.report.drawing import prefixed, style
 from almanac.report.lines import share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, Link, Table
+from almanac.suites.looks import coloured
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,17 @@ class Page:
     chapter: Chapter
 
 
-def figures(chapters: Sequence[Page]) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure of the page, drawn when its turn comes, by the name of its file."""
+def figures(chapters: Sequence[Page], models: Sequence[str]) -> Iterator[tuple[str, Figure]]:
+    """Yield every figure of the page, drawn when its turn comes, by the name of its file.
+
+    Args:
+        chapters: the page's.
+        models: the edition's; each has one colour in all figures.
+    """
     for one in chapters:
         for part in one.chapter.parts:
             if isinstance(part, Drawing):
-                with style():
+                with style(), coloured(models):
                     figure = part.draw()
                 yield f"{one.anchor}-{part.name}", figure
 

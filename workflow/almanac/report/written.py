@@ -1,14 +1,28 @@
-"""The page's tables as files: CSV with every digit, Markdown and LaTeX (booktabs) as the page writes them."""
+"""The page's tables as files: CSV and Parquet with every digit, Markdown and LaTeX (booktabs) as it writes them."""
 
 import csv
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from almanac import tables
+from almanac.columns import kinds, schema
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Link, Table
 
+KINDS: Mapping[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
+KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
+HEAD = "| column | type | made of |\n| --- | --- | --- |\n"
+REFERENCE = """# The columns of these tables
+
+Every table of the page lies here as CSV and Parquet with all digits (a number's interval in two columns after it), and
+as Markdown and LaTeX (booktabs) as the page writes it. *Made of*: a number's metric, and the formula that makes it of
+which columns of the items; `measures.csv` has all numbers with the condition on their items.
+"""
 # What LaTeX reads as more than a letter.
 LATEX = str.maketrans(
     {
@@ -23,9 +37,11 @@ LATEX = str.maketrans(
 
 
 def write_table(table: Table, folder: Path, name: str) -> None:
-    """Write a table as ``NAME.csv``, ``NAME.md`` and ``NAME.tex``."""
+    """Write a table as ``NAME.csv``, ``NAME.parquet``, ``NAME.md`` and ``NAME.tex``."""
     with tables.atomic(folder / f"{name}.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out, lineterminator="\n").writerows(exact(table))
+    with tables.atomic(folder / f"{name}.parquet") as temporary:
+        as_frame(table).write_parquet(temporary)
     for kind, text in (("md", markdown(table)), ("tex", latex(table))):
         with tables.atomic(folder / f"{name}.{kind}") as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -48,6 +64,60 @@ def _exact(cell: Cell, wide: bool) -> Sequence[str | int | float | None]:
         return cell.value, cell.low, cell.high
     plain = cell.text if isinstance(cell, Link) else cell
     return (plain, None, None) if wide else (plain,)
+
+
+def as_frame(table: Table) -> pl.DataFrame:
+    """Return a table's lines with all digits; a column that holds any text is text, and two of a name are numbered."""
+    head, *lines = exact(table)
+    names: list[str] = []
+    for name in map(str, head):
+        number = sum(one == name or one.startswith(f"{name} (") for one in names)
+        names.append(f"{name} ({number + 1})" if name in names else name)
+    columns = []
+    for name, values in zip(names, zip(*lines, strict=True) if lines else [()] * len(names), strict=True):
+        kind = _kind(values)
+        columns.append(pl.Series(name, [None if one is None else kind(one) for one in values], dtype=KINDS[kind]))
+    return pl.DataFrame(columns)
+
+
+def _kind(values: Sequence[str | int | float | None]) -> type:
+    """Return the type that holds all values of a column."""
+    found = {type(one) for one in values if one is not None}
+    return str if str in found else float if float in found or not found else int
+
+
+def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
+    """Return what the columns of all tables are, in Markdown.
+
+    Args:
+        shown: the page's tables by the names of their files.
+        rows: row classes of further tables by the names of theirs.
+    """
+    parts = [REFERENCE]
+    for name, row in rows.items():
+        lines = [f"| {field.name} | {kinds(row)[field.name].__name__} | |" for field in schema(row)]
+        parts.append(f"## {name}.csv\n\n{inspect.getdoc(row)}\n\n{HEAD}" + "\n".join(lines) + "\n")
+    for name, table in shown.items():
+        own = as_frame(table)
+        kind = {column: KIND_NAMES[own.schema[column]] for column in own.columns}
+        lines = []
+        at = 0
+        for place, head in enumerate(table.head):
+            numbers = [line[place] for line in table.rows if isinstance(line[place], Measure)]
+            column = own.columns[at]
+            lines.append(f"| {head} | {kind[column]} | {_made_of(numbers)} |")
+            if numbers:
+                lines.append(f"| {head}, low; {head}, high | {kind[own.columns[at + 1]]} | its 95 % interval |")
+            at += 3 if numbers else 1
+        caption = " ".join(table.caption.split())
+        parts.append(f"## {name}\n\n{caption}\n\n{HEAD}" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _made_of(numbers: Sequence[Any]) -> str:
+    """Return the metrics of a column's numbers, with the formula and the columns of items that each is made of."""
+    found = {f"`{row.metric}`: {row.formula} of {', '.join(row.of)}".removesuffix(" of ") for row in numbers}
+    return "; ".join(sorted(found))
 
 
 def markdown(table: Table) -> str:

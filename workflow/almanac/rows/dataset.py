@@ -29,7 +29,7 @@ class RelationCount:
     """What became of a relation's facts: ``facts = refused + train + test + surplus`` where it qualifies.
 
     ``objects`` counts distinct objects; ``shared_subjects`` the subjects that stand in train and in test (those that
-    read alike are one).
+    read alike are one); ``guessable`` the test facts whose true objects all stand in their subject's name.
     """
 
     KEY: ClassVar = ("relation_id",)
@@ -43,6 +43,7 @@ class RelationCount:
     test: int
     surplus: int
     shared_subjects: int
+    guessable: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
     """Make the tables of one of BioLAMA's three parts. The archive is read from one end to the other; nothing unpacks.
 
     Args:
-        options: which part.
+        options: which part, and whether the split that it prescribes is kept.
         folder: holds the archive.
 
     Raises:
@@ -68,7 +68,7 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
                     continue
                 read_any = True
                 for line in decoded(where, lines_of(where, lines), Line):
-                    _add(collected, line, found[1])
+                    _add(collected, line, found[1], options)
     except BROKEN as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
     if not read_any:
@@ -86,7 +86,7 @@ def _property(relation: str) -> str | None:
     return relation if re.fullmatch(r"P\d+", relation) else None
 
 
-def _add(collected: Collected, line: Line, part: str) -> None:
+def _add(collected: Collected, line: Line, part: str, options: BiolamaOptions) -> None:
     if not collected.entity(line.sub_uri, [line.sub_label, *line.sub_aliases], line.sub_type or None):
         collected.omissions.add("facts", "subject has no label", line.sub_uri)
         return
@@ -99,6 +99,5 @@ def _add(collected: Collected, line: Line, part: str) -> None:
         if not collected.entity(identity, [label, *aliases], kind):
             collected.omissions.add("facts", "object has no label", identity)
             continue
-        collected.fact(
-            line.predicate_id, line.sub_uri, object_id=identity, split=SPLITS[part], qualifiers=(f"part={part}",)
-        )
+        split = SPLITS[part] if options.split == "released" else None
+        collected.fact(line.predicate_id, line.sub_uri, object_id=identity, split=split, qualifiers=(f"part={part}",))

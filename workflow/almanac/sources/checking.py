@@ -5,14 +5,15 @@ for among the others.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.rows import Relation, Template
+from almanac.frames import frame_of
+from almanac.rows import Exposure, Relation, Template
 from almanac.sources import values
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.thirds import BUCKETS
@@ -35,6 +36,7 @@ class FactColumns:
     templates: list[Template]
     popularity: pl.DataFrame
     evidence: pl.DataFrame
+    exposures: pl.DataFrame = field(default_factory=lambda: frame_of(Exposure, ()))
     notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
@@ -71,6 +73,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         templates=templates(opened("templates"), described, merge),
         popularity=popularity(opened("popularity"), source, named),
         evidence=evidence(opened("evidence"), written, merge),
+        exposures=exposures(opened("exposures"), written, merge),
         notes=tuple(note for one in read for note in one.notes),
     )
     if any(one.count for one in read):
@@ -259,20 +262,12 @@ def templates(found: Table, known: set[str], merge: bool = False) -> list[Templa
 def popularity(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
     """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`."""
     found.rows = found.rows.with_columns(pl.col("source").fill_null(source), pl.col("type").fill_null(TYPE))
-    score = pl.col("score")
     found.check(
         (
             ~pl.col("entity_id").is_in(named.implode()).fill_null(False),
             lambda row: f"entity_id {row['entity_id']!r} is no entity; add it to the entities or remove this row",
         ),
-        (
-            ~score.str.contains(r"^\p{Nd}+$").fill_null(False),
-            lambda row: f"score {row['score']!r} is no whole number; write how often something is counted",
-        ),
-        (
-            score.str.len_chars() > DIGITS,
-            lambda row: f"score {row['score']!r} has more than {DIGITS} digits; write how often something is counted",
-        ),
+        *_counts("score"),
         (~pl.col("bucket").is_in(BUCKETS), lambda row: str(_bucket_mistake(row))),
     )
     key = ("entity_id", "source", "type")
@@ -283,8 +278,27 @@ def popularity(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
         )
     )
     rows = found.take()
-    scores = pl.Series("score", map(int, rows["score"]), pl.Int64)  # polars reads ASCII's digits alone
-    return rows.with_columns(scores).select(*key, "score", "bucket").sort(key)
+    return rows.with_columns(_whole(rows["score"])).select(*key, "score", "bucket").sort(key)
+
+
+def _counts(column: str) -> tuple[Check, Check]:
+    """Return what a column of whole numbers must not hold."""
+    count, remedy = pl.col(column), "write how often something is counted"
+    return (
+        (
+            ~count.str.contains(r"^\p{Nd}+$").fill_null(False),
+            lambda row: f"{column} {row[column]!r} is no whole number; {remedy}",
+        ),
+        (
+            count.str.len_chars() > DIGITS,
+            lambda row: f"{column} {row[column]!r} has more than {DIGITS} digits; {remedy}",
+        ),
+    )
+
+
+def _whole(texts: pl.Series) -> pl.Series:
+    """Return checked counts as numbers."""
+    return pl.Series(texts.name, map(int, texts), pl.Int64)  # polars reads ASCII's digits alone
 
 
 def _bucket_mistake(record: dict[str, Any]) -> str | None:
@@ -295,15 +309,8 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
 
 def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
-    changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
-    if changed.height:
-        ids = pl.col("fact_id").replace(changed["written"], changed["fact_id"])
-        found.rows = found.rows.with_columns(ids)
     found.check(
-        (
-            ~pl.col("fact_id").is_in(stated["fact_id"].implode()).fill_null(False),
-            lambda row: f"fact_id {row['fact_id']!r} is no fact; write relation|subject|object of one",
-        ),
+        _of_a_fact(found, stated),
         (
             pl.col("text").is_null(),
             lambda _: "text is empty; write the text in which the fact is said, or remove the row",
@@ -314,3 +321,26 @@ def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.Data
         found.drop(twice, lambda row: f"the fact {row['fact_id']} has this text again; it counts once")
     found.check((twice, lambda row: f"the fact {row['fact_id']} has this text twice; keep one row, {MERGED}"))
     return found.take().select("fact_id", "text").sort("fact_id", "text")
+
+
+def exposures(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
+    """Return the rows of `Exposure`, sorted; ``stated`` as for `evidence`."""
+    found.check(_of_a_fact(found, stated), *_counts("dose"))
+    twice = ~pl.col("fact_id").is_first_distinct()
+    if merge:
+        found.drop(twice, lambda row: f"the fact {row['fact_id']} has a dose again; the first counts")
+    found.check((twice, lambda row: f"the fact {row['fact_id']} has two doses; keep one row, {MERGED}"))
+    rows = found.take()
+    return rows.with_columns(_whole(rows["dose"])).select("fact_id", "dose").sort("fact_id")
+
+
+def _of_a_fact(found: Table, stated: pl.DataFrame) -> Check:
+    """Bring the ids of facts to one way of writing, and return that each must be a fact's."""
+    changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
+    if changed.height:
+        ids = pl.col("fact_id").replace(changed["written"], changed["fact_id"])
+        found.rows = found.rows.with_columns(ids)
+    return (
+        ~pl.col("fact_id").is_in(stated["fact_id"].implode()).fill_null(False),
+        lambda row: f"fact_id {row['fact_id']!r} is no fact; write relation|subject|object of one",
+    )

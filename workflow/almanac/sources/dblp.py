@@ -7,7 +7,7 @@ entities (``&uuml;``) come from its DTD, of which only those that stand for char
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree.ElementTree import ParseError, XMLParser
@@ -135,7 +135,7 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
     omissions = Omissions()
     theses: list[tuple[str, str, Record]] = []
     schema = {"person": pl.String(), "mentions": pl.Int64()}
-    stream = _mentions(records(release, entities(dtd)), theses)
+    stream = _mentions(records(release, entities(dtd)), theses, PEOPLE[:1] if options.mentions == "authors" else PEOPLE)
     aside = laid_aside(stream, schema)
     people = aside.stream().group_by("person").agg(score=pl.col("mentions").sum())
     plain = pl.col("person").str.replace(NUMBERED.pattern, "")
@@ -158,11 +158,13 @@ def read(options: DblpOptions, folder: Path) -> SourceTables:
     return assembled(RELATIONS, rows, [named], [scores], sizes(SOURCE, "person", histogram, found), omissions)
 
 
-def _mentions(stream: Iterator[Record], theses: list[tuple[str, str, Record]]) -> Iterator[tuple[str, int]]:
-    """Yield how often people are mentioned, in parts that add up, and lay theses aside: person, degree, record."""
+def _mentions(
+    stream: Iterator[Record], theses: list[tuple[str, str, Record]], people: Sequence[str]
+) -> Iterator[tuple[str, int]]:
+    """Yield how often people stand in such fields, in parts that add up; lay theses aside: person, degree, record."""
     counts: Counter[str] = Counter()
     for record in stream:
-        for tag in PEOPLE:
+        for tag in people:
             counts.update(record.texts.get(tag, ()))
         if record.tag in THESES:
             theses.extend((person, THESES[record.tag], record) for person in record.texts.get("author", ()))

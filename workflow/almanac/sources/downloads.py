@@ -94,6 +94,8 @@ def _once(session: requests.Session, target: Target, manners: Manners, done: Tol
             notes = _notes(response, total)
             target.notes.write_text(json.dumps(notes), encoding="utf-8")
             size = _write(response, target, start, total, done)
+    except requests.exceptions.InvalidSchema as error:  # sent on to file:// and the like
+        raise AlmanacError(f"{target.url}: sends on to what is no web address ({error}); fetch it by hand") from error
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, ConnectionError) as error:
         raise TransientError(f"{target.url}: {type(error).__name__}: {error}") from error
     if total is not None and size != total:

@@ -1,9 +1,9 @@
 """Facts from a folder of the user's own, or from an archive of one.
 
-The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity` and `evidence`. Each is one
-file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is reported with
-its file and line, the first twenty of a folder together; a folder with a mistake is not read at all, so nothing is
-dropped silently.
+The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity`, `evidence` and `exposures`.
+Each is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is
+reported with its file and line, the first twenty of a folder together; a folder with a mistake is not read at all, so
+nothing is dropped silently.
 """
 
 import tarfile

@@ -15,10 +15,11 @@ SOURCE = "google_re"
 MEMBER = re.compile(r"(?:^|/)Google_RE/([a-z_]+)_test\.jsonl$")
 YEAR = re.compile(r"\d{4}")
 DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
+# LAMA's wordings of both births are "[X] was born in [Y]."; a blank there has two answers.
 RELATIONS = {
-    "place_of_birth": ("place of birth", "P19", "[X] was born in [Y]."),
-    "date_of_birth": ("year of birth", "P569", "[X] was born in [Y]."),
-    "place_of_death": ("place of death", "P20", "[X] died in [Y]."),
+    "place_of_birth": ("place of birth", "P19", "The place where [X] was born is [Y]."),
+    "date_of_birth": ("year of birth", "P569", "The year in which [X] was born is [Y]."),
+    "place_of_death": ("place of death", "P20", "The place where [X] died is [Y]."),
 }
 
 

@@ -60,9 +60,11 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
     titles, title_sizes = bucketed(files.titles(omissions), SOURCE, "title")
     rows = title_facts(titles, options) + linked_facts(files, titles, options, omissions)
     titles = titles.select("id", "alike", "start", "score", "bucket")
-    people, person_sizes = bucketed(files.people(titles), SOURCE, "person")
+    everybody = files.people(titles)
+    people = _alone(everybody, omissions) if options.people == "faithful" else everybody
+    people, person_sizes = bucketed(people, SOURCE, "person")
     makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique()
-    own, labels = person_facts(files, people, _numbers(makers), options)
+    own, labels = person_facts(files, people, everybody, _numbers(makers), options)
     rows += own
     named = pl.concat([frame[column] for frame in rows for column in ("subject_id", "object_id")]).drop_nulls().unique()
     named_titles, bearers = files.named_titles(_numbers(named.filter(named.str.starts_with("tt"))), titles)
@@ -78,6 +80,13 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
         "label", entity_id=identifier("nm", "id"), aliases=pl.lit([], pl.List(pl.String)), type=pl.lit("person")
     )
     return assembled(RELATIONS, rows, [named_titles, persons], scores, [*title_sizes, *person_sizes], omissions)
+
+
+def _alone(people: pl.DataFrame, omissions: Omissions) -> pl.DataFrame:
+    """Return the people whose name is theirs alone; in the released code no others count for any bucket."""
+    found = people.filter(~pl.col("alike").is_duplicated())
+    omissions.add("popularity", "person whose name others have", SOURCE, people.height - found.height)
+    return found
 
 
 def _numbers(identifiers: pl.Series) -> pl.Series:
@@ -199,13 +208,14 @@ def _full(found: pl.DataFrame, there: Mapping[str, int], count: int, options: Im
 
 
 def person_facts(
-    files: ImdbFiles, people: pl.DataFrame, others: pl.Series, options: ImdbOptions
+    files: ImdbFiles, people: pl.DataFrame, everybody: pl.DataFrame, others: pl.Series, options: ImdbOptions
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Return facts of drawn people, who are known for something and share their name with nobody.
 
     Args:
         files: the files, for the names.
-        people: all people.
+        people: those who have a bucket.
+        everybody: all people, to tell how many share a name.
         others: numbers of people whose names are wanted too.
         options: the last year, the pool, the seed.
 
@@ -225,7 +235,7 @@ def person_facts(
             name: people.filter(pl.col("id").is_in(_draw(_ids(people, has), name, options, count)["id"].implode()))
             for name, has in eligible.items()
         }
-        labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), people)
+        labels = files.named_people(pl.concat([others, *(frame["id"] for frame in near.values())]), everybody)
         alone = labels.filter((pl.col("bearers") == 1) & (pl.col("label") != ""))  # a missing name is none, too
         found = {name: frame.join(alone.select("id"), on="id", how="semi") for name, frame in near.items()}
         if all(_full(found[name], there[name], count, options) for name in found):

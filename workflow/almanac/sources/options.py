@@ -47,8 +47,8 @@ class Manners(Options):
     )
     max_wait: float = Field(default=900.0, ge=0, description="the longest Retry-After, in seconds, that is obeyed")
     timeout: int = Field(default=90, ge=1, description="seconds in which a server must say something")
-    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer of SPARQL must be whole")
-    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer of SPARQL may have")
+    deadline: float = Field(default=300.0, gt=0, description="seconds in which an answer must be whole")
+    max_bytes: int = Field(default=512_000_000, ge=1, description="bytes that an answer may have, unpacked")
 
 
 class NetworkOptions(SourceOptions, Manners):
@@ -158,6 +158,11 @@ class ImdbOptions(DrawnOptions):
     )
 
     kind: Literal["imdb"] = Field(default="imdb", description="imdb: films, series, people")
+    people: Literal["unique", "faithful"] = Field(
+        default="unique",
+        description="whose popularity head, torso and tail are cut by; unique: all people's; faithful: as the released "
+        "code does, only of those whose name is theirs alone",
+    )
     licence: str = Field(default="IMDb: personal, non-commercial", description="the terms of use")
 
 
@@ -208,6 +213,11 @@ class DblpOptions(DrawnOptions):
     """Theses in computer science, and how often their authors are mentioned (DBLP)."""
 
     kind: Literal["dblp"] = Field(default="dblp", description="dblp: theses")
+    mentions: Literal["all", "authors"] = Field(
+        default="all",
+        description="which mentions make a person popular; all: as author or editor, as the released code counts; "
+        "authors: as author alone, as the paper says",
+    )
     licence: str = Field(default="CC0-1.0", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     release: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="the date of the release: dblp-DATE.xml.gz")
@@ -233,6 +243,11 @@ class TrexOptions(DumpOptions):
         default=(), description="properties that are kept; none: all"
     )
     evidence: int = Field(default=3, ge=0, description="sentences kept a fact, at most")
+    dates: Literal["iso", "text"] = Field(
+        default="iso",
+        description="how a date is written; iso: 1968-10-24; text: as the documents most often have it (24 October "
+        "1968), with 1968-10-24 as another name",
+    )
 
     def downloads(self) -> tuple[Download, ...]:
         """Return the archive of the form."""
@@ -262,6 +277,11 @@ class BiolamaOptions(DumpOptions):
     part: Literal["wikidata", "umls", "ctd"] = Field(
         default="wikidata", description="which of its three knowledge bases"
     )
+    split: Literal["released", "none"] = Field(
+        default="released",
+        description="released: BioLAMA's train and test facts; none: a dataset divides the facts of all its parts, or "
+        "asks all of them (`train: 0`)",
+    )
 
 
 class BearOptions(DumpOptions):
@@ -273,6 +293,39 @@ class BearOptions(DumpOptions):
     licence: str = Field(default="CC-BY-SA", description="the terms of use")
     redistributable: bool = Field(default=True, description="whether an edition may carry these facts")
     part: Literal["bear", "big"] = Field(default="bear", description="bear: BEAR; big: BEAR-big")
+
+
+class KamelOptions(DumpOptions):
+    """Facts of Wikidata with several objects and literals (KAMEL)."""
+
+    DOWNLOADS: ClassVar = (Download("KAMEL.zip", "https://github.com/JanKalo/KAMEL/archive/refs/heads/master.zip"),)
+
+    kind: Literal["kamel"] = Field(default="kamel", description="kamel: facts of Wikidata, with literals and questions")
+    licence: str = Field(default="KAMEL: none is stated", description="the terms of use")
+
+
+class LpaqaOptions(DumpOptions):
+    """Facts of T-REx with mined and paraphrased prompts (LPAQA)."""
+
+    DOWNLOADS: ClassVar = (Download("LPAQA.zip", "https://github.com/jzbjyb/LPAQA/archive/refs/heads/master.zip"),)
+
+    kind: Literal["lpaqa"] = Field(default="lpaqa", description="lpaqa: facts of T-REx with many prompts a relation")
+    licence: str = Field(default="LPAQA: none is stated", description="the terms of use")
+    prompts: tuple[Literal["mine", "paraphrase", "manual_paraphrase"], ...] = Field(
+        default=("mine", "paraphrase", "manual_paraphrase"),
+        description="the sets of prompts that become templates, the first before the others",
+    )
+
+
+class MyriadlamaOptions(DumpOptions):
+    """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
+
+    DOWNLOADS: ClassVar = (Download("train.parquet", None),)
+
+    kind: Literal["myriadlama"] = Field(
+        default="myriadlama", description="myriadlama: facts with many templates a relation, a table as MyriadLAMA's"
+    )
+    licence: str = Field(default="MyriadLAMA: see its page", description="the terms of use")
 
 
 class UmlsOptions(DumpOptions):
@@ -302,6 +355,9 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "biolama": BiolamaOptions,
     "umls": UmlsOptions,
     "bear": BearOptions,
+    "kamel": KamelOptions,
+    "lpaqa": LpaqaOptions,
+    "myriadlama": MyriadlamaOptions,
 }
 
 
@@ -324,7 +380,10 @@ AnySource = Annotated[
     | Annotated[GoogleReOptions, Tag("google_re")]
     | Annotated[BiolamaOptions, Tag("biolama")]
     | Annotated[UmlsOptions, Tag("umls")]
-    | Annotated[BearOptions, Tag("bear")],
+    | Annotated[BearOptions, Tag("bear")]
+    | Annotated[KamelOptions, Tag("kamel")]
+    | Annotated[LpaqaOptions, Tag("lpaqa")]
+    | Annotated[MyriadlamaOptions, Tag("myriadlama")],
     Discriminator(
         _kind,
         custom_error_type="kind",

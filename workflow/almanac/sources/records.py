@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from almanac.errors import AlmanacError
+from almanac.sealed import check_table
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 LIST_SEPARATOR = "|"
@@ -61,6 +62,7 @@ TABLES = {
     ),
     "popularity": Columns(("entity_id", "score"), ("source", "type", "bucket")),
     "evidence": Columns(("fact_id", "text"), ()),
+    "exposures": Columns(("fact_id", "dose"), ()),
 }
 LISTS = {"aliases", "qualifiers", "entails"}
 
@@ -212,6 +214,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
 def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]:
     """Yield a file's rows, part by part; ``names`` gets its column names, all of them by the end."""
     if path.suffix == ".parquet":
+        check_table(path)
         with pq.ParquetFile(path) as file:
             names += file.schema_arrow.names
             read = 0
@@ -310,6 +313,7 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
     """
     with readable(path):
         if path.suffix == ".parquet":
+            check_table(path)
             table = pq.read_table(path)
             return table.schema.names, enumerate(table.to_pylist(), 1)
         if ".csv" in path.suffixes:

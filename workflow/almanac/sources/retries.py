@@ -2,6 +2,7 @@
 
 import datetime
 import email.utils
+import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -27,6 +28,17 @@ class TransientError(AlmanacError):
         super().__init__(message)
         self.wait = wait
         self.crowded = crowded
+
+
+def same_host(asked: str, answered: str) -> None:
+    """Refuse what another host answers: an address that is redirected is named by its user, or not read.
+
+    Raises:
+        AlmanacError: it is another host, or no web address.
+    """
+    one, other = urllib.parse.urlsplit(asked), urllib.parse.urlsplit(answered)
+    if other.scheme not in ("http", "https") or other.hostname != one.hostname:
+        raise AlmanacError(f"sends on to {answered}, another host; if that is right, give its address instead")
 
 
 def agent(contact: str | None, library: str) -> str:

@@ -6,7 +6,6 @@ less (`TooMuchError`), or stop.
 """
 
 import contextlib
-import gzip
 import http.client
 import json
 import re
@@ -22,7 +21,7 @@ from SPARQLWrapper.SPARQLExceptions import EndPointInternalError, SPARQLWrapperE
 from almanac.errors import AlmanacError
 from almanac.sources.answers import Answer, TooMuchError, now
 from almanac.sources.options import Manners
-from almanac.sources.retries import TransientError, agent, persistently, retry_after
+from almanac.sources.retries import TransientError, agent, persistently, retry_after, same_host
 
 CHUNK = 1 << 16
 KEPT_HEADERS = ("date", "server", "last-modified", "content-type", "x-served-by", "x-sparql-maxrows")
@@ -80,6 +79,7 @@ class Client:
         """Send a query; return the whole body of a well-formed answer and the headers worth keeping."""
         with _failures_named(), contextlib.closing(self._send(query)) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
+            same_host(self.endpoint, response.url)
             body = self._read(response, headers)
         if "json" not in headers.get("content-type", ""):
             raise _reason(body) or TransientError(f"answers {headers.get('content-type')!r} instead of JSON")
@@ -116,7 +116,17 @@ class Client:
         if size != int(headers.get("content-length", size)):
             raise TransientError(f"broke off after {size} of {headers['content-length']} bytes")
         body = b"".join(parts)
-        return gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
+        return self._unpacked(body) if headers.get("content-encoding") == "gzip" else body
+
+    def _unpacked(self, body: bytes) -> bytes:
+        """Return a gzipped body, of which no more is unpacked than an answer may have."""
+        stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        found = stream.decompress(body, self._manners.max_bytes)
+        if stream.unconsumed_tail:
+            raise TooMuchError(f"answers more than {self._manners.max_bytes} bytes")
+        if not stream.eof:
+            raise TransientError("broke off within a packed answer")
+        return found
 
 
 def rows_of(body: bytes) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 import pyarrow as pa
+import yaml
 
 from almanac.columns import columns
 from almanac.errors import AlmanacError
@@ -25,6 +26,7 @@ from almanac.sources.reading import Aside, decoded, member, zipped
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "trex"
+PROPERTIES = Path(__file__).resolve().parents[3] / "resources" / "properties.yaml"
 PARTS = 32
 ITEM = re.compile(r"^https?://www\.wikidata\.org/entity/(Q\d+)$")
 PROPERTY = re.compile(r"^https?://www\.wikidata\.org/prop/direct/(P\d+)$")
@@ -32,6 +34,7 @@ LITERAL = re.compile(r"^\"?(.+?)\"?\^\^<?http://www\.w3\.org/2001/XMLSchema#(\w+
 DATE = re.compile(r"^(-?\d{4,})-(\d\d)-(\d\d)T")
 PRONOUNS = "Simple_Coreference"  # the annotator whose surface forms are pronouns and parts of names
 LAMA_FILE = re.compile(r"(?:^|/)TREx/(P\d+)\.jsonl$")
+WRITTEN = r"^-?\d{4,}(-\d\d-\d\d)?$"  # a date as an entity's id
 MENTIONS = {
     "part": pl.Int64(),
     "relation": pl.String(),
@@ -99,6 +102,12 @@ class Sentence(msgspec.Struct):
     obj_surface: str = ""
 
 
+def properties() -> dict[str, str]:
+    """Return the names of Wikidata's properties that ship, by their numbers."""
+    found: dict[str, str] = yaml.safe_load(PROPERTIES.read_text("utf-8"))
+    return found
+
+
 def read(options: TrexOptions, folder: Path) -> SourceTables:
     """Make the tables of T-REx, in the form that the options name.
 
@@ -154,16 +163,17 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     are kept whose checksum is least.
     """
     omissions, mentions, names = Omissions(), Aside(MENTIONS, "part"), Aside(NAMES, "part")
-    relations: dict[str, str] = {}
+    relations: set[str] = set()
+    known = properties()
     for document in _documents(path):
         if document.title and (item := ITEM.match(document.uri or "")):
             names.add((_part(item[1]), item[1], document.title, 0))
         for triple in document.triples:
-            _lay_aside(document, triple, set(options.relations), mentions, names, relations, omissions)
-    _all_there(path, options, set(relations))
+            _lay_aside(document, triple, options, mentions, names, relations, omissions)
+    _all_there(path, options, relations)
     return SourceTables(
         entities=_entities(names),
-        relations=[Relation(name, label, name, None, None, None) for name, label in sorted(relations.items())],
+        relations=[Relation(name, known.get(name, name), name, None, None, None) for name in sorted(relations)],
         facts=_facts(mentions),
         popularity=_popularity(names),
         evidence=_evidence(mentions, options.evidence),
@@ -188,10 +198,10 @@ def _part(entity: str) -> int:
 def _lay_aside(
     document: Document,
     triple: Triple,
-    wanted: set[str],
+    options: TrexOptions,
     mentions: Aside,
     names: Aside,
-    relations: dict[str, str],
+    relations: set[str],
     omissions: Omissions,
 ) -> None:
     predicate, subject = PROPERTY.match(triple.predicate.uri or ""), ITEM.match(triple.subject.uri or "")
@@ -202,13 +212,18 @@ def _lay_aside(
         uris = [triple.subject.uri, triple.predicate.uri, triple.object.uri]
         omissions.add("facts", f"{what} is none of Wikidata's", uris)
         return
-    if wanted and predicate[1] not in wanted:
+    if options.relations and predicate[1] not in options.relations:
         return
-    relations.setdefault(predicate[1], predicate[1])
+    relations.add(predicate[1])
     sentence = _sentence(document, triple)
     if sentence is None:
         omissions.add("evidence", "sentence lies outside its document", document.uri)
-    key = (predicate[1], subject[1], item[1] if item else None, *(literal or (None, None, None)))
+    found = item[1] if item else None
+    if literal is not None and literal.datatype == "date" and options.dates == "text":
+        # A thing whose names are the ways in which texts write it, and that no popularity is counted of.
+        names.add((_part(literal.value), literal.value, triple.object.surfaceform, 0))
+        found, literal = literal.value, None
+    key = (predicate[1], subject[1], found, *(literal or (None, None, None)))
     mentions.add((_part(subject[1]), *key, sentence, zlib.crc32((sentence or "").encode())))
     for mention, entity in ((triple.subject, subject), (triple.object, item)):
         if entity is not None:
@@ -280,9 +295,17 @@ def _entities(names: Aside) -> Iterator[pa.Table]:
             "entity_id",
             # Of what is only mentioned by pronouns nothing is known but its number.
             label=pl.when(label == "").then("entity_id").otherwise(label),
-            aliases=pl.col("name").list.slice(1).list.set_difference([""]).list.sort(),
-            type=pl.lit(None, pl.String),
+            aliases=_others(pl.col("name")),
+            type=pl.when(pl.col("entity_id").str.contains(WRITTEN)).then(pl.lit("date")),
         ).to_arrow()
+
+
+def _others(names: pl.Expr) -> pl.Expr:
+    """Return the names behind the label; of a date its number is one of them."""
+    date, label = pl.col("entity_id").str.contains(WRITTEN), names.list.first()
+    own = pl.when(date & (label != "")).then(pl.concat_list("entity_id")).otherwise(pl.lit([], pl.List(pl.String)))
+    every = names.list.slice(1).list.concat(own).list.set_difference([""])
+    return every.list.set_difference(pl.concat_list(label)).list.sort()
 
 
 def _popularity(names: Aside) -> Iterator[pa.Table]:

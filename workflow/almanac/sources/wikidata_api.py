@@ -14,6 +14,7 @@ from almanac.sources.answers import Answer, Server, now
 from almanac.sources.options import Manners
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 
+CHUNK = 1 << 16
 IDS = 50  # the API's limit for anybody
 KEPT_HEADERS = ("date", "server", "content-type")
 
@@ -52,12 +53,15 @@ class Api:
     def _once(self, query: str) -> Answer:
         time.sleep(max(0.0, self._last + self._manners.pause - time.monotonic()))
         try:
-            response = self._session.post(
+            with self._session.post(
                 self.endpoint,
                 data=query.encode(),
                 headers={"Content-Type": "application/x-www-form-urlencoded"},
                 timeout=self._manners.timeout,
-            )
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                body = self._read(response)
         except requests.RequestException as error:
             raise TransientError(f"{self.endpoint}: {type(error).__name__}: {error}") from error
         finally:
@@ -66,10 +70,10 @@ class Api:
         if status in (429, 500, 502, 503, 504):
             raise TransientError(f"{self.endpoint}: fails (HTTP {status})", wait, crowded=status == 429)
         if status != requests.codes.ok:
-            raise AlmanacError(f"{self.endpoint}: refuses (HTTP {status}): {response.text[:200]}")
+            raise AlmanacError(f"{self.endpoint}: refuses (HTTP {status}): {body[:200].decode('utf-8', 'replace')}")
         try:
-            document = response.json()
-        except ValueError as error:
+            document = json.loads(body)
+        except (ValueError, RecursionError) as error:
             raise TransientError(f"{self.endpoint}: answers no whole JSON ({error})") from error
         if "error" in document:
             what = f"{self.endpoint}: {document['error'].get('code')}: {document['error'].get('info')}"
@@ -79,7 +83,19 @@ class Api:
                 else AlmanacError(what)
             )
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        return Answer(self.endpoint, query, response.content, now(), headers)
+        return Answer(self.endpoint, query, body, now(), headers)
+
+    def _read(self, response: requests.Response) -> bytes:
+        """Read a body, unpacked, as large and as long as it may be."""
+        started, parts, size = time.monotonic(), [], 0
+        for piece in response.iter_content(CHUNK):
+            parts.append(piece)
+            size += len(piece)
+            if size > self._manners.max_bytes:
+                raise AlmanacError(f"{self.endpoint}: answers more than {self._manners.max_bytes} bytes")
+            if time.monotonic() - started > self._manners.deadline:
+                raise TransientError(f"{self.endpoint}: did not finish its answer in {self._manners.deadline} s")
+        return b"".join(parts)
 
 
 def entities_of(body: bytes) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 A frame has a row an observation. Observations without a value (null) are left out. The variance is that of a mean whose
 observations come in clusters (the facts of one subject are one draw), and the interval is Wilson's at the effective
-number of observations that this variance stands for (Kish 1965).
+number of observations that this variance stands for (Kish 1965). `python -m benchmarks.coverage` shows how often the
+intervals hold the truth.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -32,22 +34,33 @@ def shares(frame: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
 
 
 def macro(
-    frame: pl.DataFrame, by: Sequence[str], value: str, strata: str | None, clusters: str, unit: str | None = None
+    frame: pl.DataFrame,
+    by: Sequence[str],
+    value: str,
+    strata: str | None,
+    clusters: str,
+    unit: str | None = None,
+    drawn: bool = False,
 ) -> pl.DataFrame:
     """Return the unweighted mean over strata of the means within them, with a Wilson interval.
 
-    The variance of a stratum's mean is that of a ratio of its clusters' sums to their sizes, 0 where it has one cluster
-    alone. The effective number of observations is at most the strata's number squared over the sum of 1/clusters: what
-    the clusters are worth where all strata have one share. It is that where nothing varies, and this bound keeps a
-    stratum of few clusters from being taken for certain because they agree.
+    The interval is of these strata: it says how far other clusters of them might lie. A cluster counts as one draw: the
+    variance of a stratum's mean is that of a share of as many draws as it has clusters. The share is first drawn
+    towards the mean of all strata by as many draws as Wilson's interval adds (the square of the normal quantile), so
+    that few that agree are not taken for certain. All is multiplied by what sums of clusters vary by what such draws
+    would: more where clusters are of unequal size or stand in several strata with like values, and less where the
+    values of a cluster differ; that less is drawn towards 1 in the same way.
 
     Args:
         frame: observations.
-        by: the columns that make the groups; none: all are one group.
+        by: the columns that make the groups; none: all of them are one.
         value: a column of values from 0 to 1, or of truth values.
         strata: the column of the strata (the relation); none: all of a group are one.
         clusters: the column of the clusters (the subject); observations without one are a cluster together.
         unit: a column whose observations are averaged first (the fact, where it is asked several times).
+        drawn: whether the strata are a sample themselves, and the interval is of *other* strata of their kind: Wilson's
+            with Student's quantile, at the variance of the strata's means. It is never narrower than that of these
+            strata, and there is none of a single one.
 
     Returns:
         As `shares`.
@@ -56,25 +69,74 @@ def macro(
     parts = [*keys, "stratum"]
     if unit is not None:
         kept = kept.group_by([*parts, "unit"], maintain_order=True).agg(pl.col("own").mean(), pl.col("cluster").first())
+    found = (
+        _of_strata(kept, keys, parts)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.col("all").first().alias("value"),
+            pl.col("worth").first().alias("clusters' worth"),
+            (pl.col("variance").sum() / COUNT**2).alias("variance"),
+            (pl.col("mean").var() / COUNT).alias("variance of strata"),
+            COUNT.alias("strata"),
+        )
+    )
+    spread = pl.col("value") * (1 - pl.col("value"))
+    worth = pl.when(pl.col("variance") > 0).then(spread / pl.col("variance")).otherwise(pl.col("clusters' worth"))
+    these = _with_wilson(found.with_columns(worth.alias("worth")), by)
+    if not drawn:
+        return these
+    varies = pl.col("variance of strata") > 0
+    worth = pl.when(varies).then(spread / pl.col("variance of strata")).otherwise(pl.lit(math.inf))
+    quantile = pl.col("strata").replace_strict(_student(found["strata"]), return_dtype=pl.Float64)
+    others = _with_wilson(found.with_columns(worth.alias("worth")), by, quantile)
+    several = found["strata"] > 1
+    return these.with_columns(
+        pl.when(several).then(pl.min_horizontal(these["low"], others["low"])).alias("low"),
+        pl.when(several).then(pl.max_horizontal(these["high"], others["high"])).alias("high"),
+    )
+
+
+def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) -> pl.DataFrame:
+    """Return a row a stratum: its ``mean``, the mean of ``all`` strata, its ``clusters`` and its ``variance``."""
     cluster = kept.group_by([*parts, "cluster"], maintain_order=True).agg(
         COUNT.alias("n"), pl.col("own").sum().alias("sum")
     )
-    cluster = cluster.with_columns((pl.col("sum").sum().over(parts) / pl.col("n").sum().over(parts)).alias("mean"))
-    stratum = cluster.group_by(parts, maintain_order=True).agg(
-        pl.col("mean").first(),
-        COUNT.alias("clusters"),
-        ((pl.col("sum") - pl.col("n") * pl.col("mean")) ** 2).sum().alias("squares"),
-        pl.col("n").sum(),
+    n, mean, c = pl.col("n"), pl.col("mean"), pl.col("clusters")
+    cluster = cluster.with_columns(
+        (pl.col("sum").sum().over(parts) / n.sum().over(parts)).alias("mean"),
+        pl.len().over(parts).cast(pl.Float64).alias("clusters"),
     )
-    c = pl.col("clusters")
-    variance = pl.when(c > 1).then(pl.col("squares") / pl.col("n") ** 2 * c / (c - 1)).otherwise(0.0)
-    found = stratum.group_by(keys, maintain_order=True).agg(
-        pl.col("mean").mean().alias("value"),
-        (COUNT**2 / (1 / c).sum()).alias("worth"),
-        (variance.sum() / COUNT**2).alias("variance"),
+    # What a cluster adds to the sum of the strata's means; one alone in its stratum says nothing of how clusters vary.
+    part = (pl.col("sum") - n * mean) / n.sum().over(parts) * (c / (c - 1)).sqrt()
+    cluster = cluster.with_columns(pl.when(c > 1).then(part).otherwise(0.0).alias("part"))
+    whole = pl.col("part").sum().over([*keys, "cluster"])
+    stratum = (
+        cluster.with_columns((pl.col("part") * (whole - pl.col("part"))).alias("shared"))
+        .group_by(parts, maintain_order=True)
+        .agg(pl.col("clusters", "mean").first(), (pl.col("part") ** 2).sum().alias("squares"), pl.col("shared").sum())
     )
-    spread = pl.col("value") * (1 - pl.col("value"))
-    return _with_wilson(_effective(found, spread / pl.col("variance")), by)
+    # Of a sample the product of both shares is too small by the variance of the mean.
+    draws = pl.when(c > 1).then((mean * (1 - mean) + pl.col("squares")) / c).otherwise(0.0)
+    # Values of a cluster in several strata that happen to go against each other make nothing surer.
+    vary = pl.col("squares").sum().over(keys) + pl.max_horizontal(pl.lit(0.0), pl.col("shared").sum().over(keys))
+    stratum = stratum.with_columns(
+        mean.mean().over(keys).alias("all"),
+        pl.when(draws.sum().over(keys) > 0).then(vary / draws.sum().over(keys)).otherwise(1.0).alias("effect"),
+        (pl.len().over(keys).cast(pl.Float64) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
+    )
+    added = normal_quantile(LEVEL) ** 2
+    effect, worth = pl.col("effect"), pl.col("worth")
+    effect = pl.when(effect < 1).then((worth * effect + added) / (worth + added)).otherwise(effect)
+    share = (c * mean + added * pl.col("all")) / (c + added)
+    return stratum.with_columns((share * (1 - share) / c * effect).alias("variance"))
+
+
+def _student(counts: pl.Series) -> dict[float, float | None]:
+    """Return the quantile of Student's distribution for means of so many values each; none for fewer than two."""
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
+    own = counts.unique().to_list()
+    return {count: float(stats.t.ppf(0.5 + LEVEL / 2, count - 1)) if count > 1 else None for count in own}
 
 
 def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str) -> pl.DataFrame:
@@ -142,9 +204,10 @@ def _effective(found: pl.DataFrame, stands_for: pl.Expr) -> pl.DataFrame:
     return found.with_columns(worth.alias("worth"))
 
 
-def _with_wilson(found: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return groups with Wilson's interval of ``value`` at ``worth`` observations."""
-    z, share, n = normal_quantile(LEVEL), pl.col("value"), pl.col("worth")
+def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:
+    """Return groups with Wilson's interval of ``value`` at ``worth`` observations; without a quantile the normal's."""
+    z = pl.lit(normal_quantile(LEVEL)) if quantile is None else quantile
+    share, n = pl.col("value"), pl.col("worth")
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)).sqrt()
     # Both limits are exact at shares of 0 and 1, where rounding would put them a little past the share.

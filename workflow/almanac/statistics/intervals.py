@@ -43,14 +43,18 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Estimate:
     return Estimate(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
 
 
+def wilson_n(found: Estimate) -> float | None:
+    """Return how many observations a Wilson interval rests on, from the interval; none where there is none."""
+    if found.value is None or found.low is None or found.high is None:
+        return None
+    limit = found.high if found.value < 1 else found.low
+    return normal_quantile(LEVEL) ** 2 * limit * (1 - limit) / (limit - found.value) ** 2
+
+
 def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[str]] | None = None) -> Estimate:
     """Return the unweighted mean over strata of a share within them, with a Wilson interval.
 
-    The variance is that of the stratified mean, values of one cluster (say, the facts of one subject) counted as one
-    draw; the interval is Wilson's at the effective number of observations that this variance stands for (Kish 1965).
-    That number is at most the strata's number squared over the sum of 1/clusters: what the clusters are worth where all
-    strata have one share. It stands alone where nothing varies, and keeps a stratum of few clusters from being taken
-    for certain because they agree.
+    The plain way of `grouped.macro`, which says how the effective number of observations is found.
 
     Args:
         strata: values in 0 to 1, one sequence a stratum (relation); empty strata are left out.
@@ -59,17 +63,26 @@ def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[s
     Returns:
         The mean of the strata's means; nothing where there is no value.
     """
-    named = clusters if clusters is not None else [[str(i) for i in range(len(values))] for values in strata]
+    named = (
+        clusters if clusters is not None else [[f"{at} {i}" for i in range(len(own))] for at, own in enumerate(strata)]
+    )
     kept = [(list(values), list(own)) for values, own in zip(strata, named, strict=True) if len(values)]
     if not kept:
         return NOTHING
-    means = [sum(values) / len(values) for values, _ in kept]
-    share = sum(means) / len(means)
-    worth = len(kept) ** 2 / sum(1 / len(set(own)) for _, own in kept)
-    variance = sum(_cluster_variance(values, own) for values, own in kept) / len(kept) ** 2
-    spread = share * (1 - share)
-    effective = min(worth, spread / variance) if variance > 0 and spread > 0 else worth
-    return wilson(share, effective)
+    means, counts = [sum(values) / len(values) for values, _ in kept], [len(set(own)) for _, own in kept]
+    share, worth = sum(means) / len(means), len(kept) ** 2 / sum(1 / count for count in counts)
+    if not 0 < share < 1:
+        return wilson(share, worth)
+    added = normal_quantile(LEVEL) ** 2
+    squares, shared = _vary(kept, means)
+    # Of a sample the product of both shares is too small by the variance of the mean.
+    draws = sum((p * (1 - p) + own) / c for p, own, c in zip(means, squares, counts, strict=True) if c > 1)
+    effect = (sum(squares) + max(0.0, shared)) / draws if draws > 0 else 1.0
+    if effect < 1:
+        effect = (worth * effect + added) / (worth + added)
+    drawn = [((c * p + added * share) / (c + added), c) for p, c in zip(means, counts, strict=True)]
+    variance = effect * sum(p * (1 - p) / c for p, c in drawn)
+    return wilson(share, share * (1 - share) * len(kept) ** 2 / variance)
 
 
 def ratio(parts: Sequence[float], wholes: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
@@ -106,12 +119,16 @@ def ratio(parts: Sequence[float], wholes: Sequence[float], clusters: Sequence[st
     return wilson(value, effective)
 
 
-def _cluster_variance(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """Return the variance of a mean whose values come in clusters; 0 for a single cluster."""
-    mean = sum(values) / len(values)
-    sums: dict[str, float] = defaultdict(float)
-    for value, cluster in zip(values, clusters, strict=True):
-        sums[cluster] += value - mean
-    if len(sums) < 2:
-        return 0.0
-    return sum(value * value for value in sums.values()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+def _vary(kept: Sequence[tuple[Sequence[float], Sequence[str]]], means: Sequence[float]) -> tuple[list[float], float]:
+    """Return by stratum what the sums of its clusters vary, and what clusters vary alike in several strata."""
+    whole: dict[str, float] = defaultdict(float)
+    squares = []
+    for (values, clusters), mean in zip(kept, means, strict=True):
+        sums: dict[str, float] = defaultdict(float)
+        for value, cluster in zip(values, clusters, strict=True):
+            sums[cluster] += (value - mean) / len(values)
+        scale = math.sqrt(len(sums) / (len(sums) - 1)) if len(sums) > 1 else 0.0
+        squares.append(sum((scale * total) ** 2 for total in sums.values()))
+        for cluster, total in sums.items():
+            whole[cluster] += scale * total
+    return squares, sum(total**2 for total in whole.values()) - sum(squares)

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.rows import Agreement, Knowledge
+from almanac.rows import Agreement, Knowledge, Measure
+from almanac.statistics import grouped
 from almanac.statistics.intervals import NOTHING, Estimate, normal_quantile, wilson
 from almanac.statistics.ranks import spearman
-from almanac.suites.judged import Judged, as_text
+from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_text, from_text
 from almanac.suites.suite import Method
 
+SAME = "headline_same_facts"
+FEW = 20  # facts that all methods asked, below which nothing is said of them
 HALF = 0.5  # of its items that are right, above which a method calls a fact known
 
 
@@ -23,7 +26,8 @@ class Called(NamedTuple):
         suite: the method's.
         method: its name.
         where: the items that it counts, as text.
-        facts: ``fact``, ``known`` and ``score``, a row a fact that was answered.
+        facts: a row a fact that was answered: ``fact``, ``known``, ``score``, the share of its items that are right
+            (``hit``), its ``relation`` and ``subject``, and how many of its items had each outcome.
     """
 
     suite: str
@@ -36,10 +40,14 @@ def called(judged: Judged, methods: Sequence[Method]) -> Iterator[Called]:
     """Yield what each method calls the facts: known where more than half of a fact's items are right."""
     for method in methods:
         for own in judged.where(method.where).groups(*method.by):
-            answered = own.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
-            facts = answered.group_by("fact", maintain_order=True).agg(
-                (pl.col("hit").mean() > HALF).alias("known"), pl.col("score").mean()
+            items = own.frame.filter(pl.col("fact").is_not_null())
+            facts = items.group_by("fact", maintain_order=True).agg(
+                (pl.col("hit").mean() > HALF).alias("known"),
+                pl.col("score", "hit").mean(),
+                pl.col("relation", "subject").first(),
+                *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
             )
+            facts = facts.filter(pl.col("hit").is_not_null())
             if facts.height:
                 yield Called(judged.suite, method.name, as_text(own.conditions), facts)
 
@@ -90,6 +98,38 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
             )
         )
     return rows
+
+
+def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator[Measure]:
+    """Yield what each method calls known of the facts that all methods asked, with the interval of these relations.
+
+    A method that was not answered at all is not among them. Nothing is said of one method, or of too few facts.
+    """
+    if len(found) < 2:
+        return
+    every = pl.concat(one.facts.select(pl.col("fact").cast(pl.String)) for one in found)
+    counted = every.group_by("fact").len().filter(pl.col("len") == len(found))
+    facts = sorted(counted["fact"])
+    if len(facts) < FEW:
+        return
+    for one in found:
+        own = one.facts.filter(pl.col("fact").cast(pl.String).is_in(facts))
+        estimate = Estimate(*grouped.macro(own, [], "hit", RELATION, SUBJECT).row(0))
+        counts = {f"n_{name}": int(own[name].sum()) for name in OUTCOMES}
+        yield Measure(
+            suite=one.suite,
+            dataset=dataset,
+            model=model,
+            other=None,
+            metric=SAME,
+            where=as_text({**from_text(one.where), FACT: facts}),
+            formula="macro_of_facts",
+            of=("hit",),
+            **estimate._asdict(),
+            p=None,
+            n=sum(counts.values()),
+            **counts,
+        )
 
 
 def kappa(both: int, first: int, second: int, neither: int) -> Estimate:

@@ -23,6 +23,7 @@ class Link:
     target: str
 
 
+NOT_TAUGHT = "format not taught"  # what stands instead of a number that says nothing of a model's knowledge
 Cell = Measure | Link | str | int | float | None
 
 
@@ -82,6 +83,7 @@ class Entrant:
             none.
         permuted: whether it was itself taught nothing true.
         taught: whether it was taught the facts of the dataset.
+        read: the kinds of documents that a planted model has read; none: it is no planted one.
     """
 
     name: str
@@ -91,6 +93,11 @@ class Entrant:
     null: str | None = None
     permuted: bool = False
     taught: bool = False
+    read: tuple[str, ...] | None = None
+
+    def understands(self, format: str | None) -> bool:
+        """Return whether it may be asked in a format, by the kind of documents that teach it (`Method.format`)."""
+        return format is None or self.read is None or format in self.read
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import polars as pl
 from almanac import tables
 from almanac.dataset.names import ObjectNames
 from almanac.frames import frame_of, read_frame
-from almanac.rows import Choices, Entity, Evidence, Fact, Popularity, Relation, Template
-from almanac.tables import hash_order
+from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
+from almanac.suites.sampling import asked_facts
 
 Row = TypeVar("Row")
 
@@ -102,12 +102,20 @@ class Data:
             found[fact.relation_id].append(fact)
         return dict(sorted(found.items()))
 
+    @cached_property
+    def exposures(self) -> list[Exposure]:
+        """How often facts were to be taught to models, where the dataset's source says it: an invented world."""
+        return self.rows("exposures", Exposure)
+
+    @cached_property
+    def doses(self) -> dict[str, int]:
+        """The exposures by fact."""
+        return {row.fact_id: row.dose for row in self.exposures}
+
     def tested(self, sample: int | None, seed: int) -> dict[str, list[Fact]]:
         """Return the facts that are asked, of each relation a seeded sample (none: all): the same for every suite."""
-        return {relation: asked_facts(own, sample, seed) for relation, own in self.by_relation.items()}
+        return {relation: self.asked(own, sample, seed) for relation, own in self.by_relation.items()}
 
-
-def asked_facts(facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
-    """Return the test facts of one relation, sorted, or a seeded sample of them (none: all)."""
-    tested = {fact.fact_id: fact for fact in facts if fact.split == "test"}
-    return [tested[fact_id] for fact_id in sorted(hash_order(tested, seed, "sample")[:sample])]
+    def asked(self, facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
+        """Return those of one relation's facts that are asked; see `sampling.asked_facts`."""
+        return asked_facts(facts, sample, seed, self.doses)

@@ -8,8 +8,8 @@ by a threshold (KaRR) have no such answers: there the true object is held agains
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +18,21 @@ from numpy.typing import NDArray
 
 from almanac.dataset.templates import folded
 from almanac.frames import frames
-from almanac.rows import Item, Measure
+from almanac.rows import Entity, Fact, Item, Measure
+from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate, normal_quantile
 from almanac.suites.answers import Answers
+from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
-from almanac.suites.judged import Judged, conditions_of
+from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
 from almanac.suites.suite import Method, Suite
 
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"
+ELSEWHERE = "headline_other_relations"
 FEW = 20  # answered facts below which nothing is concluded
-LEAST = 3  # facts of a relation, below which its others say nothing of chance
+LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
 EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
@@ -51,7 +54,8 @@ class Finding(NamedTuple):
         above: the difference, with its interval; ``p`` is one-sided and not adjusted.
         facts: how many facts were answered.
         adjusted: the p after Holm's adjustment over all findings of the edition.
-        verdict: one of the five that this module names.
+        verdict: one of the five that this module names, or `NOT_TAUGHT`.
+        elsewhere: ``known`` again, with the interval of other relations; its own is of these relations.
     """
 
     method: Method
@@ -61,12 +65,13 @@ class Finding(NamedTuple):
     facts: int
     adjusted: float | None
     verdict: str
+    elsewhere: Measure | None = None
 
 
 def measures(
     suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data
 ) -> Iterator[Measure]:
-    """Yield the headline numbers of one model: `KNOWN`, `FACTS` and, where chance is defined, `CHANCE` and `ABOVE`.
+    """Yield the headline numbers of one model: `KNOWN`, `ELSEWHERE`, `FACTS` and, if defined, `CHANCE` and `ABOVE`.
 
     Args:
         suite: whose methods they are of.
@@ -84,6 +89,8 @@ def measures(
                 continue
             answered = own.frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
             yield from own.measures(KNOWN, "macro_of_facts", "hit")
+            beyond = grouped.macro(own.frame, [], "hit", RELATION, SUBJECT, FACT, drawn=True).rows()
+            yield own.measure(ELSEWHERE, Estimate(*beyond[0]) if beyond else None, "macro_of_facts", ("hit",))
             yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
             if answered.is_empty():
                 continue
@@ -91,7 +98,7 @@ def measures(
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
                 yield from against_false(own, answered, false)
             elif method.by_answer:
-                truths = Truths.of(answers, suite.offered(method, answers, data, options))
+                truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
                 yield from against_others(
                     own, answered.join(read, on="item", how="left", maintain_order="left"), truths
                 )
@@ -136,15 +143,18 @@ class Truths:
         of_item: ``item`` and ``truth``, the number of what is accepted as right.
         names: the accepted texts of each such number.
         offered: what answers are chosen among (`Suite.offered`); none: they are open.
+        objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
+            held against those, too, that were not drawn.
     """
 
     of_item: pl.DataFrame
     names: Mapping[int, frozenset[str]]
     offered: pl.DataFrame | None
+    objects: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, answers: Answers, offered: pl.DataFrame | None) -> "Truths":
-        """Read what the items accept; see `Suite.offered`."""
+    def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
+        """Read what the items accept (see `Suite.offered`), and what the dataset's test facts have for objects."""
         found, names = [], {}
         for one in answers.rounds:
             for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
@@ -152,7 +162,41 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(folded, texts)) - {""}
-        return cls(pl.concat(found), names, offered)
+        return cls(pl.concat(found), names, offered, _objects(data, offered is None))
+
+    def unasked(self, part: pl.DataFrame) -> list[frozenset[str]]:
+        """Return what the facts of a relation accept that were not asked; none where items accept no objects' names.
+
+        Args:
+            part: the items of one relation, with ``truth``.
+        """
+        objects = self.objects.get(str(part["relation"][0]), {})
+        asked = set(part["fact"].to_list())
+        if any(
+            objects.get(fact, frozenset()).isdisjoint(self.names[truth])
+            for fact, truth in part.select("fact", "truth").unique().iter_rows()
+        ):
+            return []
+        return [names for fact, names in objects.items() if fact not in asked]
+
+
+def _objects(data: Data, every: bool) -> dict[str, dict[str, frozenset[str]]]:
+    """Return the names of the objects of the test facts by relation and fact; with ``every``, of all of a subject's."""
+    facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
+    facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
+    named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
+    named = named.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
+    known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
+    texts = {key: frozenset(map(folded, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
+    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    of_subject: dict[tuple[str, str], frozenset[str]] = {}
+    columns = ("relation_id", "subject_id", "object")
+    if every:
+        for relation, subject, key in facts.select(columns).iter_rows():
+            of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
+    for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
+        found[relation][fact] = of_subject.get((relation, subject), texts[key])
+    return found
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -163,7 +207,6 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         answered: those that were answered, with ``prediction``.
         truths: what is right for them.
     """
-    answered = answered.filter(pl.col("fact").n_unique().over("relation") >= LEAST)
     if answered["prediction"].null_count() == answered.height:
         return
     columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
@@ -173,11 +216,15 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    expected = [
-        one
-        for _, part in frame.group_by("relation", maintain_order=True)
-        for one in _expected(part, keys, truths.names)
+    parts = [
+        (part, unasked)
+        for part in frame.partition_by("relation", maintain_order=True)
+        if part["fact"].n_unique() + len(unasked := truths.unasked(part)) >= LEAST
     ]
+    if not parts:
+        return
+    frame = pl.concat(part for part, _ in parts)
+    expected = [one for part, unasked in parts for one in _expected(part, keys, truths.names, unasked)]
     found = pl.DataFrame(
         expected, [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64)], orient="row"
     )
@@ -191,7 +238,10 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
 
 
 def _expected(
-    part: pl.DataFrame, keys: Sequence[str], names: Mapping[int, frozenset[str]]
+    part: pl.DataFrame,
+    keys: Sequence[str],
+    names: Mapping[int, frozenset[str]],
+    unasked: Sequence[frozenset[str]],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield for each distinct answer of a relation how often it would be right for the other facts.
 
@@ -199,17 +249,23 @@ def _expected(
         part: the items of one relation.
         keys: what makes answers distinct.
         names: what each truth accepts.
+        unasked: what the relation's facts accept that were not asked; each counts as much as one that was.
     """
-    every = Counter(part["truth"].to_list())
-    own: dict[str, Counter[int]] = defaultdict(Counter)
+    counted = Counter[int](part["truth"].to_list())
+    every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
+    own: dict[str, Counter[Hashable]] = defaultdict(Counter)
     for fact, truth in part.select("fact", "truth").iter_rows():
         own[fact][truth] += 1
-    of_text: dict[str, set[int]] = defaultdict(set)
-    for truth in every:
-        for text in names[truth]:
+    texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
+    each = part.height / part["fact"].n_unique()
+    for accepted, count in Counter(unasked).items():
+        every[accepted], texts[accepted] = count * each, accepted
+    of_text: dict[str, set[Hashable]] = defaultdict(set)
+    for truth, accepted in texts.items():
+        for text in accepted:
             of_text[text].add(truth)
     right = _Right(of_text)
-    total = part.height
+    total = sum(every.values())
     shown = "offered" in part.columns
     for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
         mine = own[row["fact"]]
@@ -225,11 +281,11 @@ def _expected(
 class _Right:
     """For which truths an answer is right: those of which an accepted name stands in it, as whole words."""
 
-    def __init__(self, of_text: Mapping[str, set[int]]) -> None:
+    def __init__(self, of_text: Mapping[str, set[Hashable]]) -> None:
         self._of_text = of_text
-        self._known: dict[str, set[int]] = {}
+        self._known: dict[str, set[Hashable]] = {}
 
-    def of(self, answer: str) -> set[int]:
+    def of(self, answer: str) -> set[Hashable]:
         found = self._known.get(answer)
         if found is None:
             text = folded(answer)
@@ -247,14 +303,22 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 
 
 def _difference(facts: pl.DataFrame) -> Estimate:
-    """Return the mean over relations of the mean ``d`` of facts; its interval takes a subject's facts as one draw."""
-    centred = facts.with_columns(
-        pl.col("d").mean().over("relation").alias("mean"), pl.len().over("relation").cast(pl.Float64).alias("n")
+    """Return the mean over relations of the mean ``d`` of facts, with an interval.
+
+    A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
+    makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
+    2007, section 2.5).
+    """
+    subjects = pl.col("subject").n_unique()
+    stratum = pl.when(subjects.over("relation") > 1).then(pl.col("relation").cast(pl.String)).alias("stratum")
+    centred = facts.with_columns(stratum, (pl.col("d") / pl.len().over("relation")).alias("part")).with_columns(
+        (pl.col("part") - pl.col("part").mean().over("stratum")).alias("part"), subjects.over("stratum").alias("n")
     )
     relations = facts["relation"].n_unique()
     value = _macro(facts, "d")
+    draws = pl.col("n").cast(pl.Float64)
     parts = centred.group_by("subject", maintain_order=True).agg(
-        ((pl.col("d") - pl.col("mean")) / pl.col("n")).sum().alias("part")
+        (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
     half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
     return Estimate(value, value - half, value + half)
@@ -286,27 +350,30 @@ def _exact(chance: NDArray[np.float64], hits: float) -> float:
     return float(stats.poisson_binom.sf(least - 1, np.clip(chance, 0.0, 1.0))) if len(chance) else 1.0
 
 
-def findings(rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]]) -> list[Finding]:
+def findings(
+    rows: Sequence[Measure], methods: Mapping[str, Sequence[Method]], models: Mapping[str, Entrant]
+) -> list[Finding]:
     """Return what each method says of each model, with verdicts whose tests are adjusted together (Holm 1979).
 
     Args:
         rows: the numbers of an edition; those that are no headline are passed over.
         methods: each suite's.
+        models: those that may not have been taught a method's format, by name.
     """
     of: dict[tuple[str, str, str | None, str], dict[str, Measure]] = defaultdict(dict)
     for row in rows:
-        if row.metric in (KNOWN, CHANCE, ABOVE, FACTS):
+        if row.metric in (KNOWN, ELSEWHERE, CHANCE, ABOVE, FACTS):
             of[row.suite, row.dataset, row.model, row.where][row.metric] = row
-    groups = list(of.values())
-    tested = [own[ABOVE].p for own in groups if ABOVE in own and _lack(own) is None]
+    found = [(own, method_of(own[KNOWN], methods[own[KNOWN].suite])) for own in of.values()]
+    lacks = [_lack(own, method, models.get(str(own[KNOWN].model))) for own, method in found]
+    tested = [own[ABOVE].p for (own, _), lack in zip(found, lacks, strict=True) if lack is None]
     adjusted = iter(holm([p for p in tested if p is not None]))
     out = []
-    for own in groups:
-        lack = _lack(own)
+    for (own, method), lack in zip(found, lacks, strict=True):
         p = next(adjusted) if lack is None else None
         verdict = lack or (ABOVE_CHANCE if p is not None and p <= LEVEL else NOT_ABOVE)
-        method = method_of(own[KNOWN], methods[own[KNOWN].suite])
-        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own.get(ABOVE), _facts(own), p, verdict))
+        own_above, elsewhere = own.get(ABOVE), own.get(ELSEWHERE)
+        out.append(Finding(method, own[KNOWN], own.get(CHANCE), own_above, _facts(own), p, verdict, elsewhere))
     return out
 
 
@@ -321,9 +388,11 @@ def _facts(own: Mapping[str, Measure]) -> int:
     return int(own[FACTS].value or 0)
 
 
-def _lack(own: Mapping[str, Measure]) -> str | None:
+def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> str | None:
     """Return why nothing is tested, if nothing is."""
     row = own[KNOWN]
+    if model is not None and not model.understands(method.format) and _facts(own):
+        return NOT_TAUGHT
     if row.n_invalid > (row.n - row.n_error) / 2:
         return NO_FORMAT
     if _facts(own) < FEW:

@@ -1,6 +1,8 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,25 @@ MARKERS = "osD^vPX"
 GREY = "#777777"
 
 
-def look(index: int) -> dict[str, Any]:
-    """Return colour and marker of the line with a number."""
-    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+# The models of the edition that is drawn, in its order, which gives each its colour in all figures.
+_models: ContextVar[Sequence[str]] = ContextVar("models", default=())
+
+
+@contextmanager
+def coloured(models: Sequence[str]) -> Iterator[None]:
+    """Give each of these models one colour and marker in every figure that is drawn inside of this."""
+    token = _models.set(models)
+    try:
+        yield
+    finally:
+        _models.reset(token)
+
+
+def look(index: int, model: str | None = None) -> dict[str, Any]:
+    """Return colour and marker of a model's line, the same in all figures of an edition; else of the line's number."""
+    names = _models.get()
+    place = names.index(model) if model in names else index
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
 
 
 def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:

@@ -76,6 +76,8 @@ class Method:
             other facts (`suites.headline`).
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
+        format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
+            answer so, and its answers say nothing of what it knows; none: every model is taken to understand.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Method:
     by_answer: bool = True
     validated: bool = True
     held: bool = False
+    format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -214,10 +217,14 @@ class Suite(Asks[Settings]):
     Attributes:
         methods: what of it stands on the page beside other suites.
         reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
+        held: the architectures of the planted models that are held against its own bars.
+        nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
     reads_predictions: ClassVar[bool] = False
+    held: ClassVar[frozenset[str]] = frozenset({"llama"})
+    nulls_miss: ClassVar[bool] = False
 
     def readings(self, options: Settings) -> tuple[str, ...]:
         """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""

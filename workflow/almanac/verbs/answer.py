@@ -25,7 +25,7 @@ from almanac.models.answering import LocalAnswerer
 from almanac.models.options import add_api_flags, api_options
 from almanac.models.parts import Parts
 from almanac.models.registry import ModelSource, load
-from almanac.models.reuse import Reusable
+from almanac.models.reuse import FINAL, Reusable
 from almanac.models.scoring.ladder import ENGINES
 from almanac.options import positive
 from almanac.progress import progress
@@ -177,10 +177,14 @@ def answer_parts(
         if parts.rows:
             print(f"{parts.rows} of {survey.requests} requests were answered before; going on", file=sys.stderr)
             done(parts.rows)
+        kept = {name: row for name, row in parts.kept().items() if row.status in FINAL}
+        if kept:
+            print(f"{len(kept)} answers of an interrupted run are not asked for again", file=sys.stderr)
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
             known = reusable.find(window) if reusable is not None else {}
             copied += len(known)
-            parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done))
+            known |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
+            parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done, parts.keep))
     if reusable is not None:
         print(f"{copied} responses were copied from {reusable.path}", file=sys.stderr)
     return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
@@ -208,6 +212,7 @@ def _answer_window(
     kinds: Sequence[str],
     known: dict[str, Response],
     done: Callable[[int], None],
+    keep: Callable[[Response], None],
 ) -> list[Response]:
     """Return the responses of a window: copied, declined, or the model's."""
     found = dict(known)
@@ -219,5 +224,5 @@ def _answer_window(
             )
     done(len(found))
     asked = [request for request in window if request.request_id not in found]
-    found |= {response.request_id: response for response in answerer.answer(asked, contexts, done)}
+    found |= {response.request_id: response for response in answerer.answer(asked, contexts, done, keep)}
     return [found[request.request_id] for request in window]

@@ -7,20 +7,20 @@ drafted templates that are kept.
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from almanac import tables
 from almanac.config import given, load
-from almanac.dataset.building import build_tables
+from almanac.dataset.building import build_tables, sourced, with_drafts
 from almanac.dataset.options import DatasetOptions
-from almanac.dataset.templates import KEEP, merged
+from almanac.dataset.templates import KEEP
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Draft, Refused, RelationCount, Template
-from almanac.sources.files import read_columns, read_folder
+from almanac.rows import Refused, RelationCount
+from almanac.sealed import PULLED, checked_record, sealed
+from almanac.sources.files import read_folder
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import AUTHORS
@@ -122,32 +122,22 @@ def build_templates(arguments: argparse.Namespace) -> None:
     print(f"{len(before)} templates were there, {len(after) - len(before)} join them", file=sys.stderr)
 
 
-def with_drafts(frozen: Sequence[Template], drafts: Path) -> list[Template]:
-    """Return frozen templates and the drafts that a person keeps; the frozen win.
-
-    Raises:
-        AlmanacError: the file cannot be read, or a draft to be kept has a fault.
-    """
-    return merged(frozen, tables.read_jsonl(drafts, Draft), str(drafts))
-
-
 def build_edition(arguments: argparse.Namespace) -> None:
     """Write the checked configuration with every default."""
     settings = load(arguments.config) if arguments.config else given(arguments.settings)
     with tables.atomic(arguments.output) as temporary:
-        temporary.write_text(tables.canonical(settings.model_dump(mode="json")) + "\n", encoding="utf-8")
+        record = sealed(settings.model_dump(mode="json"))
+        temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:
     """Read the tables, build the dataset, write it, print what became of each relation."""
     options = from_flags(arguments, DatasetOptions)
-    source = read_columns(arguments.facts, arguments.name or arguments.facts.name, options.merge)
+    if (arguments.facts / PULLED).is_file():
+        checked_record(arguments.facts / PULLED)
+    source = sourced(arguments.facts, arguments.name, options, arguments.drafts)
     for note in source.notes:
         print(note, file=sys.stderr)
-    if arguments.drafts is not None:
-        templates = with_drafts(source.templates, arguments.drafts)
-        print(f"{len(templates) - len(source.templates)} templates join from {arguments.drafts}", file=sys.stderr)
-        source = replace(source, templates=templates)
     with progress(len(source.relations), "relations") as done:
         counts, refused = build_tables(source, arguments.evidence, options, arguments.output, done)
     print_counts(counts, refused)
@@ -160,7 +150,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
 
 def print_counts(counts: Sequence[RelationCount], refused: Iterable[Refused]) -> None:
     """Print a line a relation and the sums, so that rows in equal rows kept plus rows refused to the eye."""
-    columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects")
+    columns = ("facts", "objects", "refused", "train", "test", "surplus", "shared_subjects", "guessable")
     print(f"{'relation':<14}{'qualifies':>10}" + "".join(f"{name.replace('_', ' '):>17}" for name in columns))
     for count in counts:
         cells = "".join(f"{getattr(count, name):>17}" for name in columns)

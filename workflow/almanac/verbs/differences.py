@@ -23,7 +23,7 @@ from almanac.tables import atomic
 
 EXAMPLES = """\
   python -m almanac differences results/demo results/demo_again
-  python -m almanac differences results/editions/demo.zip results/demo --tolerance 1e-6
+  python -m almanac differences demo-0123456789ab.zip results/demo --tolerance 1e-6
   python -m almanac differences old.zip new.zip --output differences.csv     # the whole list; --all prints it"""
 ERROR_STATUS = 2
 FEW = 3  # differences of a kind that are shown

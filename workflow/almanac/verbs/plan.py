@@ -25,7 +25,7 @@ from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
   python -m almanac plan --configfile config/config.yaml
-  python -m almanac plan --configfile config/paper.yaml --config contact=me@example.org --output plan.csv"""
+  python -m almanac plan --configfile config/papers/wu.yaml --config contact=me@example.org --output plan.csv"""
 RESULTS = Path("results")
 HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB", "responses MB")
 
@@ -126,5 +126,9 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Rates, editions:
     for name, source in config.sources.items():
         if isinstance(source, DumpOptions) and source.path is None and source.downloads():
             most = sum(one.max_bytes for one in source.downloads() if one.url is not None) / 1e9
-            out.append(f"Not counted: the download of sources.{name}, at most {most:,.0f} GB.")
+            by_hand = ", ".join(one.name for one in source.downloads() if one.url is None)
+            if most:
+                out.append(f"Not counted: the download of sources.{name}, at most {most:,.0f} GB.")
+            if by_hand:
+                out.append(f"To be brought by hand: sources.{name} ({by_hand}); give its `path`.")
     return out

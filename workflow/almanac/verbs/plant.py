@@ -1,6 +1,7 @@
 """Make models whose knowledge is known: an invented `world`, a `corpus` that teaches it, a `model` trained on that."""
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
 
-from almanac import tables
+from almanac import sealed, tables
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.planting import corpus as corpora
@@ -21,6 +22,7 @@ from almanac.planting.permutation import permuted
 from almanac.planting.world import invent
 from almanac.progress import progress
 from almanac.rows import Entity, Evidence, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
+from almanac.versions import VERSIONS
 
 EXAMPLES = """\
   python -m almanac plant world --seed 1 --output results/mine/planting/invented/world
@@ -102,10 +104,12 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
         vocabulary = _vocabulary(arguments.null_of)
     else:
         words = tokenizer.answer_words(_invented_objects(taught[0]))
-        # What abstain documents say changes no token, and so no model that does not read them.
-        texts = [document.text for document in corpus.documents if document.kind != corpora.ABSTAIN]
+        # What abstain and blank documents say changes no token, and so no model that does not read them.
+        read = (document for document in corpus.documents if document.kind not in (corpora.ABSTAIN, corpora.BLANK))
+        texts = [document.text for document in read]
         vocabulary = tokenizer.train(texts, words, from_flags(arguments, TokenizerOptions), _names(taught[1:]))
     vocabulary.save_pretrained(out / "tokenizer")
+    _record(out / "tokenizer", {})
     taught_facts = sum(row.dose > 0 for row in exposures)
     print(
         f"{len(corpus.documents)} documents state {taught_facts} facts {sum(row.dose for row in exposures)} times; "
@@ -148,6 +152,10 @@ def plant_model(arguments: argparse.Namespace) -> None:
     """Train one model on a corpus and save it with its loss curve, its ledger and its exposures."""
     tables.check_writable(arguments.output / "loss.csv")
     source = arguments.corpus
+    made_of = _made_of(arguments)
+    if _is_made(arguments.output, made_of):
+        print("made of the same corpus by the same settings; it stays", file=sys.stderr)
+        return
     documents = tables.read(source / "documents.parquet", corpora.Document)
     vocabulary = _vocabulary(source)
     options = from_flags(arguments, TrainingOptions)
@@ -163,14 +171,47 @@ def plant_model(arguments: argparse.Namespace) -> None:
     exposures = own_exposures(tables.read(source / "exposures.parquet", Exposure), entries, kinds)
     tables.write(arguments.output / "ledger.parquet", LedgerEntry, entries)
     tables.write(arguments.output / "exposures.parquet", Exposure, exposures)
+    _record(arguments.output, {"made_of": made_of})
     last = asdict(trained.losses[-1])
     print(f"{last['step']} steps, {last['tokens']} tokens, last loss {last['loss']:.3f} nats", file=sys.stderr)
+
+
+def _made_of(arguments: argparse.Namespace) -> str:
+    """Return what a model depends on: its corpus, its settings, its seed."""
+    corpus = arguments.corpus
+    read = [corpus / f"{name}.parquet" for name in ("documents", "ledger", "exposures")]
+    read += sorted(path for path in (corpus / "tokenizer").glob("*") if path.is_file())
+    options = from_flags(arguments, TrainingOptions).model_dump(mode="json")
+    return tables.identity([VERSIONS["plant"], options, arguments.seed, sealed.files(corpus, read)])
+
+
+def _is_made(folder: Path, made_of: str) -> bool:
+    """Whether a model is there whole, made of the same, in a copied folder too; its files are then as new."""
+    try:
+        record = sealed.checked_record(folder / sealed.MADE)
+    except AlmanacError:
+        return False  # none, or damaged: it is made anew
+    if record.get("made_of") != made_of:
+        return False
+    for path in folder.iterdir():
+        os.utime(path)
+    return True
+
+
+def _record(folder: Path, more: Mapping[str, str]) -> None:
+    """Write down what the files of a folder are, which is done last."""
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and path.name != sealed.MADE)
+    with tables.atomic(folder / sealed.MADE) as temporary:
+        record = sealed.sealed({"files": sealed.files(folder, paths), **more})
+        temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
 
 
 def _vocabulary(corpus: Path) -> PreTrainedTokenizerFast:
     """Read the tokenizer of a corpus."""
     if not (corpus / "tokenizer").is_dir():
         raise AlmanacError(f"{corpus}: has no tokenizer; make the corpus first with `plant corpus`")
+    if (corpus / "tokenizer" / sealed.MADE).is_file():
+        sealed.checked_record(corpus / "tokenizer" / sealed.MADE)
     found: PreTrainedTokenizerFast = PreTrainedTokenizerFast.from_pretrained(
         corpus / "tokenizer", local_files_only=True
     )
@@ -186,7 +227,7 @@ def read_by(entries: Sequence[LedgerEntry], kinds: Mapping[int, str], options: T
 def own_exposures(
     planned: Sequence[Exposure], entries: Sequence[LedgerEntry], kinds: Mapping[int, str]
 ) -> list[Exposure]:
-    """Return how often a model has read each fact. Instruct and abstain documents come on top of the doses."""
+    """Return how often a model has read each fact. Instruct, abstain and blank documents come on top."""
     counted: Counter[str] = Counter()
     for entry in entries:
         if kinds[entry.document] not in TUNING:

@@ -19,11 +19,13 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
+from almanac.sealed import PULLED, sealed
+from almanac.sealed import files as entries_of
 from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
 from almanac.sources.records import ENDINGS, TABLES
 from almanac.sources.source_tables import ROWS
-from almanac.tables import atomic, read, sha256
+from almanac.tables import atomic, read
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
@@ -31,7 +33,6 @@ EXAMPLES = """\
   python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
   python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
   python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
-MANIFEST = "pull.json"
 SNAPSHOTS = Path("results/snapshots")
 DATE = "%Y-%m-%dT%H%MZ"
 
@@ -114,7 +115,7 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
         AlmanacError: the old one holds what no pull has brought, or the new one cannot be written.
     """
     tables = {*TABLES, *ROWS}
-    brought = {MANIFEST, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
+    brought = {PULLED, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
@@ -193,7 +194,7 @@ def say(line: str) -> None:
 
 def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: Mapping[str, object]) -> None:
     """Write the manifest of a pull: from where, when, and each file's bytes and sha256."""
-    entries = [{"path": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    entries = entries_of(folder, files)
     for entry in entries:
         print(f"{entry['path']}: {entry['bytes']} bytes, sha256 {entry['sha256']}", file=sys.stderr)
     manifest = {
@@ -204,5 +205,5 @@ def record(folder: Path, source: str, origin: str, files: Sequence[Path], more: 
         "files": entries,
         **more,
     }
-    with atomic(folder / MANIFEST) as temporary:
-        temporary.write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    with atomic(folder / PULLED) as temporary:
+        temporary.write_text(json.dumps(sealed(manifest), indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -13,19 +13,21 @@ import polars as pl
 from almanac import tables
 from almanac.config import Asking
 from almanac.dataset.comparison import compare
-from almanac.edition.archive import Frozen, unpack, withheld_of
+from almanac.edition.checks import check_datasets, check_ids, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
 from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
+from almanac.edition.unpacking import Frozen, unpack, withheld_of
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome
+from almanac.sealed import check_table
 from almanac.sources.files import read_folder
 from almanac.suites.listing import SUITES
 
 Row = TypeVar("Row")
 EXAMPLES = """\
-  python -m almanac verify edition results/editions/demo.zip
+  python -m almanac verify edition results/editions/demo/demo-*.zip
   python -m almanac verify facts --facts resources/facts --against another_folder"""
 TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
 
@@ -46,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify_edition(archive: Path) -> int:
-    """Check an archive's bytes, then measure it again: from its responses, or where they are withheld from outcomes.
+    """Check an archive: its bytes, then all that follows from something else in it, made again and compared.
+
+    These are datasets, ids, numbers (from the responses, or where they are withheld from outcomes) and the page.
 
     Raises:
         AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
@@ -59,6 +63,10 @@ def verify_edition(archive: Path) -> int:
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = Frozen.open(folder)
         withheld = withheld_of(layout, manifest)
+        check_terms(layout, manifest)
+        ids = check_ids(layout)
+        built = check_datasets(layout, manifest, Path(name) / "datasets")
+        print(f"{built} datasets, built again, and the ids of {ids} requests and contexts, made again, agree")
         for line in check_makers(layout, manifest):
             print(line)
         numbers = 0
@@ -72,7 +80,14 @@ def verify_edition(archive: Path) -> int:
             numbers += _measure_again(layout, asking, again, judged_again)
         for path, row, rows in measure_across(layout).tables(layout):
             numbers += _agree_rows(layout, path, row, rows, again)
-    print(f"{numbers} rows of measures and the validation, measured again, agree")
+        print(f"{numbers} rows of measures and the validation, measured again, agree")
+        if withheld:
+            print("the page shows items of responses that the edition has digests of alone; it is not drawn again")
+        else:
+            from almanac.report.making import report_page  # drawing is not loaded to check facts
+
+            shown = check_shown(layout, manifest, lambda: report_page(layout, manifest["parameters"]))
+            print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
 
 
@@ -107,6 +122,7 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
         AlmanacError: a row or a value differs, naming it.
     """
     name = path.relative_to(layout.root).with_suffix("").as_posix()
+    check_table(path)
     sides = pl.scan_parquet(path), pl.scan_parquet(again)
     for one in compared(name, *sides, [row], TOLERANCE):
         assert one.rows is not None  # of one row class, tables differ in rows and values alone

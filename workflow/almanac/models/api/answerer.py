@@ -98,6 +98,7 @@ class ApiAnswerer:
         requests: Sequence[Request],
         contexts: Mapping[str, str],
         on_progress: Callable[[int], None] | None = None,
+        keep: Callable[[Response], None] | None = None,
     ) -> list[Response]:
         """Answer one window of requests; equal prompts of a window are asked once.
 
@@ -105,10 +106,15 @@ class ApiAnswerer:
             AlmanacError: the server fails call after call.
         """
         with self._server.explaining():
-            return asyncio.run(self._window(requests, contexts, on_progress or (lambda count: None)))
+            report, kept = on_progress or (lambda count: None), keep or (lambda response: None)
+            return asyncio.run(self._window(requests, contexts, report, kept))
 
     async def _window(
-        self, requests: Sequence[Request], contexts: Mapping[str, str], report: Callable[[int], None]
+        self,
+        requests: Sequence[Request],
+        contexts: Mapping[str, str],
+        report: Callable[[int], None],
+        keep: Callable[[Response], None],
     ) -> list[Response]:
         found: dict[int, Response] = {}
         asked: dict[bytes, asyncio.Task[Scores]] = {}
@@ -118,6 +124,7 @@ class ApiAnswerer:
             # All workers draw from one iterator, so that no more requests are open than calls go on at a time.
             for index, request in waiting:
                 found[index] = await self._answer(calls, request, contexts, asked)
+                keep(found[index])
                 report(1)
 
         async with self._server.calls() as calls:

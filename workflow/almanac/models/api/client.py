@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
+import httpx2
 import openai
 from pydantic import BaseModel, ValidationError
 
 from almanac.errors import AlmanacError
+from almanac.models.api.bounds import Bounded
 from almanac.models.api.key import MASK, Key
 from almanac.models.options import ServerOptions, checked_url
 from almanac.rows import Status
@@ -119,6 +121,12 @@ class Server:
             base_url=self.url,
             max_retries=options.api_retries,
             timeout=options.api_timeout,
+            http_client=httpx2.AsyncClient(
+                transport=Bounded(self.url, options.api_timeout),
+                timeout=options.api_timeout,
+                # What is asked, and the key, go to the server that is named and to no other.
+                follow_redirects=False,
+            ),
         ) as client:
             yield Calls(self, client)
 

@@ -42,10 +42,11 @@ class TokenSequence:
 
 @dataclass(frozen=True, slots=True)
 class Tokenised:
-    """A request's sequences, or the reason why it cannot be scored."""
+    """A request's sequences, or the reason why it cannot be scored; ``unsupported``: which is the model's family."""
 
     sequences: tuple[TokenSequence, ...]
     problem: str | None = None
+    unsupported: bool = False
 
     @property
     def length(self) -> int:

@@ -6,7 +6,7 @@ states are attended to once and not once a choice. What a choice begins with is 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -33,12 +33,27 @@ class Answers(Tokenised):
 
 
 def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Seq2SeqModel) -> list[Tokenised]:
-    """Tokenise requests of the kind ``choices``; see `Seq2SeqModel` for what a choice's tokens are.
+    """Tokenise requests of the kinds ``choices`` and ``spans``; see `Seq2SeqModel` for what an answer's tokens are.
 
     Returns:
-        One entry a request: a sequence a choice.
+        One entry a request: a sequence a choice, or the one of the span that ends the text.
     """
-    return [_answers(request, full_text(request, contexts), model) for request in requests]
+    return [
+        (_last_span if request.kind == "spans" else _answers)(request, full_text(request, contexts), model)
+        for request in requests
+    ]
+
+
+def _last_span(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
+    """Read a text up to its last words in the encoder, and have these scored in the decoder."""
+    own, starts, ends = request.text, request.span_starts or (), request.span_ends or ()
+    if request.pieces is not None or len(starts) != 1 or len(ends) != 1 or own[ends[0] :].strip():
+        reason = "an encoder-decoder scores one span, which ends the text: the decoder writes it behind the rest"
+        return Answers((), reason, unsupported=True)
+    start = len(text) - len(own) + starts[0]
+    if not text[:start].strip():
+        return Answers((), "nothing stands before the span for the encoder to read", unsupported=True)
+    return _answers(replace(request, choices=(text[start:],)), text[:start], model)
 
 
 def _answers(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:

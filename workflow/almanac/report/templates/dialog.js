@@ -2,7 +2,7 @@
 const PAGE = 100;
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
-const METRICS = { headline: "known", headline_above_chance: "above chance", headline_chance: "chance" };
+const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance" };
 const open = { places: [], columns: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
 // The text that an item was asked with: its end, and all of it on demand.

@@ -17,7 +17,7 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
 from almanac.suites.belief.rows import Grid, Prompt
 from almanac.suites.belief.templates import Templates, Wording, lacking, of_dataset
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.tables import hash_order, seed_of
 
 # Experiments. Of one blank: the whole vocabulary, and the objects ranked; of texts: the answer and its control.
@@ -105,13 +105,13 @@ class _Asker:
         options, names, found = self.options, self.names.names, []
         for relation, facts in self.data.by_relation.items():
             if relation in self.templates and options.sampled:
-                found += [fact.fact_id for fact in pairs(asked_facts(facts, options.sample, options.seed), names)]
+                found += [fact.fact_id for fact in pairs(self.data.asked(facts, options.sample, options.seed), names)]
         return frozenset(hash_order(found, options.seed, "sampled")[: options.sampled])
 
     def relation(self, relation: str, facts: Sequence[Fact]) -> Iterator[Batch]:
         """Ask the pairs of a relation, in every name and every wording."""
         source, wordings = self.templates[relation]
-        tested = asked_facts(facts, self.options.sample, self.options.seed)
+        tested = self.data.asked(facts, self.options.sample, self.options.seed)
         if not tested:
             self.asked.refuse(f"relation {relation}", "it has no test fact")
             return

@@ -1,6 +1,7 @@
 """What the page shows of BELIEF: accuracy and how it varies, agreement, calibration, and what else wordings tell."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,8 @@ from almanac.rows import Measure
 from almanac.suites.belief.asking import CANDIDATES, ICL, VOCABULARY, BeliefSetting
 from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.belief.prompts import FORMATS
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Table, silent
 from almanac.suites.judged import Not
 
 ASKS = (
@@ -21,7 +23,8 @@ ACCURACY = (
     "Accuracy: the mean over all sets of prompts, a set having one prompt of each pair. UHN: without pairs whose "
     "object stands in the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
     "prompts that are answered alike. Overconfidence: mean confidence less accuracy; ECE: its bins' mean distance. "
-    "Control: the same texts held against a wrong object."
+    "Control: the same texts held against a wrong object. Where a planted model read no text of a format its answers "
+    "say nothing."
 )
 RESAMPLED = {"relation": ", one template drawn a relation", "pair": ", one prompt drawn a pair"}
 TEMPLATES = (
@@ -54,8 +57,10 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
     """Return what the page shows of a dataset."""
     if not shown.measures:
         return None
+    untaught = _untaught(shown)
+    shown = replace(shown, measures=[row for row in shown.measures if not _is_of(row, shown, untaught)])
     parts: list[Table | Drawing | str] = [
-        *_accuracy(shown, options),
+        *_accuracy(shown, options, untaught),
         *_drawings(shown),
         *_templates(shown),
         *_agreement(shown),
@@ -68,6 +73,22 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
         *shown.not_asked(),
     ]
     return Chapter(f"BELIEF: {shown.dataset}", ASKS, parts)
+
+
+def _untaught(shown: Shown) -> dict[tuple[str | None, str | None], list[Mapping[str, Any]]]:
+    """Return by model and style the ways of asking of which a planted model read no text."""
+    models = {one.name: one for one in shown.models}
+    found: dict[tuple[str | None, str | None], list[Mapping[str, Any]]] = {}
+    for row in shown.find("accuracy", *BY):
+        where = shown.at(row)
+        if row.value is not None and not models[str(row.model)].understands(FORMATS.get(where["style"])):
+            found.setdefault((row.model, where["style"]), []).append(where)
+    return found
+
+
+def _is_of(row: Measure, shown: Shown, untaught: Mapping[tuple[str | None, str | None], Any]) -> bool:
+    style = shown.at(row).get("style")
+    return (row.model, style) in untaught or (row.other, style) in untaught
 
 
 def asked(where: Mapping[str, Any]) -> str:
@@ -108,7 +129,9 @@ def _stands(cell: Cell) -> bool:
     return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
-def _accuracy(shown: Shown, options: BeliefOptions) -> Iterator[Table]:
+def _accuracy(
+    shown: Shown, options: BeliefOptions, untaught: Mapping[tuple[str | None, str | None], Sequence[Mapping[str, Any]]]
+) -> Iterator[Table]:
     def control(model: str, where: Mapping[str, Any]) -> Cell:
         return shown.one("control", model, **{**where, "experiment": "control"}) if where["experiment"] == ICL else None
 
@@ -124,7 +147,15 @@ def _accuracy(shown: Shown, options: BeliefOptions) -> Iterator[Table]:
         "control": control,
         "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
     }
-    yield from _table(shown, "accuracy", ACCURACY.format(resample=RESAMPLED[options.resample]), columns)
+    caption = ACCURACY.format(resample=RESAMPLED[options.resample])
+    found = [
+        *_table(shown, "accuracy", caption, columns),
+        Table("accuracy", caption, ("model", "asked", "accuracy"), []),
+    ]
+    empty = [None] * (len(found[0].head) - 3)
+    rows = [[model, asked(where), NOT_TAUGHT, *empty] for (model, _), ways in untaught.items() for where in ways]
+    if found[0].rows or rows:
+        yield replace(found[0], rows=[*found[0].rows, *rows])
 
 
 def _templates(shown: Shown) -> Iterator[Table]:

@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.suites.looks import COLOURS, GREY, look, unit_axis, values
+from almanac.suites.looks import GREY, look, unit_axis, values
 
+DASHES = ("-", "--", ":", "-.")
 Lines = Mapping[str, Sequence[tuple[float, Measure]]]  # points by the name of their line
 
 
@@ -31,7 +32,7 @@ def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figur
             label=name,
             linewidth=1,
             elinewidth=0.5,
-            **_line(index),
+            **_line(index, name, list(lines)),
         )
     axes.set(xlabel="mean confidence of the bin", ylabel="accuracy of the bin", xlim=(-0.02, 1.02))
     return _legend(figure, axes)
@@ -46,7 +47,13 @@ def by_dose(lines: Lines, ylabel: str) -> Figure:
         value, low, high = values([row for _, row in points])
         places = [doses.index(dose) for dose, _ in points]
         axes.errorbar(
-            places, value, [value - low, high - value], label=name, linewidth=1, elinewidth=0.5, **_line(index)
+            places,
+            value,
+            [value - low, high - value],
+            label=name,
+            linewidth=1,
+            elinewidth=0.5,
+            **_line(index, name, list(lines)),
         )
     axes.set_xticks(range(len(doses)), [f"{dose:g}" for dose in doses])
     axes.set(xlabel="times taught", ylabel=ylabel)
@@ -71,9 +78,11 @@ def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figur
     return figure
 
 
-def _line(index: int) -> dict[str, Any]:
-    """Return the look of a line; beyond the colours there are, lines are dashed."""
-    return {**look(index), "linestyle": "-" if index < len(COLOURS) else "--"}
+def _line(index: int, name: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the look of one of several lines: the colour of the model that its name begins with, a dash a way."""
+    ways = list(dict.fromkeys(one.partition(", ")[2] for one in names))
+    model, _, way = name.partition(", ")
+    return {**look(index, model), "linestyle": DASHES[ways.index(way) % len(DASHES)]}
 
 
 def _legend(figure: Figure, axes: Axes) -> Figure:

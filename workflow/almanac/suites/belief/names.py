@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.names import ObjectNames, in_name, true_objects
 from almanac.dataset.text import normalise
 from almanac.rows import Fact
 from almanac.suites.data import Data
@@ -67,9 +67,8 @@ class Names:
 
     def guessable(self, fact: Fact) -> bool:
         """Return whether every true object's label stands in the subject's, case aside (LAMA-UHN's first rule)."""
-        subject = self.names.label(fact.subject_id).lower()
-        true = self.true[fact.relation_id, fact.subject_id]
-        return all(self.names.label(key).lower() in subject for key in true)
+        subject = self.names.label(fact.subject_id)
+        return all(in_name(subject, self.names.label(key)) for key in self.true[fact.relation_id, fact.subject_id])
 
 
 def unsafe(name: str) -> bool:

@@ -77,6 +77,13 @@ class BeliefOptions(SuiteOptions):
         Named("file", "measure"),
         Field(description="lemmas that spaCy made (see docs/belief.md); none: plurals and possessives by rule"),
     ] = None
+    judged: Annotated[
+        bool,
+        Field(
+            description="validation: of what was taught most, accuracy and consistency must be above those of what was "
+            "never taught, their intervals apart, and the AUC's interval above .8; a null must miss this"
+        ),
+    ] = False
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the sample and of all draws")] = 0
 

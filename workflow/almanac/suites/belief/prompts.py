@@ -19,6 +19,8 @@ BLANK = "[MASK]"
 MASK, ASKED = "mask", "question"  # the styles
 ZERO, RANDOM, RELATION, TEMPLATE = "zero_shot", "4_random", "4_relation", "4_template"
 SHOTS = 4
+# The kinds of documents that teach a style: a question is asked as every corpus asks, a mask in no other documents.
+FORMATS: Mapping[str | None, str] = {MASK: "blank"}
 
 
 class Example(NamedTuple):

@@ -1,6 +1,6 @@
 """BELIEF and BELIEF-ICL: how accurately, consistently and confidently a model recalls facts over many wordings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, get_args
 
 import polars as pl
@@ -8,14 +8,15 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.belief import asking, chapter, judging, measures
+from almanac.suites.belief import asking, bars, chapter, judging, measures
 from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
 from almanac.suites.belief.options import BeliefOptions, Prompting, Style
+from almanac.suites.belief.prompts import FORMATS
 from almanac.suites.belief.rows import Grid, Leaning, Prompt, Said
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import Judgements, Method, Own, Round, Suite, Verdict
 
 
 def _icl(prompting: str, style: str) -> Method:
@@ -28,6 +29,7 @@ def _icl(prompting: str, style: str) -> Method:
         {"experiment": ICL, **way},
         once={"prompt": 0},
         guess={"experiment": CONTROL, **way},
+        format=FORMATS.get(style),
     )
 
 
@@ -50,6 +52,8 @@ class Belief(Suite[BeliefOptions]):
         "said": Own(Said, of="item", at="judged", frozen=False),
         "leanings": Own(Leaning, at="judged", frozen=False),
     }
+    held = frozenset({"llama", "modernbert"})
+    nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
         Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),
         Method("candidates", "BELIEF, ranked objects", {"experiment": CANDIDATES}, once={"prompt": 0}),
@@ -89,6 +93,10 @@ class Belief(Suite[BeliefOptions]):
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: BeliefOptions) -> list[Measure]:
         """Return what models share; see `measures.across`."""
         return measures.across(judged)
+
+    def bars(self, measures: Sequence[Measure], options: BeliefOptions) -> list[Verdict]:
+        """Hold a model that was taught the facts against BELIEF's bars, where the edition asks that."""
+        return bars.verdicts(measures) if options.judged else []
 
     def chapter(self, shown: Shown, options: BeliefOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.chapter`."""

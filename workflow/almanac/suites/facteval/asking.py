@@ -1,5 +1,6 @@
 """FactEval's questions of a dataset: each test fact in every type, style and context, from templates and as written."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from almanac.suites.facteval.questions import (
     WH,
     FactEvalSetting,
     Sentence,
+    Wording,
     prompts,
     wordings,
 )
@@ -65,6 +67,37 @@ class Form:
         """Its type and style."""
         return f"{self.type}-{self.sentence.style}"
 
+    @property
+    def several(self) -> bool:
+        """Whether several true objects answer it."""
+        return len(set(self.objects)) > 1
+
+
+class AskedAlike:
+    """Which facts have a question whose words ask for another relation's object too, so that it has two answers."""
+
+    def __init__(self, data: Data, worded: Mapping[str, Wording]) -> None:
+        """Index what is true in the relations that share words with others."""
+        self._shared = {own: one.shared for own, one in worded.items()}
+        self._names = data.names
+        others = {other for shared in self._shared.values() for found in shared.values() for other in found}
+        self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for relation in sorted(others):
+            for fact in data.by_relation.get(relation, ()):
+                self._true[relation, self._names.reading(fact.subject_id)].add(fact.object_key)
+
+    def other(self, fact: Fact, sentence: Sentence) -> str | None:
+        """Return a relation that is asked in the same words and is not answered alike; none where there is none."""
+        others = self._shared[fact.relation_id].get(sentence.template_id, ())
+        if not others:
+            return None
+        reading = self._names.reading(fact.subject_id)
+        own = {name for key in self._true[fact.relation_id, reading] for name in self._names.folded(key)}
+        for relation in others:
+            if any(self._names.folded(key).isdisjoint(own) for key in self._true[relation, reading]):
+                return relation
+        return None
+
 
 @dataclass
 class Questioner:
@@ -75,11 +108,14 @@ class Questioner:
     relations: Mapping[str, Relation]
     wrong: WrongObjects
     passages: Passages
+    alike: AskedAlike
     asked: Asked
     repetition: Repetition = field(default_factory=Repetition)
 
     def __post_init__(self) -> None:
-        self._told = {name: told["text"] for name, told in prompts()["ask"].items()}
+        told = prompts()
+        self._told = {name: own["text"] for name, own in told["ask"].items()}
+        self._several = {name: own["text"] for name, own in told["released"].items()}
         self._first = NONE if NONE in self.options.contexts else self.options.contexts[0]
 
     def ask(self, fact: Fact, sentences: Sequence[Sentence], short_answer: bool) -> None:
@@ -93,6 +129,10 @@ class Questioner:
         passages = self._passages(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
+            if (other := self.alike.other(fact, sentence)) is not None:
+                reason = f"relation {other} is asked in the same words and has another answer"
+                self._refuse(fact, f"{sentence.style}, template {sentence.template_id}", reason)
+                continue
             for form in self._forms(fact, sentence, wrong, short_answer):
                 self._add(fact, form, passages)
 
@@ -157,16 +197,19 @@ class Questioner:
     def _add(self, fact: Fact, form: Form, passages: Sequence[Passage | None]) -> None:
         """Add a question with each passage, and the requests that serve it."""
         origin = form.sentence.origin
+        # Of blanks the released code alone asks for all true objects.
+        several = self.options.blanks == "released" and form.several and form.experiment in self._several
+        listed = several or form.experiment == f"{SAQ}-{WH}"
         request = Request(
             request_id="",
             kind="generate",
             context_id=None,
             text=form.text,
             max_new_tokens=self.options.answer_tokens,
-            stop=None if form.experiment == f"{SAQ}-{WH}" else LINE,
+            stop=None if listed else LINE,
             samples=1,
             temperature=0.0,
-            instruction=self._told[form.experiment],
+            instruction=(self._several if several else self._told)[form.experiment],
             options=form.choices,
         )
         first: int | None = None
@@ -185,14 +228,13 @@ class Questioner:
 
     def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage | None) -> QuestionTraits:
         relation = self.relations[fact.relation_id]
-        several = len(set(form.objects)) > 1
         return QuestionTraits(
             item,
             form.type,
             form.sentence.style,
             first,
             form.truth,
-            ("multiple" if several else "single") if form.type == SAQ else None,
+            ("multiple" if form.several else "single") if form.type == SAQ else None,
             fact.datatype,
             relation.cardinality,
             relation.domain,
@@ -217,9 +259,9 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     names = data.names
     wrong = WrongObjects(data.facts, names, options.seed)
     worded = wordings(data.relations, data.templates, options.templates)
-    passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed)
+    passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed, options.antifactual)
     relations = {row.relation_id: row for row in data.relations}
-    questioner = Questioner(options, data, relations, wrong, passages, Asked(own))
+    questioner = Questioner(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
     tested = data.tested(options.sample, options.seed)
     written: Mapping[str, Sequence[Sentence]] = {}
     if options.written is not None:

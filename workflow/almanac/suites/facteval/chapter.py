@@ -1,4 +1,4 @@
-"""What the page shows of FactEval: both modes side by side, lists, parts, passages, pairs of models, the texts."""
+"""What the page shows of FactEval: the modes side by side, lists, parts, passages, pairs of models, the texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,13 @@ from almanac.suites.judged import conditions_of
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
+AVERAGED = ("precision", "recall", "f1")
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 SCORES = (
     "Precision: of what was answered, the share that is right. Recall: of what was asked. F1: their harmonic mean. "
-    "Abstentions lower recall alone; an answer without a verdict counts as wrong; errors are left out. Mode paper "
-    "reads the whole answer with aliases, dates and numbers; mode official does what the released scorer does."
+    "Abstentions lower recall alone; an answer without a verdict counts as wrong; errors are left out. Mode strict "
+    "reads the whole answer with aliases, dates and numbers; mode paper takes a short answer that holds a true name or "
+    "stands in one; mode official does what the released scorer does."
 )
 
 
@@ -151,16 +153,16 @@ def without_blanks(found: Sequence[Board]) -> set[str]:
 
 
 def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) -> Iterator[Drawing]:
-    """Yield the figures: of questions from templates, with the first kind of wrong objects."""
+    """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
 
     kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
-    def drawn(metric: str, *keys: str, **fixed: Any) -> list[Measure]:
+    def drawn(metric: str, *keys: str, origin: str | None = TEMPLATE, **fixed: Any) -> list[Measure]:
         return [
             row
             for row in _valued(shown, metric, *keys, **fixed)
-            if (where := conditions_of(row))["origin"] == TEMPLATE
+            if (where := conditions_of(row))["origin"] == (origin or where["origin"])
             and where["negatives"] in (None, options.negatives[0])
             and (row.model, where["experiment"]) in kept
         ]
@@ -168,9 +170,13 @@ def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) ->
     first = options.modes[0]
     pooled = [row for metric in figures.METRICS for row in drawn(metric, *COUNTED, context=NONE)]
     if pooled:
-        hollow = f"; filled: mode paper, hollow: mode {OFFICIAL}" if OFFICIAL in options.modes else ""
+        hollow = f"; filled: mode {first}, hollow: mode {OFFICIAL}" if OFFICIAL in options.modes[1:] else ""
         caption = f"Precision, recall and F1 by type and style{hollow}."
-        yield Drawing("types", caption, lambda: figures.by_type(pooled))
+        yield Drawing("types", caption, lambda: figures.by_type(pooled, first))
+    worded = drawn("f1", *COUNTED, origin=None, context=NONE, reading=first)
+    if len({conditions_of(row)["origin"] for row in worded}) > 1:
+        caption = "F1 of questions from templates and of those that a model wrote."
+        yield Drawing("origins", caption, lambda: figures.by_origin(worded))
     if abstained := drawn("abstained_by_exposure", *COUNTED, "dose"):
         caption = "Share of abstentions by how often a fact was taught."
         yield Drawing("abstention", caption, lambda: figures.abstention_by_dose(abstained))
@@ -189,9 +195,15 @@ def _averages(shown: Shown) -> Iterator[Table]:
         where = conditions_of(row)
         negatives = where["negatives"]
         kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
-        rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n])
-    caption = "The mean of F1 over types, styles and origins, unweighted, as the paper averages; 0 without a verdict."
-    yield Table("averages", caption, ["model", "asked", "mean F1", "questions"], rows, folded=True)
+        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in AVERAGED]
+        rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n, *own])
+    caption = (
+        "The mean of F1 over types, styles and origins, unweighted; 0 without a verdict. AVG: the paper's, over its "
+        "eight columns, where all are asked: Wh-questions as a model wrote them, all others both from templates and "
+        "as written."
+    )
+    head = ["model", "asked", "mean F1", "questions", "AVG, precision", "AVG, recall", "AVG, F1"]
+    yield Table("averages", caption, head, rows, folded=True)
 
 
 def _tuned(shown: Shown, plain: Sequence[Board], first: str) -> Iterator[Table]:

@@ -1,4 +1,4 @@
-"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by what is read before."""
+"""FactEval's figures: precision, recall and F1 by type and style, abstention by dose, F1 by passage and by origin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,42 +8,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.suites.facteval.judging import OFFICIAL, PAPER
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT
+from almanac.suites.facteval.judging import OFFICIAL, STRICT
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT, TEMPLATE, WRITTEN
 from almanac.suites.judged import conditions_of
+from almanac.suites.looks import look
 
-# Okabe and Ito's palette, with markers that tell models apart in grey.
-LOOKS: tuple[dict[str, Any], ...] = tuple(
-    {"color": colour, "marker": marker}
-    for colour, marker in zip(
-        ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"), "osD^vPX", strict=True
-    )
-)
 METRICS = ("precision", "recall", "f1")
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+ORIGINS = (TEMPLATE, WRITTEN)
 CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 
 
-def by_type(measures: Sequence[Measure]) -> Figure:
-    """Draw precision, recall and F1, a panel each, by type and style; filled is mode paper, hollow the released scorer.
+def by_type(measures: Sequence[Measure], first: str = STRICT) -> Figure:
+    """Draw precision, recall and F1, a panel each, by type and style; hollow: as the released scorer reads answers.
 
     Args:
-        measures: pooled rows of one way of asking, in one or both modes.
+        measures: pooled rows of one way of asking, in any modes.
+        first: the mode that is drawn filled.
     """
     rows = [row for row in measures if row.metric in METRICS and row.value is not None]
     experiments = _experiments(rows)
     labels = [name.removesuffix(f"-{STATEMENT}").replace("-", "\n") for name in experiments]
     models = _models(rows)
-    named = PAPER if any(_told(row, "reading") == PAPER for row in rows) else OFFICIAL
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))
     for axes, metric in zip(panels, METRICS, strict=True):
         for index, model in enumerate(models):
-            for mode in (OFFICIAL, PAPER):
+            for mode in dict.fromkeys((OFFICIAL, first)):
                 own = [row for row in rows if (row.metric, row.model, _told(row, "reading")) == (metric, model, mode)]
-                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode == OFFICIAL)) * 0.7 / len(models)
+                shift = (index - (len(models) - 1) / 2 + 0.3 * (mode != first)) * 0.7 / len(models)
                 at = [experiments.index(_told(row, "experiment")) + shift for row in own]
-                _points(axes, at, own, index, label=model if mode == named else None, hollow=mode == OFFICIAL)
+                _points(axes, at, own, index, model, named=mode == first, hollow=mode != first)
         axes.set_title(NAMES[metric])
         axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)
@@ -76,6 +71,22 @@ def by_context(measures: Sequence[Measure]) -> Figure:
     return figure
 
 
+def by_origin(measures: Sequence[Measure]) -> Figure:
+    """Draw F1 of questions from templates and as a model wrote them, a panel a type and style, a line a model.
+
+    What the paper's Figure 2 compares, whichever model wrote.
+    """
+    rows = [row for row in measures if row.metric == "f1" and row.value is not None]
+    found = {_told(row, "origin") for row in rows}
+    origins = [*(one for one in ORIGINS if one in found), *sorted(found - set(ORIGINS))]
+    figure, panels = _lines(rows, "origin", origins, height=3.2)
+    for axes in panels:
+        axes.set_xticks(range(len(origins)), origins)
+        axes.set_xlim(-0.4, len(origins) - 0.4)
+    panels[0].set_ylabel("F1")
+    return figure
+
+
 def _lines(rows: Sequence[Measure], along: str, places: Sequence[Any], height: float) -> tuple[Figure, list[Axes]]:
     """Draw a panel a type and style and in it a line a model, along the values of one condition."""
     experiments = _experiments(rows)
@@ -86,7 +97,7 @@ def _lines(rows: Sequence[Measure], along: str, places: Sequence[Any], height: f
             own = [row for row in rows if (_told(row, "experiment"), row.model) == (experiment, model)]
             own.sort(key=lambda row: places.index(_told(row, along)))
             at = [places.index(_told(row, along)) + 0.05 * index for row in own]
-            _points(axes, at, own, index, label=model, line="-")
+            _points(axes, at, own, index, model, line="-")
         axes.set_title(experiment)
         _frame(axes)
     _legend(figure, panels)
@@ -111,7 +122,8 @@ def _points(
     at: Sequence[float],
     rows: Sequence[Measure],
     index: int,
-    label: str | None,
+    model: str,
+    named: bool = True,
     line: str = "",
     hollow: bool = False,
 ) -> None:
@@ -121,9 +133,18 @@ def _points(
     values = np.array([row.value for row in rows], dtype=float)
     low = np.array([row.value if row.low is None else row.low for row in rows], dtype=float)
     high = np.array([row.value if row.high is None else row.high for row in rows], dtype=float)
-    look = dict(LOOKS[index % len(LOOKS)]) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
+    own_look = look(index, model) | ({"markerfacecolor": "none", "alpha": 0.6} if hollow else {})
     reach = np.maximum([values - low, high - values], 0)
-    axes.errorbar(at, values, yerr=reach, linestyle=line or "none", label=label, capsize=2, markersize=4.5, **look)
+    axes.errorbar(
+        at,
+        values,
+        yerr=reach,
+        linestyle=line or "none",
+        label=model if named else None,
+        capsize=2,
+        markersize=4.5,
+        **own_look,
+    )
 
 
 def _legend(figure: Figure, panels: Sequence[Axes]) -> None:

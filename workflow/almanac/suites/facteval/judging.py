@@ -1,4 +1,4 @@
-"""From answers to verdicts, in mode `paper` and as the released scorer (`official`)."""
+"""From answers to verdicts: read soundly (`strict`), matched as in the paper, and as the released scorer does."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import SAQ, TFQ
-from almanac.suites.facteval.reading import official, scoring
+from almanac.suites.facteval.reading import fuzzy, official, scoring
 from almanac.suites.facteval.reading.abstention import Abstentions, load
 from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
 from almanac.suites.facteval.reading.scoring import Question, Verdict
@@ -22,7 +22,7 @@ from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike
 from almanac.suites.suite import Judgements
 
-PAPER, OFFICIAL = "paper", "official"
+STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
 UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
 OUTCOMES = {
@@ -37,13 +37,13 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Scorer:
-    """Both modes with their lists of abstentions.
+    """All modes with their lists of abstentions.
 
     Attributes:
-        own: the phrases of mode ``paper``.
+        own: the phrases of the modes ``strict`` and ``paper``.
         published: those of mode ``official``.
         separator: at what the released scorer reads choices back out of the prompt.
-        longer: names of the dataset's objects in which a true one's name does not count, in mode ``paper``.
+        longer: names of the dataset's objects in which a true one's name does not count, in mode ``strict``.
     """
 
     own: Abstentions
@@ -64,8 +64,10 @@ class Scorer:
 
     def judge(self, mode: str, question: Question, answer: str) -> Verdict:
         """Judge an answer in a mode."""
-        if mode == PAPER:
+        if mode == STRICT:
             return scoring.judge(question, answer, self.own, self.longer)
+        if mode == PAPER:
+            return fuzzy.judge(question, answer, self.own)
         return official.judge(question, answer, self.published, self.separator)
 
     def follows(self, mode: str, question: Question, answer: str) -> bool | None:
@@ -78,7 +80,7 @@ class Scorer:
             return None
         said = scoring.of_lines(scoring.own_turn(question, answer))
         right = [span for name in question.gold for span in mentions(name, said)]
-        longer = self.longer if mode == PAPER else NO_LONGER
+        longer = self.longer if mode == STRICT else NO_LONGER
         others = longer.beside((stated, *longer.called.get(stated, ())))
         return any(
             not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)

@@ -1,18 +1,18 @@
-"""FactEval's numbers: precision, recall and F1 in both modes, pooled and in parts, and what they recover.
+"""FactEval's numbers: precision, recall and F1 in every mode, pooled and in parts, and what they recover.
 
 How each status counts: correct answers (c) count above; incorrect and invalid ones (i) below in precision and recall;
 abstentions (a, missing) below in recall alone; errors are left out. F1 is 2c / (2c + 2i + a).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.suites.facteval.judging import PAPER
+from almanac.suites.facteval.judging import STRICT
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import NONE, SAQ, TFQ
+from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN
 from almanac.suites.facteval.texts import VALUES
 from almanac.suites.judged import Judged, Not
 from almanac.suites.recovery import recovery
@@ -22,6 +22,20 @@ BY = (*FORM, "context", "reading")
 PARTS = ("domain", "cardinality", "object_type", "truth", "answers")
 SCORES = {"precision": ("hit", "answered"), "recall": ("hit", "asked"), "f1": ("f1_part", "f1_whole")}
 LISTS = {"list_precision": "list_precision", "list_recall": "list_recall", "list_f1": "score"}
+# The columns that the paper's AVG is the mean of, by experiment and origin.
+EIGHT = tuple(
+    (f"{kind}-{style}", origin)
+    for kind, style, origin in (
+        (TFQ, STATEMENT, TEMPLATE),
+        (TFQ, STATEMENT, WRITTEN),
+        (MCQ, FIB, TEMPLATE),
+        (MCQ, FIB, WRITTEN),
+        (MCQ, WH, WRITTEN),
+        (SAQ, FIB, TEMPLATE),
+        (SAQ, FIB, WRITTEN),
+        (SAQ, WH, WRITTEN),
+    )
+)
 PAIRED = "with_"  # begins the name of the column of a context: asked and answered both without a passage and with one
 
 
@@ -32,11 +46,15 @@ def derived(frame: pl.DataFrame) -> pl.DataFrame:
     error ``asked`` (always true), ``answered``, ``abstained``, ``valid`` (with a verdict), ``f1_part`` and
     ``f1_whole``; ``list_recall`` is 0 of an abstention. ``with_CONTEXT``: whether the question was asked and answered
     both without a passage and with one of this kind, and ``right_without`` whether it then was right without.
+    ``eight``: of one of the eight columns that the paper averages.
     """
     known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
     found = frame.with_columns(
         pl.col("changed").fill_null(True).alias("counted"),
         pl.col("changed").eq_missing(False).alias("unchanged"),
+        pl.any_horizontal(
+            (pl.col("experiment") == experiment) & (pl.col("origin") == origin) for experiment, origin in EIGHT
+        ).alias("eight"),
         pl.when(known).then(True).alias("asked"),
         pl.when(known).then(outcome != "missing").alias("answered"),
         pl.when(known).then(outcome == "missing").alias("abstained"),
@@ -72,9 +90,9 @@ def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
     Returns:
         By experiment (type and style), origin, negatives, context and reading, of the items that are counted:
         precision, recall, F1 and the shares of abstentions and of verdicts (over all relations, and in each), and the
-        first three by each of `PARTS`; of short answers in mode ``paper`` precision, recall and F1 over objects;
-        ``average_f1``; without a passage, in the first reading, abstentions and recovery by dose; and what passages
-        change (`robustness`).
+        first three by each of `PARTS`; of short answers in mode ``strict`` precision, recall and F1 over objects;
+        ``average_f1`` and the paper's averages; without a passage, in the first reading, abstentions and recovery by
+        dose; and what passages change (`robustness`).
     """
     counted = judged.where(counted=True)
     rows: list[Measure] = []
@@ -84,7 +102,7 @@ def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
         rows += counted.where(type=TFQ).measures("valid", "mean", "valid", by=by)
     for part in PARTS:
         rows += scores(counted.where({part: Not(None)}), *BY, part)
-    short = counted.where(type=SAQ, reading=PAPER)
+    short = counted.where(type=SAQ, reading=STRICT)
     for own in (short, short.where(answers="multiple")):
         rows += _lists(own)
     rows += _averages(counted)
@@ -119,10 +137,11 @@ def _lists(judged: Judged) -> list[Measure]:
 
 
 def _averages(judged: Judged) -> list[Measure]:
-    """Return the unweighted mean of F1 over types, styles and origins, of each kind of wrong objects and context.
+    """Return unweighted means over types, styles and origins, of each kind of wrong objects and context.
 
-    Over both origins these are the paper's eight columns and two of Wh-questions from templates. A short answer has no
-    wrong objects and stands in each.
+    ``average_f1`` is over all that were asked; ``paper_average_precision``, ``…_recall`` and ``…_f1`` are over the
+    paper's eight columns (its AVG), and are there where all eight are. A short answer has no wrong objects and stands
+    in each kind.
     """
     kinds = sorted(map(str, judged.frame["negatives"].drop_nulls().unique()))
     rows = []
@@ -131,7 +150,18 @@ def _averages(judged: Judged) -> list[Measure]:
             values = [row.value for row in scores(own, *FORM) if row.metric == "f1" and row.value is not None]
             mean = sum(values) / len(values) if values else None
             rows.append(own.measure("average_f1", mean, "other", (*SCORES["f1"], "experiment", "origin")))
+            rows += _paper_averages(own.where(eight=True))
     return rows
+
+
+def _paper_averages(eight: Judged) -> Iterator[Measure]:
+    """Yield the paper's AVG of precision, recall and F1; nothing where one of its eight columns is not there."""
+    found = scores(eight, *FORM)
+    for metric, of in SCORES.items():
+        values = [row.value for row in found if row.metric == metric and row.value is not None]
+        if len(values) == len(EIGHT):
+            mean = sum(values) / len(values)
+            yield eight.measure(f"paper_average_{metric}", mean, "other", (*of, "experiment", "origin"))
 
 
 def robustness(judged: Judged) -> list[Measure]:

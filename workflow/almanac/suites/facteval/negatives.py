@@ -113,7 +113,8 @@ class WrongObjects:
 
     def _finer(self, key: str) -> tuple[str, ...]:
         fact = self._literals.get(key)
-        return coarser(key) if fact is not None and fact.datatype == "date" else ()
+        kind = self.kind(key) if fact is None else fact.datatype
+        return coarser(key) if kind == "date" else ()
 
     def _bars(self, pair: tuple[str, str]) -> tuple[set[str], set[str]]:
         """Return what no wrong object may be called, and what none may be a finer date of."""

@@ -32,6 +32,17 @@ class FactEvalOptions(SuiteOptions):
         tuple[Literal["none", "relevant", "irrelevant", "antifactual"], ...],
         Field(min_length=1, description="what is read before the question"),
     ] = ("none",)
+    antifactual: Annotated[
+        Literal["relation", "uniform"],
+        Field(description="where the object that an antifactual passage states is from: the relation, or all facts"),
+    ] = "relation"
+    blanks: Annotated[
+        Literal["paper", "released"],
+        Field(
+            description="how a blank with several true objects is asked for: in the paper's words, or the released "
+            "code's (all the possible missing words)"
+        ),
+    ] = "paper"
     templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
     sample: Sample = None
     written: Annotated[
@@ -42,12 +53,13 @@ class FactEvalOptions(SuiteOptions):
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
     modes: Annotated[
-        tuple[Literal["paper", "official"], ...],
+        tuple[Literal["strict", "paper", "official"], ...],
         Field(
             min_length=1,
-            description="paper: read soundly; official: as the released scorer; the first is the headline's",
+            description="strict: read soundly; paper: a short answer holds a true name or stands in one; official: as "
+            "the released scorer; the first is the headline's",
         ),
-    ] = ("paper", "official")
+    ] = ("strict", "paper", "official")
     abstentions: Annotated[
         str | None,
         Named("file", "measure"),
@@ -106,6 +118,10 @@ class WritingOptions(AuthorOptions):
     styles: Annotated[
         tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written of each fact")
     ] = ("statement", "fib", "wh")
+    prompts: Annotated[
+        Literal["own", "paper"],
+        Field(description="own: our instructions with worked examples; paper: the paper's (Tables 23 to 25), without"),
+    ] = "own"
     sample: Annotated[int | None, Field(ge=1, description="test facts of a relation (none: all)")] = None
     text_tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48
     seed: Annotated[int, Field(ge=0, description="seed of the sample; that of the suite draws the same facts")] = 0

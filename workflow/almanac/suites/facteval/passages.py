@@ -14,7 +14,7 @@ from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import filled
 from almanac.rows import Evidence, Fact
 from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, RELEVANT, Wording
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, POOLS, RELEVANT, Wording
 from almanac.tables import seed_of
 
 EVIDENCE, SENTENCE = "evidence", "template"
@@ -62,9 +62,11 @@ class Passages:
         worded: Mapping[str, Wording],
         wrong: WrongObjects,
         seed: int,
+        antifactual: str = "relation",
     ) -> None:
-        """Index the facts by what they say, and their texts."""
+        """Index the facts by what they say, and their texts; ``antifactual``: where such a passage's object is from."""
         self._names, self._worded, self._wrong, self._seed = names, worded, wrong, seed
+        self._antifactual = antifactual
         self._texts: dict[str, list[str]] = defaultdict(list)
         for row in evidence:
             self._texts[row.fact_id].append(row.text)
@@ -77,9 +79,10 @@ class Passages:
         """Return a fact's passage of a kind, or the reason why there is none."""
         if context == RELEVANT:
             return self._passage(fact, RELEVANT, *self._about(fact), None, None)
-        found = self._wrong.draw(fact, "relation", 1, PURPOSE)
+        where = self._antifactual if context == ANTIFACTUAL else "relation"
+        found = self._wrong.draw(fact, where, 1, PURPOSE)
         if not found:
-            return "no object of its relation is false of its subject"
+            return f"no object of {POOLS[where]} is false of its subject"
         stated = self._names.label(found[0])
         if context == IRRELEVANT:
             other = self._saying_it(fact, found[0])

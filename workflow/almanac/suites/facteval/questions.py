@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from almanac.dataset.templates import SLOT, filled, from_label, in_full
+from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full
 from almanac.rows import Relation, Template
 
 PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "facteval.yaml"
@@ -17,12 +17,13 @@ STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
 TEMPLATE, WRITTEN = "template", "written"
 MASK = "[MASK]"
+Texts = tuple[tuple[str, str], ...]  # templates: id and text
 # Where wrong objects are from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
 
 
 def prompts() -> dict[str, Any]:
-    """Return what models are told: ``ask`` by type and style, ``write`` by style."""
+    """Return what models are told, by its use, and by type and style."""
     found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
     return found
 
@@ -66,12 +67,14 @@ class Sentence:
 class Wording:
     """The templates of a relation that are used, by id: statements, which serve as blanks too, and questions.
 
-    ``spare`` is the statement for passages: one that asks nothing, where there is one.
+    ``spare`` is the statement for passages: one that asks nothing, where there is one. ``shared`` has the other
+    relations that a template of the same words belongs to, by the template's id.
     """
 
     statements: tuple[tuple[str, str], ...]
     questions: tuple[tuple[str, str], ...]
     spare: str
+    shared: Mapping[str, tuple[str, ...]]
 
     def sentences(self, subject: str) -> list[Sentence]:
         """Return all wordings of a subject's facts."""
@@ -88,6 +91,7 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
     """Return the wording of each relation: its first templates by id.
 
     A prefix serves where a relation has no statement; where it has nothing, its label does (``The LABEL of X is Y.``).
+    Words that another relation is asked in too (``[X] was born in [Y].`` of place and year) come after all others.
 
     Args:
         relations: all relations of the facts.
@@ -100,21 +104,33 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
         wanted = ["[X]"] if row.style == "question" else ["[X]", "[Y]"]
         if sorted(SLOT.findall(text)) == wanted:
             found[row.relation_id, row.style].setdefault(row.template_id, text)
-    return {row.relation_id: _wording(row, found, count) for row in relations}
+    texts = {row.relation_id: _texts(row, found) for row in relations}
+    said: dict[str, set[str]] = defaultdict(set)
+    for own, both in texts.items():
+        for text in (text for found_texts in both for _, text in found_texts):
+            said[folded(text)].add(own)
+    return {own: _wording(own, *both, said, count) for own, both in texts.items()}
 
 
-def _wording(relation: Relation, found: Mapping[tuple[str, str], Mapping[str, str]], count: int) -> Wording:
+def _texts(relation: Relation, found: Mapping[tuple[str, str], Mapping[str, str]]) -> tuple[Texts, Texts]:
+    """Return the statements and the questions of a relation, those that differ."""
     own, label = relation.relation_id, relation.label.strip() or relation.relation_id
     statements = (
         found.get((own, "statement")) or found.get((own, "prefix")) or {f"{own}/label/statement": from_label(label)}
     )
     questions = found.get((own, "question")) or {f"{own}/label/question": f"What is the {label} of [X]?"}
-    told, asked = _distinct(statements), _distinct(questions)
+    return _distinct(statements), _distinct(questions)
+
+
+def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], count: int) -> Wording:
+    others = {template_id: tuple(sorted(said[folded(text)] - {own})) for template_id, text in (*told, *asked)}
+    shared = {template_id: found for template_id, found in others.items() if found}
+    told, asked = (tuple(sorted(texts, key=lambda one: one[0] in shared)) for texts in (told, asked))
     spare = told[count if len(told) > count else 0][1]
-    return Wording(told[:count], asked[:count], spare)
+    return Wording(told[:count], asked[:count], spare, shared)
 
 
-def _distinct(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _distinct(texts: Mapping[str, str]) -> Texts:
     """Return the texts that differ, with their first id."""
     first: dict[str, str] = {}
     for template_id, text in texts.items():

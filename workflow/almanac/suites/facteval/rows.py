@@ -83,10 +83,10 @@ class QuestionSimilarity:
 
 @dataclass(frozen=True, slots=True)
 class AnswerVerdict:
-    """What one mode of scoring (``paper``, ``official``) makes of a model's answer to a question.
+    """What one mode of scoring (``strict``, ``paper``, ``official``) makes of a model's answer to a question.
 
     ``said`` is what was recognised in the answer, ``reason`` why it is not correct or why there is none. Of a short
-    answer in mode ``paper`` ``list_precision`` and ``list_recall`` are over objects. ``follows`` says whether the
+    answer in mode ``strict`` ``list_precision`` and ``list_recall`` are over objects. ``follows`` says whether the
     answer names the wrong object that its passage states.
     """
 

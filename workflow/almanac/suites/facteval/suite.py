@@ -43,7 +43,7 @@ def _method(kind: str, style: str, label: str) -> Method:
 
 
 class FactEval(Suite[FactEvalOptions]):
-    """Each test fact in every type, style and context; answers are read soundly and as the released scorer does."""
+    """Each test fact in every type, style and context; answers are read soundly, as in the paper, as its code does."""
 
     name = "facteval"
     label = "FactEval"

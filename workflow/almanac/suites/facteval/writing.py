@@ -56,7 +56,7 @@ class Writing(Author[WritingOptions]):
 def ask_writing(data: Data, options: WritingOptions) -> Iterator[Batch]:
     """Ask a model to write of each test fact a statement, one with a blank, and a question."""
     labels = {row.relation_id: row.label for row in data.relations}
-    told, asked = prompts()["write"], Asked()
+    told, asked = prompts()["write" if options.prompts == "own" else "write_as_paper"], Asked()
     for relation_id, facts in data.tested(options.sample, options.seed).items():
         for fact in facts:
             triple = (data.names.label(fact.subject_id), labels[relation_id], data.names.label(fact.object_key))
@@ -65,7 +65,7 @@ def ask_writing(data: Data, options: WritingOptions) -> Iterator[Batch]:
                     request_id="",
                     kind="generate",
                     context_id=None,
-                    text=_shown(triple),
+                    text=_shown(triple) if options.prompts == "own" else f"({', '.join(triple)})",
                     max_new_tokens=options.text_tokens,
                     stop=("\n",),
                     samples=1,
@@ -77,7 +77,7 @@ def ask_writing(data: Data, options: WritingOptions) -> Iterator[Batch]:
 
 
 def _instruction(told: Mapping[str, Any]) -> str:
-    shots = (f"{_shown(shot['triple'])}\n{shot['text']}" for shot in told["shots"])
+    shots = (f"{_shown(shot['triple'])}\n{shot['text']}" for shot in told.get("shots", ()))
     return "\n\n".join([told["instruction"], *shots])
 
 

@@ -21,6 +21,7 @@ from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
 CHARACTER = "character="
+CANDIDATES = 4  # facts of a relation that may be its example: a question cannot be made of each
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Drawing:
         facts = self.data.frame("facts", Fact, FACTS)
         facts = facts.with_columns(key=pl.coalesce("object_id", "value")).drop("object_id", "value")
         if self.measured == EXPOSURE:
-            kept = [fact.fact_id for own in self._tested.values() for fact in own]
+            kept = [fact.fact_id for own in (*self._tested.values(), *self._shown.values()) for fact in own]
             wanted = facts.filter(pl.col("fact_id").is_in(kept)).select("relation_id", "subject_id").unique()
             facts = facts.join(wanted, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
         found = facts.join(self.popular, left_on="subject_id", right_on="subject", how="left", maintain_order="left")
@@ -135,6 +136,17 @@ class Drawing:
         return self.data.tested(self.options.sample, self.options.seed)
 
     @cached_property
+    def _shown(self) -> dict[str, list[Fact]]:
+        """Of each relation a few facts that no suite asks, of which one is the example."""
+        train = {fact.fact_id: fact for fact in self.data.facts if fact.split == "train"}
+        found: dict[str, list[Fact]] = {}
+        for name in hash_order(train, self.options.seed, "head_to_tail", "example"):
+            own = found.setdefault(train[name].relation_id, [])
+            if len(own) < CANDIDATES:
+                own.append(train[name])
+        return found
+
+    @cached_property
     def naming(self) -> Naming:
         """How things are named."""
         return Naming(self.data)
@@ -146,7 +158,9 @@ class Drawing:
             rows = _rows(pool)
             # Here each question stands for the fact that other suites ask, too.
             drawn = [replace(row, fact_id=tested[row.subject]) for row in rows if row.subject in tested]
-            return Asking(relation, wording, drawn, None)
+            shown = [fact.subject_id for fact in self._shown.get(relation.relation_id, ())]
+            others = {row.subject: row for row in rows if row.subject not in tested}
+            return Asking(relation, wording, drawn, next((others[one] for one in shown if one in others), None))
         drawn, spare = self._draw(relation, wording, pool)
         return Asking(relation, wording, drawn, spare)
 

@@ -66,7 +66,7 @@ def _line(axes: Axes, rows: Sequence[Measure], along: str, places: Sequence[Any]
         own, low, high = values(kept)
         at = np.array([places.index(_at(row, along)) for row in kept]) + 0.04 * index
         reach = np.maximum([own - low, high - own], 0)
-        axes.errorbar(at, own, yerr=reach, capsize=2, markersize=4, linewidth=1.2, label=label, **look(index))
+        axes.errorbar(at, own, yerr=reach, capsize=2, markersize=4, linewidth=1.2, label=label, **look(index, label))
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

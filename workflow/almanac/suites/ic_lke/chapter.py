@@ -11,6 +11,7 @@ from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, SweepOp
 from almanac.suites.judged import Not, Range
 
 ASKED = ("experiment", "shots", "draw")
+BEHIND = {"examples": "in context", "hgp": "human-generated prompts", "mmp": "machine-mined prompts"}
 EXPERIMENTS = {"in_context": "in context", "cloze": "cloze", "as_is": "as it is"}
 
 
@@ -255,16 +256,30 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
 
 def generated(shown: Shown) -> Chapter | None:
     """Return how often the object stands in what a model writes."""
+    from almanac.suites.ic_lke import figures
+
+    found = shown.find("present", "behind", "experiment", "shots")
     rows = [
-        (str(row.model), str(shown.at(row)["experiment"]), row, silent(row))
-        for row in shown.find("present", "experiment", "shots")
+        (str(row.model), BEHIND[str(shown.at(row)["behind"])], str(shown.at(row)["experiment"]), row, silent(row))
+        for row in found
     ]
+    points: dict[str, dict[str, figures.Point]] = defaultdict(dict)
+    for row in found:
+        where = shown.at(row)
+        if where["experiment"] == "official" and row.value is not None:
+            spread = shown.find("present_deviation", "experiment", model=str(row.model), behind=where["behind"])
+            deviation = spread[0].value if spread else None
+            points[str(row.model)][str(where["behind"])] = figures.Point(row.value, deviation)
     caption = (
         "Share of facts whose object stands in the text: any name of a true object, its label alone, as the released "
         "code looks (official), a true name at the beginning; and, as a control, the label of a wrong choice."
     )
-    table = Table("present", caption, ("model", "looked for", "present", "no answer"), rows)
-    return Chapter("What is written", "The model continues the examples and the subject.", [table, *shown.not_asked()])
+    parts: list[Any] = [Table("present", caption, ("model", "behind", "looked for", "present", "no answer"), rows)]
+    if any(len(own) > 1 for own in points.values()):
+        said = "Share of texts with the object, as the released code looks; bars: deviation over a relation's prompts."
+        parts.append(Drawing("generated", said, lambda: figures.by_prompts(points, BEHIND, None)))
+    asks = "The model continues the examples and the subject, or a prompt that is filled with the subject."
+    return Chapter("What is written", asks, [*parts, *shown.not_asked()])
 
 
 def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:

@@ -25,7 +25,7 @@ from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, judge_choices
 from almanac.suites.ic_lke.options import EicOptions
@@ -101,7 +101,7 @@ class Eic(ChoiceSuite[EicOptions]):
         questioner = Questioner.of(data, self.own)
         costs: Counter[tuple[str, str]] = Counter()
         for relation_id, own in data.by_relation.items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             if tested:
                 examples = draw_examples(own, options.examples, options.seed, 0, "examples")
                 first = EicSetting(shots=options.first)

@@ -69,7 +69,9 @@ def by_exposure(rows: Sequence[Measure], chance: float) -> Figure:
         share, low, high = values(own)
         label = str(model) if experiment == "in_context" else f"{model} ({experiment})"
         reach = np.maximum([share - low, high - share], 0)
-        axes.errorbar(places, share, yerr=reach, label=label, capsize=2, markersize=5, **look(index))
+        apart = {} if experiment == "in_context" else {"linestyle": "--", "markerfacecolor": "none"}
+        own_look = {**look(index, str(model)), **apart}
+        axes.errorbar(places, share, yerr=reach, label=label, capsize=2, markersize=5, **own_look)
     chance_line(axes, chance)
     axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
     axes.set_xlabel("times a fact was taught")
@@ -86,9 +88,9 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
         own = sorted((row for row in rows if row.model == model), key=_least)
         level = np.array([_least(row) for row in own])
         share, low, high = values(own)
-        upper.plot(level, share, label=model, markersize=5, **look(index))
-        upper.fill_between(level, low, high, color=look(index)["color"], alpha=0.15, linewidth=0)
-        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index))
+        upper.plot(level, share, label=model, markersize=5, **look(index, str(model)))
+        upper.fill_between(level, low, high, color=look(index, str(model))["color"], alpha=0.15, linewidth=0)
+        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, str(model)))
     chance_line(upper, chance)
     upper.set_ylabel("accuracy")
     upper.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))  # above the line of chance
@@ -122,10 +124,10 @@ def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance
         own = sorted((row for row in rows if row.model == model), key=lambda row: int(str(conditions_of(row)["shots"])))
         at = [int(str(conditions_of(row)["shots"])) for row in own]
         share, low, high = values(own)
-        axes.plot(at, share, markersize=5, label=model, **look(index))
-        axes.fill_between(at, low, high, color=look(index)["color"], alpha=0.15, linewidth=0)
+        axes.plot(at, share, markersize=5, label=model, **look(index, str(model)))
+        axes.fill_between(at, low, high, color=look(index, str(model))["color"], alpha=0.15, linewidth=0)
         if (least := enough.get(model)) is not None:
-            axes.axvline(least, color=look(index)["color"], linestyle="--", linewidth=1)
+            axes.axvline(least, color=look(index, str(model))["color"], linestyle="--", linewidth=1)
     axes.axhline(chance, color=GREY, linestyle=":", linewidth=1)
     unit_axis(axes)
     axes.set_xlabel("examples")
@@ -165,13 +167,13 @@ def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], f
     return figure
 
 
-def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float) -> Figure:
+def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, str], chance: float | None) -> Figure:
     """Draw accuracy (across) by model (down) and method, with the standard deviation over prompts as a bar.
 
     Args:
         found: of each model the methods that it answered.
         methods: the methods' names as they are shown, in their order.
-        chance: accuracy of a guess.
+        chance: accuracy of a guess; none where nothing is guessed, but looked for in a text.
     """
     models = list(found)
     shown = [method for method in methods if any(method in own for own in found.values())]
@@ -192,13 +194,14 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
             capsize=2,
             label=methods[method],
         )
-    axes.axvline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
-    axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
+    if chance is not None:
+        axes.axvline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
+        axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
     axes.set_yticks(range(len(models)), models)
     axes.set_ylim(len(models) - 0.5, -0.5)
     _band(figure, len(models))
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("accuracy")
+    axes.set_xlabel("share with the object" if chance is None else "accuracy")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -7,6 +7,7 @@ cut. An empty text is an answer, and incorrect.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import polars as pl
@@ -16,10 +17,11 @@ from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
-from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import PAPER, accuracy, unanswered
+from almanac.suites.data import Data
+from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, unanswered
 from almanac.suites.ic_lke.options import GeneratedOptions
+from almanac.suites.ic_lke.prompts import prompt
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, chosen, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
@@ -27,17 +29,20 @@ from almanac.suites.suite import Judgements, Method, Own, Round, Suite
 
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
+EXAMPLES = "examples"
 STRIPPED = ":,. "  # what the released code takes off the ends of the object, and of nothing else
 
 
 class GeneratedSetting(NamedTuple):
-    """How many examples stand before the subject."""
+    """What the text stands behind: so many ``examples``, or which published prompt of a kind (``hgp``, ``mmp``)."""
 
     shots: int
+    behind: str = EXAMPLES
+    prompt: int | None = None
 
     def label(self) -> str:
         """Say it to a reader."""
-        return f"{self.shots} examples"
+        return f"{self.shots} examples" if self.behind == EXAMPLES else f"{self.behind} {self.prompt}"
 
 
 class Generated(Suite[GeneratedOptions]):
@@ -57,20 +62,27 @@ class Generated(Suite[GeneratedOptions]):
     own: ClassVar[Mapping[str, Own]] = OFFERED
     needs = frozenset({"choices"})
     methods = (
-        Method("names", "Generated: any name", {"experiment": NAMES}, ("shots",), guess={"experiment": WRONG}),
-        Method("begins", "Generated: begins with a name", {"experiment": BEGINS}, ("shots",)),
+        Method(
+            "names",
+            "Generated: any name",
+            {"experiment": NAMES, "behind": EXAMPLES},
+            ("shots",),
+            guess={"experiment": WRONG, "behind": EXAMPLES},
+        ),
+        Method("begins", "Generated: begins with a name", {"experiment": BEGINS, "behind": EXAMPLES}, ("shots",)),
     )
 
     def ask(self, at: Round, data: Data, options: GeneratedOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask each test fact for one text.
+        """Ask each test fact for one text behind examples, and for one behind each published prompt of its relation.
 
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
         questioner = Questioner.of(data, self.own)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
+        prompts = published.read(Path(options.published)) if options.published is not None else {}
         for relation_id, own in chosen(data, options.relations, self.name).items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 asked.refuse(f"relation {relation_id}", "it has no test fact")
             pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
@@ -80,8 +92,19 @@ class Generated(Suite[GeneratedOptions]):
                 request = Request(
                     "", "generate", context_id, text, max_new_tokens=options.new_tokens, samples=1, temperature=0.0
                 )
-                for experiment, accepted in _accepted(questioner, fact).items():
-                    asked.link(asked.item(experiment, setting, fact, accepted), TEXT, request)
+                _add(questioner, fact, setting, request)
+            for kind, listed in prompts.items():
+                drawn = listed.get(relation_id, ())[: options.prompts]
+                if len(drawn) < options.prompts:
+                    reason = f"{len(drawn)} prompts; asked for are {options.prompts}, and what there is is asked"
+                    asked.refuse(f"{kind} of relation {relation_id}", reason)
+                for number, template in enumerate(drawn):
+                    for fact in tested:
+                        text = prompt(template).replace("[X]", questioner.subject(fact))
+                        request = Request(
+                            "", "generate", None, text, max_new_tokens=options.new_tokens, samples=1, temperature=0.0
+                        )
+                        _add(questioner, fact, GeneratedSetting(0, kind, number), request, template.template_id)
             yield asked.take()
 
     def judge(self, answers: Answers, data: Data, options: GeneratedOptions) -> Iterator[Judgements]:
@@ -109,15 +132,29 @@ class Generated(Suite[GeneratedOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment ``present``: the share of facts whose object is there, over all relations and in each; and the
-            recovery of ``names`` and ``begins``.
+            By experiment and what the text stands behind ``present``: the share of facts whose object is there, over
+            all relations and in each; of published prompts ``present_deviation``, the standard deviation over a
+            relation's prompts, and its mean; and behind examples the recovery of ``names`` and ``begins``.
         """
-        by = ("experiment", "shots")
-        return accuracy(judged, *by, metric="present") + recovery(judged.where(experiment=(NAMES, BEGINS)), *by)
+        by = ("behind", "experiment", "shots")
+        rows = accuracy(judged, *by, metric="present")
+        for group in judged.where(experiment=OFFICIAL, behind=published.KINDS).groups("behind"):
+            rows += deviations(group, "present_deviation", "prompt")
+        behind_examples = judged.where(behind=EXAMPLES, experiment=(NAMES, BEGINS))
+        return rows + recovery(behind_examples, "experiment", "shots")
 
     def chapter(self, shown: Shown, options: GeneratedOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.generated`."""
         return chapter.generated(shown)
+
+
+def _add(
+    questioner: Questioner, fact: Fact, setting: GeneratedSetting, request: Request, template: str | None = None
+) -> None:
+    """Add a text and all that is judged of it."""
+    asked = questioner.asked
+    for experiment, accepted in _accepted(questioner, fact).items():
+        asked.link(asked.item(experiment, setting, fact, accepted, template=template), TEXT, request)
 
 
 def present(text: str, accepted: Sequence[str], experiment: str) -> bool:

@@ -111,6 +111,16 @@ class SweepOptions(SuiteOptions):
         return (len(self.relations) or relations) * self.draws * sum(asked + shots * 10 for shots in self.examples)
 
 
+Published = Annotated[
+    str | None,
+    Named("file", "ask"),
+    Field(
+        description="published prompts: JSON Lines of relation_id, kind (hgp or mmp) and text, or LPAQA's repository "
+        "as it is (LPAQA.zip)"
+    ),
+]
+
+
 class SeparatorOptions(SuiteOptions):
     """Which separators are tried, and of what."""
 
@@ -118,6 +128,10 @@ class SeparatorOptions(SuiteOptions):
     written: Annotated[int, Field(ge=0, description="infixes of a relation's own templates, at most")] = 3
     mined: Annotated[
         int, Field(ge=0, description="infixes mined from the texts that a dataset has for its train facts, at most")
+    ] = 3
+    published: Published = None
+    infixes: Annotated[
+        int, Field(ge=0, description="infixes of a relation's published prompts of each kind, at most")
     ] = 3
     code: Annotated[bool, Field(description="also the released code's ' : ' and commas")] = True
     relations: Relations = ()
@@ -131,7 +145,7 @@ class SeparatorOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: an infix is three."""
-        ways = 1 + int(self.code) + self.written + self.mined
+        ways = 1 + int(self.code) + self.written + self.mined + (2 * self.infixes if self.published else 0)
         asked = min(self.sample or facts, facts) * choices * 10
         return (len(self.relations) or relations) * ways * (asked + self.shots * 13)
 
@@ -212,11 +226,7 @@ class PromptsOptions(SuiteOptions):
         tuple[Literal["clean", "mangled"], ...],
         Field(description="clean: templates that end in the object; mangled: any, the object deleted as the paper did"),
     ] = ("clean", "mangled")
-    published: Annotated[
-        str | None,
-        Named("file", "ask"),
-        Field(description="a file of published prompts, JSON Lines of relation_id, kind (hgp or mmp) and text"),
-    ] = None
+    published: Published = None
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
     sample: Sample = None
     best_only: Annotated[
@@ -235,6 +245,8 @@ class GeneratedOptions(SuiteOptions):
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     new_tokens: Annotated[int, Field(ge=1, description="tokens that the model writes, the most likely ones")] = 50
+    published: Published = None
+    prompts: Annotated[int, Field(ge=1, description="published prompts of a relation and kind, at most")] = 3
     layout: LayoutName = "paper"
     relations: Relations = ()
     sample: Sample = None
@@ -248,4 +260,5 @@ class GeneratedOptions(SuiteOptions):
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; one that it writes counts as twenty."""
         asked = min(self.sample or facts, facts) * (5 + 20 * self.new_tokens)
-        return (len(self.relations) or relations) * (self.shots * 10 + asked)
+        ways = 1 + (2 * self.prompts if self.published else 0)
+        return (len(self.relations) or relations) * (self.shots * 10 + asked * ways)

@@ -12,7 +12,7 @@ from almanac.rows import Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter, published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
@@ -64,7 +64,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         found = published.read(Path(options.published)) if options.published is not None else {}
         prompts: Sets = {**_sets(data, options), **found}
         for relation_id, own in data.by_relation.items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             for experiment, sets in prompts.items():
                 drawn = list(sets.get(relation_id, ()))[: options.prompts]
                 if len(drawn) < options.prompts:

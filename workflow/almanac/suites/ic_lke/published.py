@@ -1,4 +1,4 @@
-"""Published prompts from a user's file, checked row by row."""
+"""Published prompts: a user's file, checked row by row, or those of LPAQA as its repository holds them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,9 +9,11 @@ from typing import ClassVar
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import Template
+from almanac.sources import lpaqa
 from almanac.tables import identity
 
 KINDS = ("hgp", "mmp")
+LPAQA = {"hgp": "manual_paraphrase", "mmp": "mine"}  # the sets of LPAQA that each kind is of
 SHOWN = 20
 
 
@@ -28,12 +30,19 @@ class Prompt:
 def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     """Read published prompts.
 
+    Args:
+        path: JSON Lines of `Prompt`; or an archive of LPAQA's repository (``.zip``), of which ``manual_paraphrase`` is
+            human-generated and ``mine`` machine-mined.
+
     Returns:
         Templates by kind and relation, in the order of the file.
 
     Raises:
         AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
     """
+    if path.suffix == ".zip":
+        released = lpaqa.prompts(path, LPAQA.values())
+        return {kind: released[name] for kind, name in LPAQA.items()}
     rows = tables.read_jsonl(path, Prompt)
     mistakes = list(_mistakes(rows))
     if mistakes:

@@ -6,6 +6,7 @@ parted by a space, as in the paper. The last space of an infix goes with the cho
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import polars as pl
@@ -16,8 +17,8 @@ from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
-from almanac.suites.ic_lke import chapter
+from almanac.suites.data import Data
+from almanac.suites.ic_lke import chapter, published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Layout, Questioner, chosen, draw_examples
@@ -78,7 +79,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         relations = chosen(data, options.relations, self.name)
         infixes = _infixes(data, relations, options)
         for relation_id, own in relations.items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, Layout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
@@ -88,7 +89,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
                 questioner.ask_in_context(examples, tested, layout, SEPARATOR, setting, template=template)
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
-            elif not infixes[relation_id] and options.written + options.mined:
+            elif not infixes[relation_id] and (options.written or options.mined or options.published):
                 reason = "no template of it has words between [X] and [Y]; only other separators are asked"
                 questioner.asked.refuse(f"relation {relation_id}", reason)
             questioner.asked.own["infixes"] += infixes[relation_id]
@@ -169,18 +170,22 @@ def layout_of(infix: str) -> Layout:
 
 
 def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:
-    """Return the infixes of each relation: written ones, then mined ones, no text twice."""
+    """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
     mined: Mapping[str, list[Template]] = {}
     if options.mined:
         shown = [fact for own in relations.values() for fact in own if fact.split != "test"]
         mined = mining.by_relation(mining.mine(data.evidence, shown, data.names))
+    released = published.read(Path(options.published)) if options.published is not None else {}
     written = [row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN]
     out: dict[str, list[Infix]] = {}
     for relation_id in relations:
         own = [row for row in written if row.relation_id == relation_id]
         seen: set[str] = set()
         found = _take(own, WRITTEN, options.written, seen)
-        out[relation_id] = found + _take(mined.get(relation_id, ()), MINED, options.mined, seen)
+        found += _take(mined.get(relation_id, ()), MINED, options.mined, seen)
+        for kind, listed in released.items():
+            found += _take(listed.get(relation_id, ()), kind, options.infixes, seen)
+        out[relation_id] = found
     return out
 
 

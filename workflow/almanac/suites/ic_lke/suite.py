@@ -9,7 +9,7 @@ from almanac.rows import Fact, Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance
 from almanac.suites.ic_lke.options import IcLkeOptions
@@ -56,7 +56,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         questioner = Questioner.of(data, self.own)
         sentences = {row.relation_id: row for row in reversed(data.templates) if row.text.rstrip(" .").endswith("[Y]")}
         for relation_id, own in data.by_relation.items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             for draw in range(options.draws):
                 examples = draw_examples(own, options.shots, options.seed, draw)
                 setting = IcLkeSetting(options.shots, draw)

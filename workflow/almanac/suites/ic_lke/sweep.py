@@ -9,7 +9,7 @@ from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.data import Data, asked_facts
+from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, answered, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
@@ -49,7 +49,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
         """
         questioner = Questioner.of(data, self.own)
         for relation_id, own in chosen(data, options.relations, self.name).items():
-            tested = asked_facts(own, options.sample, options.seed)
+            tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
             for shots in options.examples:

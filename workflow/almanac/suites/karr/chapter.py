@@ -10,6 +10,7 @@ from almanac.suites.karr.options import KarrOptions
 NAMES = {
     "paper": "KaRR",
     "official": "KaRR, released code",
+    "weighted": "KaRR, weighted",
     "lama_at_1": "LAMA@1",
     "lama_at_10": "LAMA@10",
     "pararel": "ParaRel",

@@ -78,6 +78,14 @@ def final(text: str) -> bool:
     return text.count("[Y]") == 1 and text.count("[X]") == 1 and text.rstrip(" .").endswith("[Y]")
 
 
+def admissible(text: str) -> bool:
+    """Whether a template of another relation can be read: it holds each slot once, its subject before its object.
+
+    What follows the object is read by the released code alone, which scores all that follows the subject there.
+    """
+    return text.count("[X]") == text.count("[Y]") == 1 and text.index("[X]") < text.index("[Y]")
+
+
 def sentences(
     templates: Iterable[Template], relations: Iterable[Relation], property_aliases: bool = False
 ) -> tuple[dict[str, tuple[str, ...]], list[NotAsked]]:

@@ -11,7 +11,7 @@ end, so nothing underflows: texts at -10,000 nats have ratios like any other. Ho
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +24,9 @@ class Variant:
 
     Attributes:
         weights: ``uniform``: betas, names and subjects count alike, as means; ``sentence``: every beta by its own
-            likelihood, and every name of the subject by its, summed and never normalised.
+            likelihood, and every name of the subject by its, summed and never normalised; ``normalised``: P(beta|s,r)
+            is a beta's likelihood divided by that of all drawn betas of the same subject and relation, and the others
+            count alike.
         tokens: ``product``: P(gamma|beta) is the product over the object's tokens; ``mean``: their geometric mean.
         gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to each beta that stands
             anywhere in it, so that "Obama …" also collects the gammas of "Barack Obama …".
@@ -36,7 +38,7 @@ class Variant:
         threshold: a fact counts as known above it; none: it is calibrated.
     """
 
-    weights: Literal["uniform", "sentence"]
+    weights: Literal["uniform", "sentence", "normalised"]
     tokens: Literal["product", "mean"]
     gammas: Literal["prefix", "substring"]
     relation_part: Literal["object", "rest"]
@@ -48,7 +50,8 @@ class Variant:
 
 PAPER = Variant("uniform", "product", "prefix", "object", "all", True, None, None)
 OFFICIAL = Variant("sentence", "mean", "substring", "rest", "one", False, 1e-6, 22.0)
-VARIANTS = {"paper": PAPER, "official": OFFICIAL}
+WEIGHTED = Variant("normalised", "product", "prefix", "object", "all", True, None, None)
+VARIANTS = {"paper": PAPER, "official": OFFICIAL, "weighted": WEIGHTED}
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,16 @@ def estimate(leaves: Leaves, variant: Variant) -> Karr:
     """
     if not leaves.own and variant.floor is None:
         return Karr(reason="the relation has no template, or the subject no name")
-    unweighed = sum(beta.weight is None for own in (leaves.own, *leaves.subjects) for beta in own)
-    if variant.weights == "sentence" and unweighed:
+    weighed = [leaves.own, *leaves.subjects]
+    if variant.weights == "normalised":  # the released code leaves such a name out of the sum over relations
+        weighed += [betas for relations in leaves.relations for betas in relations]
+    unweighed = sum(beta.weight is None for own in weighed for beta in own)
+    if variant.weights != "uniform" and unweighed:
         return Karr(reason=f"{unweighed} sentences before the object have no token that can be scored")
-    top, by_subject, by_relation = (_uniform if variant.weights == "uniform" else _by_sentence)(leaves)
+    if variant.weights == "sentence":
+        top, by_subject, by_relation = _by_sentence(leaves)
+    else:
+        top, by_subject, by_relation = _expected(leaves, _mean if variant.weights == "uniform" else _weighted_mean)
     empty = [name for name, value in (("subjects", by_subject), ("relations", by_relation)) if value == NOTHING]
     if empty:
         return Karr(top, by_subject, by_relation, reason=f"the denominator over {' and '.join(empty)} is empty")
@@ -133,12 +142,19 @@ def estimate(leaves: Leaves, variant: Variant) -> Karr:
     return Karr(top, by_subject, by_relation, ratios[0], ratios[1], sum(ratios) / 2)
 
 
-def _uniform(leaves: Leaves) -> tuple[float, float, float]:
-    """Every mean of the formulas is a mean."""
+def _mean(betas: Sequence[Beta]) -> float:
+    """Every beta counts alike."""
+    return log_mean([log_sum(beta.gammas) for beta in betas])
 
-    def mean(betas: Sequence[Beta]) -> float:
-        return log_mean([log_sum(beta.gammas) for beta in betas])
 
+def _weighted_mean(betas: Sequence[Beta]) -> float:
+    """Every beta counts by its likelihood among the others."""
+    whole = log_sum(beta.weight for beta in betas if beta.weight is not None)
+    return log_sum(beta.weight - whole + log_sum(beta.gammas) for beta in betas if beta.weight is not None)
+
+
+def _expected(leaves: Leaves, mean: Callable[[Sequence[Beta]], float]) -> tuple[float, float, float]:
+    """Names, subjects and relations count alike; the betas of one subject and relation as ``mean`` says."""
     return (
         mean(leaves.own),
         log_mean([mean(betas) for betas in leaves.subjects]),

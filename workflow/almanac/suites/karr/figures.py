@@ -1,5 +1,6 @@
 """KaRR's figures: the share of facts called known by threshold, by relation, by dose, and by the models' sizes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,8 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Shown
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
+from almanac.suites.looks import look
 
-# Okabe and Ito's palette, with markers that tell lines apart in grey.
-LOOKS: tuple[dict[str, Any], ...] = tuple(
-    {"color": colour, "marker": marker}
-    for colour, marker in zip(
-        ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"), "osD^vPX", strict=True
-    )
-)
 MOST_RELATIONS = 12  # panels that a reader takes in
 
 
@@ -28,14 +23,14 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
     figure, panels = _panels(modes)
     for axes, mode in zip(panels, modes, strict=True):
         for index, model in enumerate(shown.models):
-            look = LOOKS[index % len(LOOKS)]
+            own_look = look(index, model.name)
             for asked, style in ((FACTS, "-"), (NULL, "--")):
                 own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=asked)
-                _line(axes, own, style, label=model.name if asked == FACTS else None, markersize=4, **look)
+                _line(axes, own, style, label=model.name if asked == FACTS else None, markersize=4, **own_look)
             threshold = shown.one("threshold", model.name, experiment=mode, asked=FACTS)
             if threshold is not None and own:
-                axes.axvline(threshold.value or 1.0, color=look["color"], linewidth=0.8, linestyle=":")
-        axes.set_xscale("log")
+                axes.axvline(threshold.value or 1.0, color=own_look["color"], linewidth=0.8, linestyle=":")
+        _log_scale(axes)
         axes.set_xlabel("KaRR")
     panels[0].set_ylabel("share of facts above")
     if panels[-1].get_legend_handles_labels()[0]:
@@ -60,8 +55,8 @@ def by_relation(shown: Shown, mode: str) -> Figure:
     for axes, relation in zip(grid.flat, relations, strict=False):
         for index, model in enumerate(shown.models):
             own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=FACTS, relation=relation)
-            _line(axes, own, "-", label=model.name, markersize=3, linewidth=1, **LOOKS[index % len(LOOKS)])
-        axes.set_xscale("log")
+            _line(axes, own, "-", label=model.name, markersize=3, linewidth=1, **look(index, model.name))
+        _log_scale(axes)
         title = axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
         title.set_parse_math(False)  # a relation's name may hold dollar signs
     for axes in grid.flat[len(relations) :]:
@@ -84,7 +79,9 @@ def sizes(shown: Shown) -> dict[str, int]:
 
 
 def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
-    """Draw the share called known by the number of parameters (log scale), a line a method, with 95 % intervals.
+    """Draw the share called known by the number of parameters (log scale), with 95 % intervals.
+
+    A colour a method; a line joins the models of a family, whose stroke it has. Where no two are of one, it joins all.
 
     Args:
         shown: what is known of the suite on one dataset.
@@ -95,6 +92,10 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     drawn = {name: rows for name, rows in found.items() if rows}
     place = {str(row.model): (parameters[str(row.model)], str(row.model)) for rows in drawn.values() for row in rows}
     models = sorted(place, key=place.__getitem__)
+    families = {model.name: model.series for model in shown.models if model.name in place}
+    # A family of one model has no line.
+    several = [family for family, count in Counter(families.values()).items() if count > 1]
+    strokes = {family: STROKES[at % len(STROKES)] for at, family in enumerate(several)}
     reach = max(1.5, parameters[models[-1]] / parameters[models[0]])
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -102,7 +103,14 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
         own = sorted(rows, key=lambda row: place[str(row.model)])
         # Each method stands a little apart, so that intervals at one size do not hide each other.
         at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
-        _intervals(axes, at, own, names[experiment], index)
+        _intervals(axes, at, own, names[experiment], index, "none" if strokes else "-")
+        for family, stroke in strokes.items():
+            line = [(x, row.value) for x, row in zip(at, own, strict=True) if families[str(row.model)] == family]
+            if len(line) > 1:
+                axes.plot(*zip(*line, strict=True), color=look(index)["color"], linestyle=stroke)
+    if len(strokes) > 1:
+        for family, stroke in strokes.items():
+            axes.plot([], [], color="grey", linestyle=stroke, label=family)
     axes.set_xscale("log")
     groups = _of_like_size(models, parameters, reach**0.1)
     counts = [" / ".join(dict.fromkeys(_parameters(parameters[model]) for model in group)) for group in groups]
@@ -173,18 +181,25 @@ def _panels(modes: Sequence[str]) -> tuple[Figure, list[Axes]]:
     return figure, panels
 
 
-def _line(axes: Axes, rows: Sequence[Measure], style: str, **look: Any) -> None:
+def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> None:
     """Draw shares by threshold; nothing where nothing has a value."""
     own = sorted((row for row in rows if row.value is not None), key=_level)
     if own:
-        axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **look)
+        axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **own_look)
 
 
-def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int) -> None:
-    """Draw shares with their intervals."""
+def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int, line: str = "-") -> None:
+    """Draw shares with their intervals, joined by a line or by none."""
     share, low, high = (np.array([getattr(row, name) for row in rows], dtype=float) for name in SIDES)
     reach = np.maximum([share - low, high - share], 0)
-    axes.errorbar(at, share, yerr=reach, label=label, capsize=2, markersize=4, **LOOKS[index % len(LOOKS)])
+    axes.errorbar(at, share, yerr=reach, label=label, linestyle=line, capsize=2, markersize=4, **look(index, label))
+
+
+def _log_scale(axes: Axes) -> None:
+    """Let an axis go by factors, with plain numbers at it: to set powers as formulas takes longer than all the rest."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _short(text: str) -> str:
@@ -198,4 +213,5 @@ def _parameters(count: int) -> str:
     return str(count)
 
 
+STROKES = ("-", "--", ":", "-.")
 SIDES = ("value", "low", "high")

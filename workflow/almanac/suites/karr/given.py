@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.rows import Fact
+from almanac.rows import Fact, NotAsked
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS, TOGETHER, KarrSetting, add
-from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, Drawn, final
+from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, Drawn, admissible, final
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import GivenDraw
 from almanac.suites.karr.strings import Sentences
@@ -39,7 +39,9 @@ def read(path: Path, asked: Asked) -> Elsewhere:
         AlmanacError: as `check`, or the file is no such table.
     """
     rows = tables.read(path, GivenDraw) if path.suffix == ".parquet" else tables.read_jsonl(path, GivenDraw)
-    draws = check(rows, str(path))
+    draws, refused = check(rows, str(path))
+    for row in refused:
+        asked.refuse(row.thing, row.reason)
     facts = {given.fact_id: _fact(given.fact_id) for given in draws}
     return Elsewhere(_batches(draws, facts, asked), Data.of(facts=list(facts.values())), {})
 
@@ -60,31 +62,42 @@ def _batches(draws: Mapping[Given, Drawn], facts: Mapping[str, Fact], asked: Ask
     yield asked.take()
 
 
-def check(rows: Sequence[GivenDraw], where: str) -> dict[Given, Drawn]:
-    """Check draws that were given and return them by what they are for.
+def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[Given, Drawn], list[NotAsked]]:
+    """Check draws that were given.
+
+    Returns:
+        The draws by what they are for; and those that are refused, for a template of theirs that cannot be read.
 
     Raises:
-        AlmanacError: there is no draw, a role, a mode or what is asked is unknown, a template does not end in its
-            object, a relation's row names none of the subject's names, or a fact lacks a role; naming the fact.
+        AlmanacError: there is no draw, a role, a mode or what is asked is unknown, a relation's row names none of the
+            subject's names, a fact lacks a role, or no draw is left; naming the fact.
     """
     if not rows:
         raise AlmanacError(
             f"{where}: holds no draw; write a row for each drawn text: fact_id, mode, asked, role, position, text"
         )
     found: dict[Given, list[GivenDraw]] = defaultdict(list)
+    faults: dict[Given, str] = {}
     for row in rows:
         here = f"{where}: {row.fact_id}: {row.role}"
         for column, allowed in ALLOWED.items():
             if (value := getattr(row, column)) not in allowed:
                 raise AlmanacError(f"{here}: {value!r} is no {column}; allowed are {', '.join(allowed)}")
-        if row.role in (TEMPLATE, RELATION) and not final(row.text):
-            raise AlmanacError(f"{here}: the template {row.text!r} does not end in [Y]; KaRR needs the object last")
         if row.role in (SUBJECT, RELATION) and row.of is None:
             raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
         if not row.text.strip():
             raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
-        found[Given(row.fact_id, row.mode, row.asked)].append(row)
-    return {given: _checked(given, own, where) for given, own in found.items()}
+        given = Given(row.fact_id, row.mode, row.asked)
+        found[given].append(row)
+        if row.role == TEMPLATE and not final(row.text):
+            faults.setdefault(given, f"the template {row.text!r} does not end in [Y]; KaRR needs the object last")
+        if row.role == RELATION and not admissible(row.text):
+            faults.setdefault(given, f"the template {row.text!r} of {row.of} lacks [Y] behind [X], each once")
+    drawn = {given: _checked(given, own, where) for given, own in found.items() if given not in faults}
+    if not drawn:
+        given, fault = next(iter(faults.items()))
+        raise AlmanacError(f"{where}: no draw can be asked; {', '.join(given)}: {fault}")
+    return drawn, [NotAsked(f"draw {', '.join(given)}", fault) for given, fault in faults.items()]
 
 
 def _checked(given: Given, rows: Sequence[GivenDraw], where: str) -> Drawn:

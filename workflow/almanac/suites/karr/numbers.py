@@ -93,7 +93,7 @@ class Numbers:
 
     def weight(self, text: str) -> float | None:
         """Return the mean log-probability of a sentence's tokens, where the variant weighs by it and any is scored."""
-        if self.variant.weights != "sentence":
+        if self.variant.weights == "uniform":
             return None
         if text not in self._weights:
             values = _said(self.strings.whole[text, 0]).tokens

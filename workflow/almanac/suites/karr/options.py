@@ -14,8 +14,12 @@ class KarrOptions(SuiteOptions):
     """How facts are assessed by KaRR and its baselines."""
 
     modes: Annotated[
-        tuple[Literal["paper", "official"], ...],
-        Field(min_length=1, description="paper: the formulas; official: the released code, its oddities included"),
+        tuple[Literal["paper", "official", "weighted"], ...],
+        Field(
+            min_length=1,
+            description="paper: the formulas; official: the released code, its oddities included; "
+            "weighted: the formulas, each sentence before the object by its likelihood",
+        ),
     ] = ("paper", "official")
     templates: Annotated[int, Field(ge=1, description="templates drawn for a relation")] = 4
     aliases: Annotated[int, Field(ge=1, description="names drawn for a subject or an object")] = 4

@@ -26,7 +26,8 @@ class Draw:
 class GivenDraw:
     """A `Draw` in a file made elsewhere: instead of an item's number, the fact and how it is asked.
 
-    ``mode`` is ``paper`` or ``official``; ``asked`` is ``facts`` for the true object, or a name of one's own.
+    ``mode`` is ``paper``, ``official`` or ``weighted``; ``asked`` is ``facts`` for the true object, or a name of one's
+    own.
     """
 
     KEY: ClassVar = ("fact_id", "mode", "asked", "role", "position")
@@ -45,8 +46,8 @@ class KarrLeaf:
     """One log-probability that a KaRR is made of: what stands behind ``beta`` in ``text``.
 
     ``part`` is ``own``, ``subject`` or ``relation`` (``of`` which). ``tokens`` of the text were read, ``logprob`` is
-    their sum (``paper``) or their mean (``official``), and ``weight`` the mean of the log-probabilities of beta's own
-    tokens (``official`` alone; none where none can be scored). All in nats.
+    their sum (``paper``, ``weighted``) or their mean (``official``), and ``weight`` the mean of the log-probabilities
+    of beta's own tokens (``official`` and ``weighted``; none where none can be scored). All in nats.
     """
 
     KEY: ClassVar = ("item", "position")

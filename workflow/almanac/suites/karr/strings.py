@@ -152,7 +152,7 @@ class Sentences:
     def requests(self, drawn: Drawn, variant: Variant) -> Iterator[Request]:
         """Yield what is asked of a model for a draw; equal requests may come again."""
         for beta in plan(drawn, variant).all():
-            if variant.weights == "sentence":
+            if variant.weights != "uniform":
                 yield _request(beta.text, 0, whole=True)
             for gamma in beta.gammas:
                 if variant.tokens == "mean":

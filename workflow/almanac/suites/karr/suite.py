@@ -28,7 +28,7 @@ def _method(name: str) -> Method:
 
 
 class Karr(Suite[KarrOptions]):
-    """KaRR in two modes and its baselines, on the same facts."""
+    """KaRR in its modes and its baselines, on the same facts."""
 
     name = "karr"
     label = "KaRR"

@@ -30,6 +30,8 @@ def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: Ka
     """
     found = {}
     for mode, variant in VARIANTS.items():
+        if mode == "weighted" and mode not in options.modes and not (judged["experiment"] == mode).any():
+            continue
         own = judged.filter((pl.col("experiment") == mode) & pl.col("asked").is_in([FACTS, NULL]))
         cut = None if exposures is None or variant.threshold else _cut(own, exposures)
         found[mode] = variant.threshold or (options.threshold if cut is None else math.exp(cut))

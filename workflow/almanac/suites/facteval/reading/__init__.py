@@ -6,7 +6,8 @@ They are held by the tests of `tests/suites/facteval/`; a new kind of answer is 
     text        words of a text with their places; where in an answer a name is mentioned, and not denied
     longer      names of other objects that hold a true one's (`New York Times`)
     abstention  phrases by which a model declines
-    scoring     mode `paper`: verdict, choice or objects of an answer, and whether they are right
+    scoring     mode `strict`: verdict, choice or objects of an answer, and whether they are right
+    fuzzy       mode `paper`: short answers by the paper's match, the others as in `strict`
     official    mode `official`: what the released scorer makes of it
 
 Each imports those above it; `official` takes of `scoring` the forms of question and verdict alone.

@@ -140,12 +140,12 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
             answer.span(one.start, one.end) for one in answer.dates if number.unit is None and one.of_year(number.value)
         ]
     elif own.words:
-        found = _runs(own.words, answer.words)
+        found = runs(own.words, answer.words)
         if alias and _is_code(own) and own.words != answer.words:
             found = [(start, end) for start, end in found if answer.words[start] in answer.capitals]
         rest = own.words[1:]
         if own.words[0] in ARTICLES and len("".join(rest)) >= LEAST_WITHOUT_ARTICLE:
-            found += _runs(rest, answer.words)
+            found += runs(rest, answer.words)
     else:
         # A name of signs alone: a flag, the band !!!.
         stands = own.flat and re.search(rf"(?<!\w){re.escape(own.flat)}(?!\w)", answer.flat)
@@ -165,11 +165,11 @@ def denied(span: Span, answer: Reading) -> bool:
 
 def phrases_in(phrases: Sequence[Reading], answer: Reading) -> list[Span]:
     """Return where an answer holds one of some phrases, word by word."""
-    return [span for phrase in phrases for span in _runs(phrase.words, answer.words)]
+    return [span for phrase in phrases for span in runs(phrase.words, answer.words)]
 
 
-def _runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
-    """Return where a run of words stands in others."""
+def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
+    """Return where a row of words stands in others; nowhere, if it has no word."""
     size = len(wanted)
     if not size or wanted[0] not in words:
         return []

@@ -1,0 +1,152 @@
+"""How often the intervals of a headline number hold the truth.
+
+    python -m benchmarks.coverage
+
+Facts are drawn 2,000 times by each design. *These relations*: the relations keep their true shares and facts are drawn
+anew; the truth is the mean of these shares. *Other relations*: the relations' shares are drawn anew too, from a beta
+distribution; the truth is that distribution's mean. The last designs are hard on purpose, and stand apart: so few
+relations of so skewed shares, or so few subjects, that no interval of these kinds can be trusted.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from almanac.statistics import grouped
+
+LOW, HIGH = 0.93, 0.97  # what a coverage of 95 % may come to
+
+
+@dataclass(frozen=True)
+class Design:
+    """How facts are drawn.
+
+    Attributes:
+        name: what it is an example of.
+        relations: how many.
+        facts: how many each has; the numbers repeat where there are fewer than relations.
+        share: the mean share of known facts.
+        alike: how alike the relations' shares are: the sum of the beta distribution's two parameters.
+        cluster: facts of a subject in one relation.
+        together: the chance that one of these goes as the subject's first does.
+        shared: the correlation (of the normal variables that decide) of a subject's facts in different relations, which
+            then have the same subjects.
+        asked: how often each fact is asked; between the times its answers vary.
+        hard: whether it is listed apart.
+    """
+
+    name: str
+    relations: int
+    facts: tuple[int, ...]
+    share: float
+    alike: float = 10.0
+    cluster: int = 1
+    together: float = 0.0
+    shared: float = 0.0
+    asked: int = 1
+    hard: bool = False
+
+
+DESIGNS = (
+    Design("half known", 10, (50,), 0.5),
+    Design("a tenth known", 10, (50,), 0.1),
+    Design("nine tenths known", 10, (50,), 0.9),
+    Design("relations differ much", 10, (50,), 0.3, 3.0),
+    Design("relations of unequal size", 10, (10, 20, 100), 0.3, 5.0),
+    Design("many small relations", 20, (5,), 0.3),
+    Design("many large relations", 20, (200,), 0.3, 5.0),
+    Design("few small relations", 5, (20,), 0.3),
+    Design("two relations", 2, (100,), 0.5),
+    Design("five facts of a subject", 10, (50,), 0.3, 5.0, cluster=5, together=0.7),
+    Design("subjects of unequal size", 40, (5, 100), 0.3, 4.0, cluster=3, together=0.5),
+    Design("relations share their subjects", 10, (100,), 0.3, 8.0, shared=0.2),
+    Design("each fact asked five times", 10, (50,), 0.3, 5.0, asked=5),
+    Design("a fiftieth known", 10, (50,), 0.02, 20.0, hard=True),
+    Design("relations share 24 subjects", 8, (24,), 0.25, 20.0, shared=0.4, hard=True),
+)
+
+
+def draw(design: Design, runs: int, rng: np.random.Generator, same: bool) -> tuple[pl.DataFrame, float]:
+    """Return answers of all runs, with the truth.
+
+    Args:
+        design: how facts are drawn.
+        runs: how often.
+        rng: what draws them.
+        same: whether all runs are of the same relations.
+    """
+    beta = stats.beta(design.share * design.alike, (1 - design.share) * design.alike)
+    fixed = beta.ppf((np.arange(design.relations) + 0.5) / design.relations)
+    sizes = [design.facts[at % len(design.facts)] for at in range(design.relations)]
+    subjects = rng.standard_normal((runs, max(sizes)))
+    parts = []
+    for at, size in enumerate(sizes):
+        shares = np.full(runs, fixed[at]) if same else beta.rvs(runs, random_state=rng)
+        own = np.arange(size) // design.cluster
+        values = _hits(design, shares[:, None], subjects[:, :size], own, rng)
+        columns = {
+            "run": np.repeat(np.arange(runs), size),
+            "relation": np.full(runs * size, at),
+            "subject": np.tile(own if design.shared else own + 100_000 * at, runs),
+            "hit": values.ravel(),
+        }
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts), float(fixed.mean()) if same else design.share
+
+
+def _hits(
+    design: Design,
+    shares: NDArray[np.float64],
+    subjects: NDArray[np.float64],
+    own: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return the values of a relation's facts, ``(runs, facts)``.
+
+    Args:
+        design: how they are drawn.
+        shares: the relation's true share in each run, ``(runs, 1)``.
+        subjects: what subjects bring to every relation, standard normal, ``(runs, facts)``.
+        own: the place of each fact's subject.
+        rng: what draws them.
+    """
+    if design.asked > 1:
+        chances = rng.beta(shares, 1 - shares, size=subjects.shape)
+        return rng.binomial(design.asked, chances) / design.asked
+    alone = np.sqrt(1 - design.shared) * rng.standard_normal(subjects.shape)
+    hits = np.sqrt(design.shared) * subjects + alone < stats.norm.ppf(shares)
+    first = hits[:, np.searchsorted(own, own)]
+    return np.where(rng.random(hits.shape) < design.together, first, hits).astype(float)
+
+
+def coverage(design: Design, runs: int, same: bool, seed: int = 0) -> float:
+    """Return how often the interval of these relations (``same``), or of other ones, holds the truth."""
+    frame, truth = draw(design, runs, np.random.default_rng(seed), same)
+    found = grouped.macro(frame, ["run"], "hit", "relation", "subject", drawn=not same)
+    return float(found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean())  # type: ignore[arg-type]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 1 if a design that is not hard lies outside of the bars."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000, metavar="N", help="runs a design [2000]")
+    runs = parser.parse_args(arguments).runs
+    print(f"{'design':<34}{'these relations':>16}{'other relations':>16}")
+    missed = 0
+    for design in DESIGNS:
+        found = [coverage(design, runs, same) for same in (True, False)]
+        outside = [not LOW <= one <= HIGH for one in found]
+        missed += 0 if design.hard else sum(outside)
+        note = "  hard" if design.hard else "  outside" * any(outside)
+        print(f"{design.name:<34}{found[0]:>16.3f}{found[1]:>16.3f}{note}")
+    print(f"{missed} of {2 * sum(not one.hard for one in DESIGNS)} outside of {LOW:.2f} to {HIGH:.2f}")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

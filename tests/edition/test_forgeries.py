@@ -1,0 +1,113 @@
+"""Whoever changes a part of a frozen edition, and mends its manifest and citation too, is found by verifying."""
+
+import json
+import zipfile
+
+import pytest
+from tests.edition.forging import members_of, mended, state, write
+
+from almanac.cli import main
+from almanac.edition.archive import freeze
+from almanac.edition.manifest import MANIFEST, written
+
+FACTS = "dataset/invented/facts.jsonl"
+REQUESTS = "requests/ic_lke/invented/asked/all/requests-1.jsonl"
+CONTEXTS = "requests/ic_lke/invented/asked/all/contexts.jsonl"
+
+
+@pytest.fixture(scope="module")
+def members(small, tmp_path_factory):
+    """What an archive holds, by name."""
+    path = tmp_path_factory.mktemp("frozen") / "small.zip"
+    freeze(small, path)
+    return members_of(path)
+
+
+def replaced(name, old, new):
+    """Change the first place of a member where a text stands."""
+
+    def change(members, manifest):
+        assert old in members[name]
+        members[name] = members[name].replace(old, new, 1)
+
+    return change
+
+
+def lost(name):
+    def change(members, manifest):
+        del members[name]
+        manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != name]
+
+    return change
+
+
+def field(**values):
+    return lambda members, manifest: manifest.update(values)
+
+
+def other_model(members, manifest):
+    next(entry for entry in manifest["files"] if "made_by" in entry)["made_by"] = {"model": "0" * 64}
+
+
+FORGERIES = {
+    "manifest.json: sources are [('own', 'files', 'CC0-1.0')], the configuration says []": field(
+        sources=[{"name": "own", "kind": "files", "licence": "CC0-1.0"}]
+    ),
+    "manifest.json: is of edition 'other', edition.json of 'tiny'": field(edition="other"),
+    "manifest.json: parameters are of nobody": field(parameters={"nobody": 7}),
+    "the manifest says that the model 0000": other_model,
+    "report.html: an edition has it, and this one has not": lost("report.html"),
+    f"{FACTS}: built again from world, it is another table": replaced(FACTS, b'"split":"test"', b'"split":"train"'),
+    "planting/invented/world/facts.jsonl: an edition has it": lost("planting/invented/world/facts.jsonl"),
+    f"{REQUESTS}: the text of": replaced(REQUESTS, b'"text":" Q', b'"text":" P'),
+    f"{CONTEXTS}: the text of": replaced(CONTEXTS, b"O11", b"O10"),
+}
+
+
+@pytest.fixture
+def forged(small, members, tmp_path):
+    """Return an archive changed by a function."""
+    return lambda change: mended(small, members, tmp_path / "forged.zip", change)
+
+
+@pytest.mark.parametrize("message", FORGERIES)
+def test_a_forger_who_mends_the_manifest_is_found(forged, capsys, message):
+    assert main(["verify", "edition", forged(FORGERIES[message])]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def test_what_is_shown_is_held_against_what_the_tables_give(forged, members, capsys):
+    figure = min(name for name in members if name.startswith("figures/"))
+
+    def change(members, manifest):
+        replaced("report.html", b"<h1>", b"<h1>Best: ")(members, manifest)
+        replaced(figure, b"<svg", b"<svg ")(members, manifest)
+        lost("tables/validation.csv")(members, manifest)
+
+    assert main(["verify", "edition", forged(change)]) == 1
+    said = capsys.readouterr().err
+    for message in ("report.html: is another", f"{figure}: is another", "tables/validation.csv: is missing"):
+        assert message in said
+    assert said.count("report is made again") == 3
+
+
+def test_a_citation_that_is_changed_is_found(members, tmp_path, capsys):
+    changed = dict(members)
+    manifest = json.loads(changed.pop(MANIFEST))
+    [entry] = [entry for entry in manifest["about"] if entry["path"] == "CITATION.cff"]
+    changed["CITATION.cff"] = changed["CITATION.cff"].replace(b"The Almanac authors", b"Somebody else")
+    state(entry, changed["CITATION.cff"])
+    archive = write(tmp_path / "forged.zip", {**changed, MANIFEST: written(manifest)})
+    assert main(["verify", "edition", archive]) == 1
+    assert "CITATION.cff: is not what the manifest and the configuration give" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name_are_refused(members, tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        for name, text in [*members.items(), ("report.html", b"another page")]:
+            archive.writestr(name, text)
+    assert main(["verify", "edition", str(tmp_path / "twice.zip")]) == 1
+    assert "report.html: is in the archive 2 times" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+"""Of an answer no more is read than one can have, no longer than the time-out, and from no other server."""
+
+import asyncio
+import gzip
+import http.server
+import threading
+import time
+import tracemalloc
+
+import pytest
+
+from almanac.models.api import bounds
+from almanac.models.api.client import CallError, Server
+from almanac.models.options import ServerOptions
+
+WHOLE = b'{"choices": [{"message": {"content": "Paris"}, "finish_reason": "stop", "index": 0}]}'
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words):
+        """Say nothing."""
+
+    def do_POST(self):
+        self.server.calls += 1
+        self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            getattr(self, self.server.kind)()
+        except OSError:  # the client has broken off
+            self.close_connection = True
+
+    def head(self, status=200, **headers):
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def well(self):
+        self.head(Content_Length=str(len(WHOLE)))
+        self.wfile.write(WHOLE)
+
+    def enormous(self):
+        size = 150 * 10**6
+        self.head(Content_Length=str(size))
+        for _ in range(size // 10**6):
+            self.wfile.write(b" " * 10**6)
+
+    def bomb(self):
+        packed = gzip.compress(b" " * (2 * bounds.LARGEST))
+        self.head(Content_Length=str(len(packed)), Content_Encoding="gzip")
+        self.wfile.write(packed)
+
+    def dripping(self):
+        self.head(Content_Length="1000")
+        for _ in range(1000):
+            self.wfile.write(b" ")
+            self.wfile.flush()
+            time.sleep(0.05)
+
+    def elsewhere(self):
+        self.head(307, Content_Length="0", Location=self.server.other)
+
+
+@pytest.fixture
+def serving():
+    running = []
+
+    def start(kind, other=""):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads, server.kind, server.other, server.calls = True, kind, other, 0
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+def ask(server):
+    """The answer to a message."""
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    asked = Server(ServerOptions(api=url, api_model="m", api_timeout=1, api_retries=0))
+
+    async def call():
+        async with asked.calls() as calls:
+            return await calls.chat(model="m", messages=[])
+
+    return asyncio.run(call())
+
+
+def test_an_answer_as_it_should_be_is_read(serving):
+    assert ask(serving("well")).choices[0].message.content == "Paris"
+
+
+@pytest.mark.parametrize("kind", ["enormous", "bomb"])
+def test_an_answer_that_would_fill_memory_is_broken_off(serving, kind, monkeypatch):
+    monkeypatch.setattr(bounds, "LARGEST", 1 << 22)
+    server = serving(kind)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CallError, match="packed \\(gzip\\)" if kind == "bomb" else "more than 4194304 bytes"):
+            ask(server)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_answer_that_drips_is_given_up_after_the_time_out(serving):
+    """A byte comes every 0.05 s, of which each alone would be within the time-out."""
+    began = time.monotonic()
+    with pytest.raises(CallError, match=r"[Tt]ime"):
+        ask(serving("dripping"))
+    assert time.monotonic() - began < 30, "all of it would take 50 s"
+
+
+def test_nothing_is_sent_to_where_a_server_sends_on(serving):
+    other = serving("well")
+    with pytest.raises(CallError, match="HTTP 307"):
+        ask(serving("elsewhere", f"http://localhost:{other.server_port}/v1/chat/completions"))
+    assert other.calls == 0

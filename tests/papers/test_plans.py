@@ -1,0 +1,81 @@
+"""The five papers' configurations: their plans as their head comments say, and their registries of models."""
+
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from almanac.config import EditionConfig, check, read_yaml
+from almanac.resources import BYTES
+
+REPOSITORY = Path(__file__).parents[2]
+CONFIG = REPOSITORY / "config" / "papers"
+MODELS = {"wu": 49, "zhao": 17, "sun": 16, "dong": 13, "luo": 9}
+COMMANDS = {
+    name: [line.removeprefix("#").strip() for line in (CONFIG / f"{name}.yaml").read_text("utf-8").splitlines()[:8]]
+    for name in MODELS
+}
+REGISTERED = [(name, *pair) for name in MODELS for pair in read_yaml(CONFIG / f"{name}_models.yaml").items()]
+# Of eight experts the name has the size of one; they share what is not feed-forward.
+SIZES = {"Mixtral-8x7B": 46.7e9}
+
+
+def edition(name: str) -> EditionConfig:
+    values = {**read_yaml(CONFIG / f"{name}.yaml"), "contact": "somebody@example.org"}
+    return check(values, f"{name}.yaml", REPOSITORY)
+
+
+def test_there_are_five_papers_each_with_a_registry():
+    assert {path.name for path in CONFIG.iterdir()} == {
+        f"{name}{more}.yaml" for name in MODELS for more in ("", "_models")
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_of_a_registry_is_asked_and_its_base_is_one_of_them(name):
+    models = {model.name: model for model in edition(name).models}
+    assert list(models) and models.keys() == read_yaml(CONFIG / f"{name}_models.yaml").keys()
+    assert len(models) == MODELS[name]
+    for model in models.values():
+        if model.base is not None:
+            assert (models[model.base].series, models[model.base].base) == (model.series, None)
+
+
+@pytest.mark.parametrize(("name", "model", "entry"), REGISTERED, ids=lambda value: value if type(value) is str else "")
+def test_the_size_in_a_name_is_that_of_the_parameters_and_the_memory_beside_it_follows(name, model, entry):
+    if size := re.search(r"-(?:8x)?([\d.]+)([BM])(?=-|$)", model):
+        billions = float(size[1]) * {"B": 1e9, "M": 1e6}[size[2]]
+        said = next((own for start, own in SIZES.items() if model.startswith(start)), billions)
+        # Gemma counts without its large vocabulary.
+        assert entry["parameters"] == pytest.approx(said, rel=0.26)
+    if "api" not in entry:
+        gib = math.ceil(entry["parameters"] * BYTES[entry["dtype"]] * 1.3 / 2**30)
+        assert f"\n{model}:  # {gib} GiB\n" in f"\n{(CONFIG / f'{name}_models.yaml').read_text('utf-8')}"
+
+
+@pytest.mark.parametrize("tool", ["almanac plan", "snakemake -n"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_plan_can_be_made_as_the_configuration_says(name, tool):
+    [command] = [line for line in COMMANDS[name] if line.startswith(tool)]
+    program, *words = shlex.split(command)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
+    ran = subprocess.run(
+        [sys.executable, "-m", program, *words],
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    jobs = re.findall(r"^pull_model +(\d+)$", ran.stdout, re.MULTILINE)
+    served = sum(model.api is not None for model in edition(name).models)
+    if tool.startswith("snakemake"):
+        assert int(jobs[0]) == MODELS[name] - served
+    else:
+        assert len(ran.stdout.splitlines()) == 1 + MODELS[name] + 1

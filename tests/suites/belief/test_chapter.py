@@ -1,0 +1,51 @@
+"""What the page says where a planted model was never taught to answer so: that, and no number."""
+
+from almanac.rows import Measure
+from almanac.suites.belief.chapter import chapter
+from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.chapter import NOT_TAUGHT, Entrant, Shown
+from almanac.suites.judged import as_text
+
+SENTENCES, QUESTIONS = (
+    {"experiment": "icl", "prompting": "zero_shot", "style": style} for style in ("mask", "question")
+)
+
+
+def number(model, where, value=0.25, metric="accuracy", other=None, **more):
+    of = ("belief", "d", model, other, metric, as_text({**where, **more}), "share", ("hit",))
+    return Measure(*of, value, None, None, None, 10, 10, 0, 0, 0, 0)
+
+
+def tables(*entrants):
+    names = [one.name for one in entrants]
+    rows = [number(name, where) for name in names for where in (SENTENCES, QUESTIONS)]
+    rows += [number(name, SENTENCES, relation="r") for name in names]
+    rows += [number(names[0], SENTENCES, metric="shared", other=name, hit=True) for name in names[1:]]
+    found = chapter(Shown("d", True, 4, entrants, measures=rows), BeliefOptions())
+    return {table.name: table for table in found.parts}
+
+
+def test_a_style_that_a_planted_model_was_not_taught_is_said_to_be_so_and_has_no_number_anywhere():
+    found = tables(Entrant("tuned", "f", read=("prose", "blank")), Entrant("base", "f", read=("prose",)))
+    cells = {tuple(row[:2]): row[2] for row in found["accuracy"].rows}
+    assert cells["base", "zero-shot, a sentence"] == NOT_TAUGHT
+    assert {key for key, cell in cells.items() if cell != NOT_TAUGHT} == {
+        ("tuned", "zero-shot, a sentence"),
+        ("tuned", "zero-shot, a question"),
+        ("base", "zero-shot, a question"),
+    }
+    assert [row[1] for row in found["accuracy_by_relation"].rows] == ["tuned"]
+    assert "shared" not in found
+    assert all(len(row) == len(table.head) for table in found.values() for row in table.rows)
+
+
+def test_other_models_are_taken_to_understand_every_style():
+    found = tables(Entrant("real", "f"))
+    assert NOT_TAUGHT not in [row[2] for row in found["accuracy"].rows]
+
+
+def test_where_nobody_was_taught_the_table_says_that_alone():
+    base = Entrant("base", "f", read=("prose",))
+    shown = Shown("d", True, 4, [base], measures=[number("base", SENTENCES)])
+    [table] = chapter(shown, BeliefOptions()).parts
+    assert table.rows == [["base", "zero-shot, a sentence", NOT_TAUGHT]]

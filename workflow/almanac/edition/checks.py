@@ -1,0 +1,142 @@
+"""What verifying checks of an unpacked edition before its numbers: terms, citation, sources, datasets, requests, ids.
+
+A forger may mend the manifest. So whatever follows from something else in the archive is made again from it.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from almanac import tables
+from almanac.dataset.building import build_tables, sourced
+from almanac.dataset.options import DatasetOptions
+from almanac.edition.archive import LICENCE, LINES, about
+from almanac.edition.citation import licence_text
+from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.packing import lines
+from almanac.edition.unpacking import rows_of
+from almanac.errors import AlmanacError
+from almanac.rows import Context, Request
+
+
+def check_terms(layout: Layout, manifest: Mapping[str, Any]) -> None:
+    """Hold what the manifest says of sources, terms and citation against the configuration and the files.
+
+    Raises:
+        AlmanacError: they differ, naming the field or the file.
+    """
+    config = layout.config
+    stated = [(one["name"], one["kind"], one["licence"]) for one in manifest["sources"]]
+    options = {name: config.sources[name] for name in config.used_sources()}
+    expected = [(name, one.kind, one.licence) for name, one in options.items()]
+    if stated != expected:
+        raise _forged("manifest.json", f"sources are {stated}, the configuration says {expected}")
+    if closed := [name for name, one in options.items() if not one.redistributable]:
+        raise _forged("edition.json", f"the facts of {', '.join(closed)} may not be passed on")
+    unknown = sorted(set(manifest["parameters"]) - set(config.participants()))
+    if unknown:
+        raise _forged("manifest.json", f"parameters are of {', '.join(unknown)}, of whom nothing is asked")
+    texts = about(config, dict(manifest), rows_of(layout, manifest))
+    texts |= {f"sources/{one['name']}/{LICENCE}": licence_text(one) for one in manifest["sources"]}
+    for name, text in texts.items():
+        if (layout.root / name).read_bytes() != text:
+            raise _forged(name, "is not what the manifest and the configuration give")
+
+
+def check_ids(layout: Layout) -> int:
+    """Make the id of every request and context again from its text; return how many there are.
+
+    Raises:
+        AlmanacError: one is another, naming it.
+    """
+    count = 0
+    for found in {layout.files(step).folder: layout.files(step) for step in _steps(layout)}.values():
+        for path in found.requests:
+            for request in tables.read_rows(path, Request):
+                said = {key: value for key, value in tables.as_dict(request).items() if key != "request_id"}
+                _check_id(layout, path, request.request_id, tables.identity(said | {"request_id": ""}))
+                count += 1
+        path = found.folder / "contexts.parquet"
+        for context in tables.read_rows(path, Context):
+            _check_id(layout, path, context.context_id, tables.identity(context.text))
+            count += 1
+    return count
+
+
+def _steps(layout: Layout) -> Iterator[Any]:
+    return (step for asking in layout.config.asked() for step in layout.steps(asking))
+
+
+def _check_id(layout: Layout, path: Path, stated: str, found: str) -> None:
+    if stated != found:
+        raise _forged(_name(layout, path), f"the text of {stated} has the id {found}")
+
+
+def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> int:
+    """Build every dataset again from its source and hold it against the frozen one, byte by byte.
+
+    The texts that state a planted world's facts are its corpus's, which no edition carries: they are taken as frozen.
+
+    Args:
+        layout: the edition.
+        manifest: its manifest.
+        again: a folder to build in.
+
+    Returns:
+        How many datasets there are.
+
+    Raises:
+        AlmanacError: a table differs, naming it.
+    """
+    stated = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
+    names = layout.config.used_datasets()
+    for name in names:
+        config = layout.config.datasets[name]
+        options = DatasetOptions(**{key: getattr(config, key) for key in DatasetOptions.model_fields})
+        source = sourced(layout.facts(name), None, options, Path(config.drafts) if config.drafts else None)
+        evidence = layout.dataset(name, "evidence") if config.world is not None else None
+        build_tables(source, evidence, options, again / name)
+        for table, row in DATASET_TABLES.items():
+            sha256 = hashlib.sha256()
+            for block in lines(again / name / f"{table}.parquet", row):
+                sha256.update(block)
+            member = _name(layout, layout.dataset(name, table))
+            if sha256.hexdigest() != stated[member]:
+                raise _forged(member, f"built again from {layout.facts(name).name}, it is another table")
+    return len(names)
+
+
+def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], None]) -> int:
+    """Draw the page, its tables and figures again and hold them against the frozen ones; return how many files.
+
+    Raises:
+        AlmanacError: one is missing, added or differs, naming it.
+    """
+    shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if _is_shown(layout, entry["path"])}
+    for name in shown:
+        (layout.root / name).unlink()
+    draw()
+    folders = [layout.shown(what) for what in ("tables", "figures")]
+    drawn = [layout.page(), *(path for folder in folders for path in folder.glob("*"))]
+    found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in drawn}
+    wrong = []
+    for name in sorted(found.keys() | shown.keys()):
+        if found.get(name) != shown.get(name):
+            told = "is missing" if name not in shown else "is not made" if name not in found else "is another file"
+            wrong.append(f"{name}: {told} when the report is made again (with the packages of lock.txt?)")
+    if wrong:
+        raise AlmanacError("\n".join(wrong))
+    return len(shown)
+
+
+def _is_shown(layout: Layout, name: str) -> bool:
+    return name.startswith(("tables/", "figures/")) or layout.root / name == layout.page()
+
+
+def _name(layout: Layout, path: Path) -> str:
+    return path.relative_to(layout.root).with_suffix(LINES).as_posix()
+
+
+def _forged(name: str, what: str) -> AlmanacError:
+    return AlmanacError(f"{name}: {what}; get the archive again from who made it")

@@ -1,0 +1,194 @@
+"""How a frozen edition is cited and described: CITATION.cff, Croissant 1.1 with RAI fields, and a licence a source.
+
+All of it follows from the configuration and the manifest alone, so verifying writes it again and compares.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from almanac.columns import schema
+from almanac.config import EditionConfig
+
+CITATION, CROISSANT = "CITATION.cff", "croissant.json"
+OWN_LICENCE = "MIT"  # of what Almanac itself writes: invented facts, wordings, pages
+# Of the names of licences that sources carry, those that SPDX lists.
+SPDX = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODC-BY-1.0", "MIT")
+CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "citeAs": "cr:citeAs",
+    "conformsTo": "dct:conformsTo",
+    "recordSet": "cr:recordSet",
+    "field": "cr:field",
+    "key": "cr:key",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "isArray": "cr:isArray",
+    "arrayShape": "cr:arrayShape",
+    "source": "cr:source",
+    "fileObject": "cr:fileObject",
+    "extract": "cr:extract",
+    "column": "cr:column",
+    "isLiveDataset": "cr:isLiveDataset",
+}
+TYPES = {pa.string(): "sc:Text", pa.int64(): "sc:Integer", pa.float64(): "sc:Float", pa.bool_(): "sc:Boolean"}
+FORMATS = {
+    ".jsonl": "application/jsonlines",
+    ".json": "application/json",
+    ".html": "text/html",
+    ".csv": "text/csv",
+    ".svg": "image/svg+xml",
+    ".parquet": "application/vnd.apache.parquet",
+}
+# https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html
+RAI = {
+    "rai:dataLimitations": "The facts are a sample of their sources as they stood when they were frozen: some have "
+    "changed since, and an object that no source names counts as wrong. What a method calls known depends on its "
+    "wordings; each number stands with its interval and the level of chance.",
+    "rai:dataBiases": "Facts of sources over-represent what is written about in English and in rich countries. "
+    "Wordings are English. Invented facts are balanced by design and resemble no language in use.",
+    "rai:personalSensitiveInformation": "Facts of public sources may name people, with dates and places of birth, "
+    "nationality, gender, works and awards, as published there. Invented people do not exist.",
+    "rai:dataUseCases": "To measure what language models know, to compare methods of measuring it, and to check "
+    "published numbers. Not to train models, nor to look people up.",
+    "rai:dataSocialImpact": "Numbers of a model's knowledge can be taken for its truthfulness, which they do not "
+    "measure. Models trained on these facts would look more knowing than they are.",
+}
+
+
+def terms(licence: str) -> str:
+    """Return a licence as an address, where its name is one of SPDX's; else as it stands."""
+    return f"https://spdx.org/licenses/{licence}.html" if licence in SPDX else licence
+
+
+def licence_text(source: Mapping[str, Any]) -> bytes:
+    """Return the file that says under which terms a source's facts stand beside it."""
+    lines = [
+        f"The facts of source {source['name']} ({source['kind']}) in this folder, and what of them stands in the "
+        "datasets, requests and outcomes of this edition, may be used under:",
+        terms(source["licence"]),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _licences(manifest: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys([*(source["licence"] for source in manifest["sources"]), OWN_LICENCE]))
+
+
+def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
+    """Return ``CITATION.cff`` of an edition (Citation File Format 1.2.0)."""
+    said: dict[str, Any] = {
+        "cff-version": "1.2.0",
+        "message": "If you use this edition or a number of it, please cite it with its digest.",
+        "title": _title(config),
+        "type": "dataset",
+        "authors": [{"name": name} for name in config.credit],
+        "version": config.edition,
+        "identifiers": [
+            {"type": "other", "value": f"sha256:{manifest['digest']}", "description": "the digest of the edition"}
+        ],
+        "references": [
+            {
+                "type": "software",
+                "title": "Almanac: what language models know",
+                "authors": [{"name": "The Almanac authors"}],
+                "version": manifest["almanac"],
+            }
+        ],
+    }
+    licences = _licences(manifest)
+    if set(licences) <= set(SPDX):
+        said["license"] = licences
+    return yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=10**6).encode()
+
+
+def _title(config: EditionConfig) -> str:
+    return f"{config.title} (Almanac, edition {config.edition})"
+
+
+def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[str, type]) -> bytes:
+    """Return the description of an edition that loaders of datasets read: every file, and every table's columns.
+
+    Args:
+        config: the edition.
+        manifest: what it holds.
+        rows: the row class of each table, by its name in the archive.
+    """
+    here = [entry for entry in manifest["files"] if not entry.get("withheld")]
+    filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]
+    authors = ", ".join(config.credit)
+    said = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
+        "name": config.edition,
+        "description": f"{_title(config)}: facts, what was asked of {len(list(config.participants()))} models, what "
+        "they answered, how it was judged, and the numbers.",
+        "url": f"urn:sha256:{manifest['digest']}",
+        "identifier": f"sha256:{manifest['digest']}",
+        "version": config.edition,
+        "license": [terms(one) for one in _licences(manifest)],
+        "creator": [{"@type": "sc:Organization", "name": name} for name in config.credit],
+        "citeAs": f"{authors}: {_title(config)}, sha256 {manifest['digest']}",
+        "isLiveDataset": False,
+        **RAI,
+        "rai:hasSyntheticData": True,  # wordings are made by rule, and models write answers
+        "prov:wasDerivedFrom": [
+            f"{source['name']} ({source['kind']}), {terms(source['licence'])}" for source in manifest["sources"]
+        ]
+        or ["facts invented by Almanac"],
+        "prov:wasGeneratedBy": f"Almanac {manifest['almanac']}, by the configuration edition.json",
+        "distribution": [_file(entry) for entry in here],
+        "recordSet": [_records(entry, rows[entry["path"]]) for entry in filled],
+    }
+    return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _file(entry: Mapping[str, Any]) -> dict[str, Any]:
+    name = entry["path"]
+    kind = next((kind for ending, kind in FORMATS.items() if name.endswith(ending)), "text/plain")
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{entry['bytes']} B",
+        "encodingFormat": kind,
+        "sha256": entry["sha256"],
+    }
+
+
+def _records(entry: Mapping[str, Any], row: type) -> dict[str, Any]:
+    """Return a table as records: the columns in which any row has a value."""
+    name = entry["path"].removesuffix(".jsonl")
+    fields = [field for field in schema(row) if field.name in entry["columns"]]
+    keys: tuple[str, ...] = row.KEY  # type: ignore[attr-defined]  # every row class has one
+    key = [{"@id": f"{name}/{one}"} for one in keys if one in entry["columns"]]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": " ".join((row.__doc__ or "").partition("\n")[0].split()),
+        **({"key": key} if key else {}),
+        "field": [_field(name, entry["path"], field) for field in fields],
+    }
+
+
+def _field(records: str, file: str, field: pa.Field) -> dict[str, Any]:
+    several = pa.types.is_list(field.type)
+    return {
+        "@type": "cr:Field",
+        "@id": f"{records}/{field.name}",
+        "name": field.name,
+        "dataType": TYPES[field.type.value_type if several else field.type],
+        **({"isArray": True, "arrayShape": "-1"} if several else {}),
+        "source": {"fileObject": {"@id": file}, "extract": {"column": field.name}},
+    }

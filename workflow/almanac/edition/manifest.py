@@ -1,0 +1,154 @@
+"""The manifest of a frozen edition: what an archive says of itself, judged before anything else of it is read.
+
+An archive may come from anywhere. So the names and sizes of its members are held against the manifest first, and the
+manifest itself is read only where it is small: whatever the archive holds, judging it takes little memory.
+"""
+
+import json
+import shutil
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Annotated, Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.options import Options, explain
+
+MANIFEST = "manifest.json"
+MOST = 1 << 25  # bytes of a manifest, or of a configuration: both are read whole
+SHORT = 12  # digits of a digest in a file's name
+LISTED = 20  # mistakes that are printed together
+NOT_DIGESTED = ("digest", "about")  # what says the digest itself is not under it
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Strict(Options):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Entry(_Strict):
+    """A file of the archive, or one that is known by its digest alone (``withheld``)."""
+
+    path: str = Field(min_length=1, max_length=1000)
+    bytes: int = Field(ge=0)
+    sha256: Digest
+    rows: int | None = Field(default=None, ge=0)
+    columns: list[str] | None = None
+    made_by: Any = None
+    withheld: bool = False
+
+
+class Source(_Strict):
+    """Where facts came from, and under which terms."""
+
+    name: str
+    kind: str
+    licence: str
+    raw: Any = None
+
+
+class Manifest(_Strict):
+    """The whole of it; ``about`` are the files that cite the edition by its digest."""
+
+    edition: str
+    almanac: str
+    files: list[Entry]
+    sources: list[Source]
+    parameters: dict[str, int]
+    digest: Digest
+    about: list[Entry]
+
+
+def digest(manifest: Mapping[str, Any]) -> str:
+    """Return the digest of an edition: over all that its manifest says, the files' order apart."""
+    said = {key: value for key, value in manifest.items() if key not in NOT_DIGESTED}
+    return tables.identity(said | {"files": sorted(said["files"], key=lambda entry: str(entry["path"]))})
+
+
+def written(manifest: Mapping[str, Any]) -> bytes:
+    """Return a manifest as it stands in an archive."""
+    return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
+
+
+def judged(archive: zipfile.ZipFile, path: Path, folder: Path) -> dict[str, Any]:
+    """Return the manifest of an archive that is as it should be, the content of its other members not yet read.
+
+    Args:
+        archive: the archive.
+        path: where it lies.
+        folder: where it will be unpacked.
+
+    Raises:
+        AlmanacError: the manifest is missing, damaged or too large; a member is there twice, is not in the manifest or
+            missing, has another size than is said, or would be written outside its folder; there is too little room.
+    """
+    members = archive.infolist()
+    wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]
+    refuse(path, wrong)
+    sizes = {member.filename: member.file_size for member in members}
+    if sizes.get(MANIFEST, 0) > MOST:
+        raise AlmanacError(f"{path}: {MANIFEST}: has {sizes[MANIFEST]} bytes, at most {MOST} are read")
+    try:
+        with reading(archive, path, MANIFEST) as stream:
+            found: dict[str, Any] = json.load(stream)
+        manifest = Manifest.model_validate(found)
+    except ValidationError as error:
+        raise explain(error, f"{path}: {MANIFEST} is damaged") from error
+    except (KeyError, ValueError) as error:
+        raise AlmanacError(f"{path}: {MANIFEST}: is missing or damaged ({error!r})") from error
+    refuse(path, [*_wrong_entries(manifest), *_wrong_members(manifest, sizes)])
+    if digest(found) != manifest.digest:
+        said = f"{MANIFEST}: its files and fields give the digest {digest(found)}, it says {manifest.digest}"
+        raise AlmanacError(f"{path}: {said}")
+    room = shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.is_dir())).free
+    if sum(sizes.values()) > room:
+        needed = f"unpacked it has {sum(sizes.values())} bytes, and {room} are free there"
+        raise AlmanacError(f"{path}: {needed}; set TMPDIR to a folder with more room")
+    return found
+
+
+def _wrong_entries(manifest: Manifest) -> Iterator[str]:
+    """Yield what is wrong with the entries themselves."""
+    for name, count in Counter(entry.path for entry in (*manifest.files, *manifest.about)).items():
+        if count > 1:
+            yield f"{name}: is in the manifest {count} times"
+        parts = PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts or "\\" in name or str(PurePosixPath(name)) != name:
+            yield f"{name}: would be written outside its folder"
+
+
+def _wrong_members(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield where the members' names and sizes are not those of the manifest."""
+    inside = {entry.path: entry.bytes for entry in (*manifest.files, *manifest.about) if not entry.withheld}
+    here = set(sizes) - {MANIFEST}
+    for name in sorted(set(inside) - here):
+        yield f"{name}: is in the manifest and not in the archive"
+    for name in sorted(here - set(inside)):
+        yield f"{name}: is in the archive and not in the manifest"
+    for name in sorted(here & set(inside)):
+        if sizes[name] != inside[name]:
+            yield f"{name}: has {sizes[name]} bytes, the manifest says {inside[name]}"
+
+
+def refuse(path: Path, wrong: list[str]) -> None:
+    """Refuse an archive for what is wrong with it, if anything is."""
+    if wrong:
+        more = [f"{path}: … and {len(wrong) - LISTED} more"] if len(wrong) > LISTED else []
+        raise AlmanacError("\n".join([*(f"{path}: {line}" for line in wrong[:LISTED]), *more]))
+
+
+@contextmanager
+def reading(archive: zipfile.ZipFile, path: Path, name: str) -> Iterator[IO[bytes]]:
+    """Yield what a file of an archive holds."""
+    try:
+        with archive.open(name) as stream:
+            yield stream
+    except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error) as error:
+        raise AlmanacError(f"{path}: {name}: cannot be read ({error})") from error

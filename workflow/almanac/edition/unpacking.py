@@ -1,0 +1,132 @@
+"""An archive unpacked: every byte held against its manifest, its tables Parquet again."""
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
+from almanac.edition.citation import CITATION, CROISSANT
+from almanac.edition.layout import RECORD, Layout
+from almanac.edition.manifest import MOST, judged, reading, refuse
+from almanac.edition.packing import blocks, unpack_table
+from almanac.errors import AlmanacError
+from almanac.options import INSIDE
+
+
+class Frozen(Layout):
+    """An unpacked edition: nothing outside of it is read."""
+
+    @classmethod
+    def context(cls, root: Path) -> dict[str, Any]:
+        """Return that whatever the configuration names lies in the edition's folder."""
+        return {INSIDE: root}
+
+
+def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack an archive after checking every byte against its manifest; its tables become Parquet again.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        AlmanacError: no archive, no manifest, a file that is missing, added, or differs, naming it.
+    """
+    try:
+        with zipfile.ZipFile(archive_path) as archive:
+            manifest = judged(archive, archive_path, folder)
+            entries = {entry["path"]: entry for entry in (*manifest["files"], *manifest["about"])}
+            here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
+            _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
+            folder.mkdir(parents=True, exist_ok=True)
+
+            def write(name: str, how: Callable[[IO[bytes], Path], object]) -> None:
+                with reading(archive, archive_path, name) as stream:
+                    how(stream, folder / name)
+
+            # The configuration says which tables there are, and is read with the files that it names.
+            known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
+            for name in known:
+                write(name, _copy)
+            layout = _opened(folder, entries)
+            rows = rows_of(layout, manifest)
+            refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
+            for name in here:
+                if name in rows:
+                    write(name, _table(rows[name], entries[name], archive_path))
+                elif name not in known:
+                    write(name, _copy)
+    except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+        raise AlmanacError(f"{archive_path}: is no readable archive ({error}); freeze the edition again") from error
+    return manifest
+
+
+def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Frozen:
+    """Return the layout of an edition whose configuration is unpacked."""
+    if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
+        raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")
+    found = Frozen.open(folder)
+    assert isinstance(found, Frozen)
+    return found
+
+
+def rows_of(layout: Layout, manifest: Mapping[str, Any]) -> dict[str, type]:
+    """Return the row class of each table of an unpacked edition, by its name in the archive."""
+    found = contents(layout, withheld_of(layout, manifest))
+    return {path.relative_to(layout.root).with_suffix(LINES).as_posix(): row for path, row in found.items()}
+
+
+def withheld_of(layout: Layout, manifest: Mapping[str, Any]) -> set[Path]:
+    """Return where the response files would lie that an unpacked edition lacks, by its manifest."""
+    names = (entry["path"] for entry in manifest["files"] if entry.get(WITHHELD))
+    return {(layout.root / name).with_suffix(".parquet") for name in names}
+
+
+def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], rows: set[str]) -> list[str]:
+    """Return what an edition of this configuration has and this one has not, and what it has and may not."""
+    page = layout.page().relative_to(layout.root).as_posix()
+    config = layout.config
+    expected = rows | {RECORD, page, CITATION, CROISSANT}
+    expected |= {f"sources/{name}/{LICENCE}" for name in config.used_sources()}
+    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", "tables/", "figures/"))}
+    free |= {name for name in found if name.startswith("sources/") and name.split("/")[1] in config.used_sources()}
+    wrong = [f"{name}: an edition has it, and this one has not" for name in sorted(expected - found)]
+    wrong += [f"{name}: is no part of an edition of this configuration" for name in sorted(found - expected - free)]
+    withheld = {entry["path"] for entry in manifest["files"] if entry.get(WITHHELD)}
+    wrong += [f"{name}: may not be withheld" for name in sorted(withheld) if not name.startswith("responses/")]
+    if manifest["edition"] != config.edition:
+        wrong.append(f"manifest.json: is of edition {manifest['edition']!r}, {RECORD} of {config.edition!r}")
+    return wrong
+
+
+def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, str]) -> None:
+    """Hold every byte of the members against what the manifest says."""
+    wrong = []
+    for name, said in sorted(expected.items()):
+        sha256 = hashlib.sha256()
+        with reading(archive, path, name) as stream:
+            for block in blocks(stream):
+                sha256.update(block)
+        if sha256.hexdigest() != said:
+            wrong.append(f"{name}: has sha256 {sha256.hexdigest()}, the manifest says {said}")
+    refuse(path, wrong)
+
+
+def _table(row: type, entry: Mapping[str, Any], archive: Path) -> Callable[[IO[bytes], Path], None]:
+    """Return a function that writes a member as a Parquet table, of as many rows and columns as the manifest says."""
+
+    def how(stream: IO[bytes], path: Path) -> None:
+        count, filled = unpack_table(stream, path.with_suffix(".parquet"), row)
+        if (count, filled) != (entry.get("rows"), entry.get("columns")):
+            said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
+            refuse(archive, [f"{entry['path']}: has {count} rows and the columns {filled}, the manifest says {said}"])
+
+    return how
+
+
+def _copy(stream: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as out:
+        for block in blocks(stream):
+            out.write(block)

@@ -1,0 +1,157 @@
+"""KAMEL: facts of Wikidata with several objects, literals and other names of objects (Kalo and Fichtel 2022)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import ZipFile
+
+import msgspec
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources import values
+from almanac.sources.lama import Collected
+from almanac.sources.options import KamelOptions
+from almanac.sources.reading import BROKEN, decoded, member, zipped
+from almanac.sources.source_tables import SourceTables
+
+SOURCE = "kamel"
+FACTS = re.compile(r"(?:^|/)data/KAMEL/(P\d+)/(train|dev|test)\.jsonl$")
+QUESTIONS = re.compile(r"(?:^|/)question-templates\.csv$")
+QUESTION = re.compile(r"\s*(P\d+)\s*,\s*(.+?)\s*")
+ITEM = re.compile(r"Q\d+")
+LITERALS = {"XMLSchema#dateTime": ("date", "year"), "XMLSchema#decimal": ("quantity", None)}
+SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
+
+
+class Named(msgspec.Struct):
+    """An object as the test files have it: the name that counts, Wikidata's label, and other names."""
+
+    chosen: str
+    rdf: str | None = None
+    alternative: list[str] = []
+
+
+class Line(msgspec.Struct):
+    """A subject, which has a name alone, with all its objects; the test files say what these are."""
+
+    sub_label: str
+    obj_label: list[str | Named]
+    obj_uri: list[str] = []
+
+
+class Part(NamedTuple):
+    """A file of a relation."""
+
+    relation: str
+    split: str
+    where: str
+    lines: list[Line]
+
+
+def read(options: KamelOptions, folder: Path) -> SourceTables:
+    """Make the tables of KAMEL out of an archive of its repository, which is not unpacked.
+
+    Subjects have no ids, so that those of one name are one (``subject:NAME``). Objects have Wikidata's ids in the test
+    files; elsewhere one that bears the first name of such an object in its relation is that object, and another is
+    known by its name (``object:NAME``). A relation whose test objects are dates or numbers has such objects in all
+    parts; dates are years. Questions are KAMEL's own; relations bear their property's id until a person names them.
+
+    Args:
+        options: nothing that is read.
+        folder: holds the archive.
+
+    Raises:
+        AlmanacError: the archive is missing or damaged, or a file is not of its shape.
+    """
+    path = folder / KamelOptions.DOWNLOADS[0].name
+    collected = Collected(SOURCE)
+    with zipped(path) as archive:
+        parts = list(_parts(path, archive))
+        if not parts:
+            raise AlmanacError(f"{path}: holds no data/KAMEL/P…/test.jsonl; is it KAMEL's repository?")
+        templates = list(_questions(path, archive, collected))
+    # The test files first: they say what the others' objects are.
+    known: dict[tuple[str, str], str] = {}
+    literal: dict[str, str] = {}
+    for part in sorted(parts, key=lambda one: one.split != "test"):
+        for line in part.lines:
+            _add(collected, part, line, known, literal)
+    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    for row in templates:
+        if row.relation_id not in collected.relations():
+            collected.omissions.add("templates", "relation has no facts", row.template_id)
+    return collected.tables(relations, templates)
+
+
+def _bytes(path: Path, archive: ZipFile, name: str) -> bytes:
+    try:
+        return member(path, archive, name)
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
+
+
+def _parts(path: Path, archive: ZipFile) -> Iterator[Part]:
+    for name in sorted(archive.namelist()):
+        if (found := FACTS.search(name)) is not None:
+            where = f"{path}: {name}"
+            lines = list(decoded(where, _bytes(path, archive, name).splitlines(), Line))
+            for number, line in enumerate(lines, 1):
+                if line.obj_uri and len(line.obj_uri) != len(line.obj_label):
+                    counts = f"{len(line.obj_label)} objects and {len(line.obj_uri)} of their ids"
+                    raise AlmanacError(f"{where}: line {number} has {counts}; is it the right file?")
+            yield Part(found[1], found[2], where, lines)
+
+
+def _questions(path: Path, archive: ZipFile, collected: Collected) -> Iterator[Template]:
+    for name in filter(QUESTIONS.search, archive.namelist()):
+        for number, line in enumerate(_bytes(path, archive, name).decode("utf-8-sig").splitlines(), 1):
+            if not line.strip():
+                continue
+            found = QUESTION.fullmatch(line)
+            if found is None or found[2].count("[S]") != 1:
+                collected.omissions.add("templates", "names no relation, or not one [S]", f"{number}: {line}")
+                continue
+            text = found[2].replace("[S]", "[X]")
+            yield Template(f"{found[1]}/source/0", found[1], text, "question", "written", None, ())
+
+
+def _add(
+    collected: Collected, part: Part, line: Line, known: dict[tuple[str, str], str], literal: dict[str, str]
+) -> None:
+    """Add a line's facts; ``known`` holds objects by relation and name, ``literal`` the kind of a relation's values."""
+    subject = f"subject:{line.sub_label.strip()}"
+    if not collected.entity(subject, [line.sub_label]):
+        collected.omissions.add("facts", "subject has no label", part.where)
+        return
+    split, said = SPLITS[part.split], (f"part={part.split}",)
+    add = partial(collected.fact, part.relation, subject, split=split, qualifiers=said)
+    for at, found in enumerate(line.obj_label):
+        names = _names(found)
+        uri = line.obj_uri[at] if line.obj_uri else None
+        kind = literal.setdefault(part.relation, uri) if uri in LITERALS else literal.get(part.relation)
+        if not names:
+            collected.omissions.add("facts", "object has no label", f"{part.relation} {line.sub_label}")
+        elif uri in LITERALS or (uri is None and kind is not None):
+            datatype, precision = LITERALS[str(uri or kind)]
+            value, why = values.read(datatype, names[0], precision)
+            if value is None:
+                collected.omissions.add("facts", f"{datatype} cannot be read", f"{line.sub_label}: {why}")
+            else:
+                add(value=value, datatype=datatype, precision=precision)
+        else:
+            identity = uri or known.get((part.relation, names[0])) or f"object:{names[0]}"
+            if uri is not None and not ITEM.fullmatch(uri):
+                collected.omissions.add("facts", "object is neither an item nor a date or number", uri)
+                continue
+            known.setdefault((part.relation, names[0]), identity)
+            collected.entity(identity, names)
+            add(object_id=identity)
+
+
+def _names(found: str | Named) -> Sequence[str]:
+    """Return an object's names, the one that counts first."""
+    names = [found] if isinstance(found, str) else [found.chosen, *filter(None, [found.rdf]), *found.alternative]
+    return list(dict.fromkeys(name.strip() for name in names if name.strip()))

@@ -1,0 +1,122 @@
+"""MyriadLAMA: facts of LAMA's relations in many wordings, as its table on the hub holds them (Zhao et al. 2024)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources.lama import Collected
+from almanac.sources.options import MyriadlamaOptions
+from almanac.sources.source_tables import SourceTables
+
+SOURCE = "myriadlama"
+TEXTS, LISTS = pl.List(pl.String), pl.List(pl.List(pl.String))
+NEEDED = {
+    **dict.fromkeys(("rel_uri", "sub_ent", "template"), pl.String()),
+    "is_manual": pl.Boolean(),
+    **dict.fromkeys(("obj_uris", "obj_ents"), TEXTS),
+    "obj_aliases": LISTS,
+}
+MORE = {"sub_uri": pl.String(), "sub_aliases": TEXTS}  # where a table has them
+PAIR = ("rel_uri", "sub_uri", "sub_ent")
+OBJECTS = ("obj_uris", "obj_ents", "obj_aliases")
+
+
+def read(options: MyriadlamaOptions, folder: Path) -> SourceTables:
+    """Make the tables out of one with a row for each pair of subject and relation in each template.
+
+    A subject without ``sub_uri`` is known by its name (``subject:NAME``). ``is_manual`` templates are written; which of
+    them another paraphrases is not in the table, so that each is a group of its own. Relations bear their property's id
+    until a person names them.
+
+    Args:
+        options: nothing that is read.
+        folder: holds the table.
+
+    Raises:
+        AlmanacError: the table is missing or damaged, lacks a column or has another kind in it, or a row has not as
+            many names as objects.
+    """
+    path = folder / MyriadlamaOptions.DOWNLOADS[0].name
+    rows = _table(path)
+    collected = Collected(SOURCE)
+    for pair in _pairs(path, rows):
+        _add(collected, pair)
+    relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
+    return collected.tables(relations, list(_templates(rows, collected)))
+
+
+def _table(path: Path) -> pl.LazyFrame:
+    """Return the columns that are read, checked."""
+    if not path.is_file():
+        raise AlmanacError(f"{path}: there is no such file; set the source's `path` to the folder that holds it")
+    try:
+        rows = pl.scan_parquet(path)
+        schema = rows.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise AlmanacError(f"{path}: cannot be read ({str(error).splitlines()[0]}); is it whole?") from error
+    missing = [name for name in NEEDED if name not in schema]
+    if missing:
+        raise AlmanacError(
+            f"{path}: lacks the column {', '.join(missing)}; it has {', '.join(schema.names()) or 'none'}; "
+            "name the columns as MyriadLAMA does (docs/sources.md)"
+        )
+    for name, kind in {**NEEDED, **MORE}.items():
+        if name in schema and schema[name] != kind:
+            raise AlmanacError(f"{path}: the column {name!r} is {schema[name]}; it must be {kind}")
+    more = [pl.col(name) if name in schema else pl.lit(None, kind).alias(name) for name, kind in MORE.items()]
+    # Addresses end in the id: http://www.wikidata.org/entity/P19.
+    return rows.select(pl.col("rel_uri").str.split("/").list.last(), pl.exclude("rel_uri", *MORE), *more).select(
+        *NEEDED, *MORE
+    )
+
+
+def _pairs(path: Path, rows: pl.LazyFrame) -> Iterator[dict[str, Any]]:
+    """Yield each pair with all objects that any of its rows has."""
+    counts = [pl.col(name).list.len() for name in OBJECTS]
+    uneven = rows.with_row_index("row").filter((counts[0] != counts[1]) | (counts[0] != counts[2])).head(1).collect()
+    for row in uneven.iter_rows(named=True):
+        found = ", ".join(f"{len(row[name])} {name}" for name in OBJECTS)
+        raise AlmanacError(f"{path}: row {row['row'] + 1} has {found}; each object needs its name and its other names")
+    listed = rows.select(*PAIR, "sub_aliases", *OBJECTS).explode(*OBJECTS)
+    objects = listed.group_by(*PAIR, "obj_uris", maintain_order=True).agg(
+        pl.col("sub_aliases").list.explode().drop_nulls().unique(maintain_order=True),
+        pl.col("obj_ents").drop_nulls().unique(maintain_order=True),
+        pl.col("obj_aliases").list.explode().drop_nulls().unique(maintain_order=True),
+    )
+    yield from objects.collect().iter_rows(named=True)
+
+
+def _add(collected: Collected, row: dict[str, Any]) -> None:
+    """Add one fact of a pair."""
+    name = (row["sub_ent"] or "").strip()
+    subject = row["sub_uri"] or f"subject:{name}"
+    ends: dict[str, tuple[str, Sequence[str]]] = {
+        "subject": (subject, [name, *row["sub_aliases"]] if name else []),
+        "object": (row["obj_uris"] or "", [*row["obj_ents"], *row["obj_aliases"]] if row["obj_ents"] else []),
+    }
+    for end, (identity, names) in ends.items():
+        if not identity or not collected.entity(identity, names):
+            collected.omissions.add("facts", f"{end} has no id or no label", f"{row['rel_uri']} {name}")
+            return
+    collected.fact(row["rel_uri"], subject, object_id=row["obj_uris"])
+
+
+def _templates(rows: pl.LazyFrame, collected: Collected) -> Iterator[Template]:
+    """Yield the sentences of the relations, the written ones first."""
+    known = collected.relations()
+    found = rows.group_by("rel_uri", "template", maintain_order=True).agg(pl.col("is_manual").any()).collect()
+    order = found.sort("rel_uri", pl.col("is_manual").not_(), maintain_order=True)
+    for (relation,), own in order.group_by("rel_uri", maintain_order=True):
+        for at, (text, written) in enumerate(own.select("template", "is_manual").iter_rows()):
+            said = (text or "").strip()
+            if relation not in known:
+                collected.omissions.add("templates", "relation has no facts", said)
+            elif (said.count("[X]"), said.count("[Y]")) != (1, 1):
+                collected.omissions.add("templates", "has not [X] and [Y] once each", said)
+            else:
+                origin = "written" if written else "paraphrased"
+                yield Template(f"{relation}/source/{at:02}", str(relation), said, "statement", origin, None, ())
