@@ -1,11 +1,18 @@
 # The targets of Almanac. How each is made stands in rules/, the Python behind it in workflow/almanac/.
+import os
+
 from snakemake.utils import min_version
 
 min_version("9.27")
 
+# The demo's configuration: that of the working folder or, where it has none, the project's.
+DEMO = "config/config.yaml"
+if not os.path.exists(DEMO):
+    DEMO = workflow.current_basedir.join(DEMO).get_path_or_uri(secret_free=True)
+
 if "datasets" not in config:
 
-    configfile: "config/config.yaml"
+    configfile: DEMO
 
 
 include: "rules/common.smk"

@@ -27,6 +27,7 @@ try:
         f"configuration of {config.get('edition')!r}",
         ROOT,
         tell=REMARKS.append,
+        folders=[*(Path(path).resolve().parent for path in workflow.configfiles), ROOT],
     )
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))

@@ -1,6 +1,7 @@
 """An edition's file is checked whole before anything runs: each refusal names its key and what is allowed."""
 
 import copy
+import json
 import re
 import shutil
 from pathlib import Path
@@ -191,6 +192,21 @@ def test_a_recipe_is_one_model_in_each_world_and_a_checkpoint_is_one():
         "far": None,
     }
     assert all(name == one.name for name, one in participants.items())
+
+
+def test_a_relative_path_is_found_from_any_folder(tmp_path, monkeypatch):
+    """From the working folder first, then from the configuration's own and the project's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own" / "my_facts").mkdir(parents=True)
+    values = {name: part for name, part in GOOD.items() if name not in ("drafting", "writing")}
+    (tmp_path / "own" / "mine.yaml").write_text(json.dumps(values | {"facts": "my_facts"}))
+    assert load(tmp_path / "own" / "mine.yaml").facts == str(tmp_path / "own" / "my_facts")
+    assert load(tmp_path / "own" / "mine.yaml", {"facts": "resources/facts"}).facts == str(
+        REPOSITORY / "resources/facts"
+    )
+    assert load(tmp_path / "own" / "mine.yaml", {"facts": "nowhere"}).facts == "nowhere"
+    (tmp_path / "my_facts").mkdir()
+    assert load(tmp_path / "own" / "mine.yaml").facts == "my_facts"
 
 
 def test_a_recipe_keeps_its_name_in_the_only_world():

@@ -2,6 +2,8 @@
 
 import pandas
 import pytest
+from tests.models.tiny_networks import llama
+from tests.models.tiny_tokenizers import byte_level
 
 import almanac
 from almanac.cli import main
@@ -14,7 +16,7 @@ def root(small):
 
 
 def test_what_is_public_is_there_without_loading_it():
-    assert set(almanac.__all__) == {"__version__", "read_edition"}
+    assert set(almanac.__all__) == {"__version__", "measure", "read_edition"}
     with pytest.raises(AttributeError, match="no attribute 'read'"):
         almanac.read  # noqa: B018
 
@@ -50,3 +52,47 @@ def test_what_is_not_there_is_named_with_what_is(root, tmp_path):
     with pytest.raises(AlmanacError, match="is no edition"):
         almanac.read_edition(tmp_path)
     assert "``where``" in found.describe("measures") and "Columns: suite, dataset" in found.describe("measures")
+
+
+TEN_LINES = """
+import almanac
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained("{path}")
+tokenizer = AutoTokenizer.from_pretrained("{path}")
+frame = almanac.measure(model, tokenizer, "ic_lke", sample=1)
+headline = frame[frame.metric == "headline"]
+"""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebook") / "tiny"
+    tokenizer = byte_level()
+    llama(len(tokenizer), 1024).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_ten_lines_from_a_model_and_the_facts_that_ship_to_a_frame(checkpoint):
+    found = {}
+    exec(TEN_LINES.format(path=checkpoint), found)
+    [known] = found["headline"].to_dict("records")
+    assert known["suite"] == "ic_lke" and 0 <= known["low"] <= known["value"] <= known["high"] <= 1
+    assert known["n"] > 20, "a fact of each relation that ships"
+    again = almanac.measure(checkpoint, None, "ic_lke", sample=1)
+    pandas.testing.assert_frame_equal(again.drop(columns="model"), found["frame"].drop(columns="model"))
+
+
+def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):
+    for words, message in [
+        ({"suite": "karrr"}, "there is no suite 'karrr'; did you mean karr?"),
+        ({"suite": "ic_lke", "shot": 3}, "ic_lke: there is no setting 'shot'; did you mean shots?"),
+        ({"suite": "karr", "spurious": True}, "karr: asks in several rounds with these settings"),
+        ({"suite": "ic_lke", "facts": "nowhere"}, "there is no folder nowhere"),
+    ]:
+        with pytest.raises(AlmanacError) as error:
+            almanac.measure(checkpoint, None, **words)
+        assert message in str(error.value)
+    with pytest.raises(AlmanacError, match="needs its tokenizer"):
+        almanac.measure(object(), None, "ic_lke")

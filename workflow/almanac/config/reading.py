@@ -1,7 +1,7 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,17 @@ from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import in_short
 from almanac.errors import AlmanacError, did_you_mean, no_configuration
-from almanac.options import explain
+from almanac.options import explain, with_places
+
+PROJECT = Path(__file__).resolve().parents[3]
 
 
 def check(
-    values: Mapping[str, Any], where: str, root: Path, tell: Callable[[str], object] = lambda _: None
+    values: Mapping[str, Any],
+    where: str,
+    root: Path,
+    tell: Callable[[str], object] = lambda _: None,
+    folders: Sequence[Path] = (),
 ) -> EditionConfig:
     """Check an edition's configuration and look its models up in the registry.
 
@@ -28,6 +34,8 @@ def check(
         where: the file's name, for messages.
         root: the folder that a relative registry path starts from.
         tell: told what follows from the models that the edition has and nobody wrote down.
+        folders: where a relative path is looked for, one after another, that leads nowhere from the working folder:
+            the configuration's own folder, the project's.
 
     Raises:
         AlmanacError: unknown keys, wrong types, impossible values or names that are not there, each with its key.
@@ -49,10 +57,20 @@ def check(
         config = EditionConfig.model_validate(filled | {"models": models}, context={KNOWN: set(registry)})
     except ValidationError as error:
         raise explain(error, where, "sources") from error
+    placed = with_places(config, lambda place: _found(place.path, folders))
+    if placed != config.model_dump(mode="json"):
+        config = EditionConfig.model_validate(placed, context={KNOWN: set(registry)})
     settled = config.settled()
     for line in settled.remarks(config):
         tell(line)
     return settled
+
+
+def _found(path: str, folders: Sequence[Path]) -> str:
+    """Return a path as it is, or the first that is there from one of some folders."""
+    if Path(path).is_absolute() or Path(path).exists():
+        return path
+    return next((str(folder / path) for folder in folders if (folder / path).exists()), path)
 
 
 def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) -> Any:
@@ -98,8 +116,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:
-    """Read and check an edition's file; relative names in it start from the working folder."""
-    return check({**read_yaml(path), **(overrides or {})}, str(path), Path())
+    """Read and check an edition's file.
+
+    Relative paths in it start from the working folder, else from the file's own or the project's.
+    """
+    values = {**read_yaml(path), **(overrides or {})}
+    root = Path() if Path(str(values.get("registry", REGISTRY))).exists() else PROJECT
+    return check(values, str(path), root, folders=(path.resolve().parent, PROJECT))
 
 
 def given(text: str) -> EditionConfig:

@@ -66,7 +66,7 @@ class Rates:
 
     start: float = 5.0
     token: float = 5e-6
-    operations: float = 5e11
+    operations: float = 2.5e11
     trained: float = 5e10
     table: float = 2.0
     page: float = 25.0
