@@ -28,8 +28,8 @@ from almanac.planting.options import WorldOptions
 from almanac.rows import Item, Link, Request, Response
 from almanac.sources.files import FactTables
 from almanac.suites.data import Data
-from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import OFFICIAL, PAPER, VARIANTS, Beta, Karr, Leaves, estimate
+from almanac.suites.karr.draws import FactDraw
+from almanac.suites.karr.estimator import OFFICIAL, PAPER, VARIANTS, Beta, KarrEstimate, Leaves, estimate
 from almanac.suites.karr.numbers import Numbers, Strings
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw
@@ -112,7 +112,7 @@ class Asked:
     items: Sequence[Item]
     requests: Mapping[str, Request]
     links: Mapping[int, Sequence[str]]
-    draws: Mapping[int, Drawn]
+    draws: Mapping[int, FactDraw]
 
 
 def asked(tables: FactTables, options: KarrOptions) -> Asked:
@@ -135,7 +135,7 @@ def asked(tables: FactTables, options: KarrOptions) -> Asked:
             links[link.item].append(link.request_id)
         for row in files.read(folder / "draws.parquet", Draw):
             draws[row.item].append(row)
-    return Asked(items, requests, links, {item: Drawn.of(rows) for item, rows in draws.items()})
+    return Asked(items, requests, links, {item: FactDraw.of(rows) for item, rows in draws.items()})
 
 
 class Packed:
@@ -201,11 +201,11 @@ class Plain:
         pairs = zip(one.gammas, counts, strict=True)
         return Beta(None, tuple(math.fsum(self._logs(gamma.text, count)) for gamma, count in pairs))
 
-    def karr(self, mode: str, drawn: Drawn) -> Karr:
+    def karr(self, mode: str, drawn: FactDraw) -> KarrEstimate:
         """Compute one fact's KaRR in a mode."""
         return (self.official if mode == "official" else self.paper)(drawn)
 
-    def paper(self, drawn: Drawn) -> Karr:
+    def paper(self, drawn: FactDraw) -> KarrEstimate:
         """Follow the formulas: every string that they name once."""
         planned = plan(drawn, PAPER)
         own = tuple(map(self._paper, planned.own))
@@ -213,7 +213,7 @@ class Plain:
         relations = tuple(tuple(tuple(map(self._paper, betas)) for betas in under) for under in planned.relations)
         return estimate(Leaves(own, subjects, relations), PAPER)
 
-    def official(self, drawn: Drawn) -> Karr:
+    def official(self, drawn: FactDraw) -> KarrEstimate:
         """Follow the released code, its strings one by one in its order."""
         planned = plan(drawn, OFFICIAL)
         for _ in range(2):

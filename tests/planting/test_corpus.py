@@ -16,7 +16,7 @@ from almanac.planting.formats import Taught
 from almanac.planting.options import TUNING, CorpusOptions, TrainingOptions, WorldOptions
 from almanac.rows import Entity, Exposure, LedgerEntry
 from almanac.suites.belief.prompts import filled
-from almanac.suites.belief.templates import Wording
+from almanac.suites.belief.templates import AskedTemplate
 
 from .conftest import as_taught
 
@@ -170,7 +170,7 @@ def test_blank_documents_ask_as_belief_does_in_templates_that_are_not_held_out(b
     assert not {entry.template_id for entry in entries} & set(built.held_out)
     for entry in entries:
         fact = facts[entry.fact_id]
-        wording = Wording("", templates[entry.template_id].text, "", "statement")
+        wording = AskedTemplate("", templates[entry.template_id].text, "", "statement")
         question = asks["question"]["text"].format(question=filled(wording, label[fact.subject_id]))
         answer = asks["answer"]["text"].format(object=label.get(fact.object_key, fact.object_key))
         lines = texts[entry.document]

@@ -7,7 +7,7 @@ from tests.suites.ic_lke import small_world
 
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Entity
-from almanac.suites.belief.names import Names, pairs
+from almanac.suites.belief.names import EntityNames, pairs
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import Prompter
 from almanac.suites.belief.templates import of_dataset
@@ -37,7 +37,7 @@ def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
     for fact in (ONE, OTHER):
         pair = fact.relation_id, fact.subject_id
         assert Questioner.of(DATA, {}).true[pair] == BOTH
-        assert Names.of(DATA).true[pair] == BOTH
+        assert EntityNames.of(DATA).true[pair] == BOTH
         wrong = WrongObjects(DATA.facts, DATA.names, 0)
         assert wrong.true[pair] == BOTH
         assert not {*BOTH} & {*wrong.draw(fact, "relation", 7)}
@@ -62,6 +62,6 @@ def test_belief_asks_them_once_and_shows_neither_to_the_other():
     facts = [replace(fact, split="train") for fact in FACTS if fact.split == "test"]
     shown = Data.of(**WORLD | {"entities": named_alike(), "facts": facts})
     for fact in (ONE, OTHER):
-        prompter = Prompter.of(shown, Names.of(shown), of_dataset(shown, options), options)
+        prompter = Prompter.of(shown, EntityNames.of(shown), of_dataset(shown, options), options)
         examples = prompter.examples(fact, of_dataset(shown, options)["born"].wordings[0], "4_relation", "mask")
         assert examples is None, "two facts of other names are left, and four are needed"

@@ -2,9 +2,9 @@
 
 from tests.suites.belief.small import FACTS, data
 
-from almanac.suites.belief.names import Names, pairs, unsafe
+from almanac.suites.belief.names import EntityNames, pairs, unsafe
 
-NAMES = Names.of(data())
+NAMES = EntityNames.of(data())
 
 
 def test_a_subject_is_asked_by_its_label_and_then_by_its_other_names():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.suites.belief.small import FACTS, data
 
-from almanac.suites.belief.names import Names
+from almanac.suites.belief.names import EntityNames
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import Prompter
 from almanac.suites.belief.templates import of_dataset
@@ -15,7 +15,7 @@ BORN = FACTS[0]
 
 def prompter(**settings: object) -> Prompter:
     options = BeliefOptions(groups=9, per_group=9, **settings)
-    return Prompter.of(data(), Names.of(data()), of_dataset(data(), options), options)
+    return Prompter.of(data(), EntityNames.of(data()), of_dataset(data(), options), options)
 
 
 WORDINGS = {one.template_id: one for one in prompter().templates["born"].wordings}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almanac.dataset.names import ObjectNames
-from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
+from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
 
 from .tables import entity, fact, literal
 
@@ -113,14 +113,14 @@ def test_a_draw_is_what_listing_all_objects_would_allow(pairs, more):
 
 def test_each_key_of_a_pool_is_as_likely():
     """Chi-square over 20 keys: 16,000 draws stay below the quantile that 1 of 10,000 pools would pass (df 19: 50.8)."""
-    pool = Pool(map(str, range(20)))
+    pool = ObjectPool(map(str, range(20)))
     counts = Counter(pool.draw(Random(seed)) for seed in range(16_000))
     expected = 16_000 / 20
     assert sum((counts[key] - expected) ** 2 / expected for key in pool.keys) < 50.8
 
 
 def test_draws_mostly_stay_when_a_key_is_added():
-    before, after = Pool(map(str, range(1000))), Pool(map(str, range(1001)))
+    before, after = ObjectPool(map(str, range(1000))), ObjectPool(map(str, range(1001)))
     moved = sum(before.draw(Random(seed)) != after.draw(Random(seed)) for seed in range(2000))
     assert moved < 2000 * 0.03  # an index into a sorted list would move about half
 

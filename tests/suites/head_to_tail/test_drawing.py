@@ -17,14 +17,14 @@ from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
 from almanac.sources.checking import FactColumns
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import bucketed, count, exposed, subjects
-from almanac.suites.head_to_tail.drawing import Drawing
+from almanac.suites.head_to_tail.drawing import QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 
 
 def drawn(rows, **settings):
     """What is drawn of a dataset, by template, and what is refused."""
     refused = {}
-    drawing = Drawing(Data.of(**rows), HeadToTailOptions(**settings), refused.setdefault)
+    drawing = QuestionDrawing(Data.of(**rows), HeadToTailOptions(**settings), refused.setdefault)
     return {one.wording.template_id: one for one in drawing.askings()}, refused
 
 
@@ -114,7 +114,7 @@ def test_questions_that_read_alike(mode, count):
     rows = tables()
     alike = {"born:06": "Tom", "born:07": "tom"}
     rows["entities"] = [replace(row, label=alike.get(row.entity_id, row.label)) for row in rows["entities"]]
-    drawing = Drawing(Data.of(**rows), HeadToTailOptions(mode=mode), (refused := {}).setdefault)
+    drawing = QuestionDrawing(Data.of(**rows), HeadToTailOptions(mode=mode), (refused := {}).setdefault)
     [asking] = [one for one in drawing.askings() if one.relation.relation_id == "born"]
     pool = drawing._pool(asking.relation, asking.wording, drawing._facts.filter(relation_id="born"))
     assert len(pool.filter(pool["name"].str.to_lowercase() == "tom")) == count
@@ -178,7 +178,8 @@ def test_a_built_dataset_keeps_what_tells_subjects_apart(tmp_path):
     refused = {}
     options = HeadToTailOptions(mode="faithful")
     built = {
-        one.wording.template_id: one.drawn for one in Drawing(Data(tmp_path), options, refused.setdefault).askings()
+        one.wording.template_id: one.drawn
+        for one in QuestionDrawing(Data(tmp_path), options, refused.setdefault).askings()
     }
     assert built == {name: one.drawn for name, one in drawn(imdb(), mode="faithful")[0].items()}
     assert not any(thing.startswith("relation imdb.first_") for thing in refused), "what is no question is no refusal"

@@ -12,7 +12,7 @@ from almanac.rows import Choices, Entity, Fact, Relation, Template
 from almanac.suites.karr import strings
 from almanac.suites.karr.asking import FACTS as TRUE
 from almanac.suites.karr.asking import NULL, PARAREL, SPURIOUS, pools_of
-from almanac.suites.karr.draws import Drawn, Pools, final, sentences
+from almanac.suites.karr.draws import FactDraw, Pools, final, sentences
 from almanac.suites.karr.estimator import OFFICIAL, PAPER
 from almanac.suites.karr.options import KarrOptions
 
@@ -52,7 +52,7 @@ def linked(found):
     return {link.request_id for links in found.links.values() for link in links}
 
 
-OBAMA = Drawn(
+OBAMA = FactDraw(
     templates=("[X] was born in [Y].",),
     names=("Obama", "Barack Obama"),
     objects=("Honolulu",),

@@ -32,7 +32,7 @@ from almanac.suites.data import Data
 from almanac.suites.joining import join
 from almanac.suites.judged import Judged, conditions_of
 from almanac.suites.karr.asking import FACTS, pools_of
-from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Draw
 from almanac.suites.karr.suite import Karr
@@ -147,7 +147,7 @@ class Written:
         rows = defaultdict(list)
         for row in tables.read(folder / "draws.parquet", Draw):
             rows[self.names[row.item]].append(row)
-        self.draws = {name: Drawn.of(own) for name, own in rows.items()}
+        self.draws = {name: FactDraw.of(own) for name, own in rows.items()}
 
 
 class Asking:

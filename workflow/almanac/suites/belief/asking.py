@@ -14,11 +14,11 @@ from almanac.rows import Choices, Context, Fact, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.belief.guessing import Guessed
-from almanac.suites.belief.names import Names, distinct, pairs, unsafe
+from almanac.suites.belief.names import EntityNames, distinct, pairs, unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
-from almanac.suites.belief.rows import Grid, Prompt
-from almanac.suites.belief.templates import Templates, Wording, lacking, of_dataset
+from almanac.suites.belief.rows import Grid, PromptTraits
+from almanac.suites.belief.templates import AskedTemplate, RelationTemplates, lacking, of_dataset
 from almanac.suites.data import Data
 from almanac.tables import hash_order, seed_of
 
@@ -42,7 +42,7 @@ class BeliefSetting(NamedTuple):
         return f"{self.prompting.replace('_', '-')}, {'a sentence' if self.style == MASK else 'a question'}"
 
 
-class Named(NamedTuple):
+class SubjectName(NamedTuple):
     """A name that a subject is asked by, its place among them, and whether it is another entity's label."""
 
     name: str
@@ -62,7 +62,7 @@ class Pair(NamedTuple):
     """
 
     fact: Fact
-    names: tuple[Named, ...]
+    names: tuple[SubjectName, ...]
     accepted: tuple[str, ...]
     wrong: tuple[str, ...]
     guessable: bool
@@ -75,7 +75,7 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
         AlmanacError: the user's file of templates, or of guessed pairs, has mistakes.
     """
     found = tables.read_jsonl(Path(options.guessed), Guessed) if options.guessed is not None else []
-    names = Names.of(data, ((row.relation_id, row.subject_id) for row in found))
+    names = EntityNames.of(data, ((row.relation_id, row.subject_id) for row in found))
     asker = _Asker(data, options, names, of_dataset(data, options), Asked(own))
     for thing, reason in lacking(asker.templates, data.by_relation).items():
         asker.asked.refuse(thing, reason)
@@ -91,8 +91,8 @@ class _Asker:
 
     data: Data
     options: BeliefOptions
-    names: Names
-    templates: Mapping[str, Templates]
+    names: EntityNames
+    templates: Mapping[str, RelationTemplates]
     asked: Asked
 
     @cached_property
@@ -147,7 +147,7 @@ class _Asker:
         if found is None:
             found = self._others(fact, accepted, labels)
         named = tuple(
-            Named(name, place, self.names.ambiguous(fact.subject_id, name))
+            SubjectName(name, place, self.names.ambiguous(fact.subject_id, name))
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
         )
         kept = found[: max(1, len(found) if most < 0 else most)]
@@ -161,7 +161,7 @@ class _Asker:
         kept = (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
         return tuple(islice(kept, None if most < 0 else max(1, most)))
 
-    def _grid(self, relation: str, source: str, wordings: Sequence[Wording], asked: Sequence[Pair]) -> Grid:
+    def _grid(self, relation: str, source: str, wordings: Sequence[AskedTemplate], asked: Sequence[Pair]) -> Grid:
         """Return the relation's row of the paper's Table 1."""
         names = sum(len(pair.names) for pair in asked)
         true = {pair.fact.subject_id: self.names.true[relation, pair.fact.subject_id] for pair in asked}
@@ -188,8 +188,8 @@ class _Asker:
         experiment: str,
         setting: BeliefSetting,
         pair: Pair,
-        wording: Wording,
-        named: Named,
+        wording: AskedTemplate,
+        named: SubjectName,
         prompt: int,
         *,
         sampled: bool = False,
@@ -200,7 +200,7 @@ class _Asker:
             experiment, setting, pair.fact, accepted or pair.accepted, template=wording.template_id, name=named.name
         )
         self.asked.own["prompts"].append(
-            Prompt(
+            PromptTraits(
                 item,
                 prompt,
                 wording.group,
@@ -214,7 +214,7 @@ class _Asker:
         )
         return item
 
-    def _fill(self, pair: Pair, wordings: Sequence[Wording]) -> None:
+    def _fill(self, pair: Pair, wordings: Sequence[AskedTemplate]) -> None:
         """Ask a pair as blanks: one request a prompt, whose choices are the wrong objects and then the true names."""
         ranked = self.options.candidates != 0 and bool(pair.wrong)
         wrong = pair.wrong if ranked else ()
@@ -227,7 +227,7 @@ class _Asker:
                     item = self._item(experiment, BeliefSetting(), pair, wording, named, prompt)
                     self.asked.link(item, FILL, request, len(wrong))
 
-    def _icl(self, pair: Pair, wordings: Sequence[Wording], setting: BeliefSetting) -> None:
+    def _icl(self, pair: Pair, wordings: Sequence[AskedTemplate], setting: BeliefSetting) -> None:
         """Ask a pair as questions to be answered by a text, and the control: the same text, a wrong object."""
         prompting, style = str(setting.prompting), str(setting.style)
         fact, count = pair.fact, len(pair.names) * len(wordings)
@@ -265,7 +265,7 @@ class _Asker:
             seed=seed,
         )
 
-    def _content_free(self, relation: str, wordings: Sequence[Wording], labels: tuple[str, ...]) -> None:
+    def _content_free(self, relation: str, wordings: Sequence[AskedTemplate], labels: tuple[str, ...]) -> None:
         """Ask which of a relation's objects a model prefers where the subject says nothing (section 5.4)."""
         if len(labels) < 2:
             self.asked.refuse(f"bias of {relation}", "it has one object")
@@ -285,7 +285,9 @@ class _Asker:
                         request = Request("", "choices", self.asked.context(begin), text, choices=choices)
                         self._leaning(relation, wording, subject, BeliefSetting(ZERO, style), request)
 
-    def _leaning(self, relation: str, wording: Wording, subject: str, setting: BeliefSetting, request: Request) -> None:
+    def _leaning(
+        self, relation: str, wording: AskedTemplate, subject: str, setting: BeliefSetting, request: Request
+    ) -> None:
         item = self.asked.item(
             CONTENT_FREE, setting, None, relation=relation, template=wording.template_id, name=subject
         )

@@ -45,7 +45,7 @@ OUTCOMES = {
 Row = Mapping[str, Any]
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """What becomes of an item: the columns of `Outcome`, and those of `Said`."""
 
     outcome: str
@@ -102,20 +102,20 @@ def _said(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, dict(zip(columns(Said), empty.dtypes, strict=True)), orient="row")
 
 
-def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Verdict:
+def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Judgement:
     row = links[GREEDY if experiment in (ICL, CONTROL) else FILL]
     if row["status"] != "ok":
-        return Verdict("missing" if row["status"] == "refused" else "error")
+        return Judgement("missing" if row["status"] == "refused" else "error")
     if experiment == VOCABULARY:
         return of_vocabulary(row)
     if experiment == CANDIDATES:
         return of_candidates(row)
     if experiment == CONTENT_FREE:
-        return Verdict("invalid")  # about no fact, it is neither right nor wrong
+        return Judgement("invalid")  # about no fact, it is neither right nor wrong
     return of_text(row, links.get(SAMPLES), links.get(SEQUENCE), lemmas)
 
 
-def of_vocabulary(row: Row) -> Verdict:
+def of_vocabulary(row: Row) -> Judgement:
     """Judge the likeliest token of all: right where it is a true name of one token (Acc@1).
 
     Without a true name of one token the model cannot be right, and the item is invalid.
@@ -130,13 +130,13 @@ def of_vocabulary(row: Row) -> Verdict:
     single = [(rank, value) for count, rank, value in true if count == 1]
     answer, confidence = row["tokens"][0].strip(), row["probabilities"][0]
     if not single:
-        return Verdict("invalid", answer, None, None, None, fewest, by_alias)
+        return Judgement("invalid", answer, None, None, None, fewest, by_alias)
     outcome = "correct" if any(rank == 0 for rank, _ in single) else "incorrect"
     score = max(value for _, value in single)
-    return Verdict(outcome, answer, score, confidence, answer, fewest, by_alias)
+    return Judgement(outcome, answer, score, confidence, answer, fewest, by_alias)
 
 
-def of_candidates(row: Row) -> Verdict:
+def of_candidates(row: Row) -> Judgement:
     """Judge the likeliest of the ranked objects: right where it is a true name and no wrong one is as likely.
 
     Args:
@@ -152,10 +152,10 @@ def of_candidates(row: Row) -> Verdict:
     answer = row["choices"][first if place >= first else place]
     fewest, by_alias = min(row["token_counts"][first:]), true > values[first]
     outcome = "correct" if correct else "incorrect"
-    return Verdict(outcome, row["choices"][place], true - total, math.exp(best - total), answer, fewest, by_alias)
+    return Judgement(outcome, row["choices"][place], true - total, math.exp(best - total), answer, fewest, by_alias)
 
 
-def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Verdict:
+def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:
     """Judge a text: right where the lemmas of a true name stand in it; an empty text is an answer, and wrong.
 
     Args:
@@ -172,7 +172,7 @@ def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas)
         drawn = [lemmas(line) if (line := first_line(one)) else () for one in samples["texts"]]
         confidence = sum(alike(own, one) for one in drawn) / len(drawn)
     likely = sequence if sequence is not None and sequence["status"] == "ok" else None
-    return Verdict(
+    return Judgement(
         "correct" if names else "incorrect",
         text,
         float(bool(names)),

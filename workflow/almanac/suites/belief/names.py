@@ -21,7 +21,7 @@ STOP_WORDS = frozenset(
 
 
 @dataclass(frozen=True)
-class Names:
+class EntityNames:
     """The names of a dataset.
 
     Attributes:
@@ -37,7 +37,7 @@ class Names:
     guessed: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> "Names":
+    def of(cls, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> "EntityNames":
         """Return the names of a dataset; ``guessed`` as the attribute."""
         labelled: dict[str, set[str]] = defaultdict(set)
         for entity in data.entities:

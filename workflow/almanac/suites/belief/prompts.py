@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from almanac.rows import Fact
-from almanac.suites.belief.names import Names
+from almanac.suites.belief.names import EntityNames
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.belief.templates import Templates, Wording
+from almanac.suites.belief.templates import AskedTemplate, RelationTemplates
 from almanac.suites.data import Data
 from almanac.tables import hash_order, seed_of
 
@@ -27,7 +27,7 @@ class Example(NamedTuple):
     """A fact that is shown, and in which words."""
 
     fact: Fact
-    wording: Wording
+    wording: AskedTemplate
 
 
 def read_prompts() -> dict[str, Any]:
@@ -36,13 +36,13 @@ def read_prompts() -> dict[str, Any]:
     return found
 
 
-def filled(wording: Wording, subject: str, style: str = MASK) -> str:
+def filled(wording: AskedTemplate, subject: str, style: str = MASK) -> str:
     """Return a template about a subject: with a blank for the object, or, in the style ``question``, its question."""
     text = (wording.question or "") if style == ASKED else wording.text.replace("[Y]", BLANK)
     return text.replace("[X]", subject)
 
 
-def usable(wordings: Sequence[Wording], style: str) -> list[Wording]:
+def usable(wordings: Sequence[AskedTemplate], style: str) -> list[AskedTemplate]:
     """Return the wordings that can be asked in a style."""
     return [one for one in wordings if style == MASK or one.question is not None]
 
@@ -58,15 +58,17 @@ class Prompter:
         options: the settings.
     """
 
-    names: Names
+    names: EntityNames
     facts: Mapping[str, Sequence[Fact]]
-    templates: Mapping[str, Templates]
+    templates: Mapping[str, RelationTemplates]
     options: BeliefOptions
     _texts: dict[str, Any] = field(default_factory=read_prompts, init=False)
     _drawn: dict[str, list[Fact]] = field(default_factory=dict, init=False)
 
     @classmethod
-    def of(cls, data: Data, names: Names, templates: Mapping[str, Templates], options: BeliefOptions) -> "Prompter":
+    def of(
+        cls, data: Data, names: EntityNames, templates: Mapping[str, RelationTemplates], options: BeliefOptions
+    ) -> "Prompter":
         """Return what makes the prompts of a dataset: its train facts are shown, or any where these are too few."""
         shown = {}
         for relation, own in data.by_relation.items():
@@ -74,7 +76,7 @@ class Prompter:
             shown[relation] = train if len(train) > SHOTS else own
         return cls(names, {one: shown[one] for one in shown if one in templates}, templates, options)
 
-    def context(self, fact: Fact, wording: Wording, prompting: str, style: str) -> str | None:
+    def context(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> str | None:
         """Return what stands before the question; none where there are too few facts to show.
 
         Args:
@@ -92,12 +94,12 @@ class Prompter:
             lines.append(self.question(one.wording, self.names.names.label(one.fact.subject_id), style) + found)
         return "".join(f"{line}\n" for line in lines)
 
-    def question(self, wording: Wording, subject: str, style: str) -> str:
+    def question(self, wording: AskedTemplate, subject: str, style: str) -> str:
         """Return the question and the begin of its answer."""
         text: str = self._texts["question"]["text"].format(question=filled(wording, subject, style))
         return text
 
-    def examples(self, fact: Fact, wording: Wording, prompting: str, style: str) -> list[Example] | None:
+    def examples(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> list[Example] | None:
         """Return the facts that are shown, none of what the asked subject is called; none where there are too few."""
         if prompting == ZERO:
             return []
@@ -143,6 +145,6 @@ class Prompter:
             found.setdefault(one.fact_id, Example(one, self._wording(one, style, drawn_for)))
         return list(found.values())[: SHOTS + 1]
 
-    def _wording(self, fact: Fact, style: str, drawn_for: str) -> Wording:
+    def _wording(self, fact: Fact, style: str, drawn_for: str) -> AskedTemplate:
         own = usable(self.templates[fact.relation_id].wordings, style)
         return own[seed_of(self.options.seed, "wording", drawn_for, fact.fact_id) % len(own)]

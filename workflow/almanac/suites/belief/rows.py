@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptTraits:
     """Which prompt of its pair (a subject and a relation) an item is.
 
     ``prompt`` numbers the prompts of a pair that are asked alike, the label and the first template being 0. ``group``

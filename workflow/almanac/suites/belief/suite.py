@@ -12,7 +12,7 @@ from almanac.suites.belief import asking, bars, chapter, judging, measures
 from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
 from almanac.suites.belief.options import BeliefOptions, Prompting, Style
 from almanac.suites.belief.prompts import FORMATS
-from almanac.suites.belief.rows import Grid, Leaning, Prompt, Said
+from almanac.suites.belief.rows import Grid, Leaning, PromptTraits, Said
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
@@ -47,7 +47,7 @@ class Belief(Suite[BeliefOptions]):
         Round("sequences", about_one=True, wanted=lambda options: options.sequence and options.sampled > 0),
     )
     own: ClassVar[Mapping[str, Own]] = {
-        "prompts": Own(Prompt, of="item"),
+        "prompts": Own(PromptTraits, of="item"),
         "grid": Own(Grid),
         "said": Own(Said, of="item", at="judged", frozen=False),
         "leanings": Own(Leaning, at="judged", frozen=False),

@@ -19,7 +19,7 @@ QUESTION = "question_answer"
 SHOWN = 20  # mistakes of a file that are shown
 
 
-class Wording(NamedTuple):
+class AskedTemplate(NamedTuple):
     """A template as it is asked.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wording(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TemplateGroup:
     """A row of a file that ships: a written template and its paraphrases."""
 
     KEY: ClassVar = ("relation_id", "group")
@@ -57,14 +57,14 @@ class Group:
     texts: tuple[str, ...]
 
 
-class Templates(NamedTuple):
+class RelationTemplates(NamedTuple):
     """The templates of a relation and where they come from."""
 
     source: str
-    wordings: tuple[Wording, ...]
+    wordings: tuple[AskedTemplate, ...]
 
 
-def of_dataset(data: Data, options: BeliefOptions) -> dict[str, Templates]:
+def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplates]:
     """Return the templates of each relation that has any, in the order in which they are asked.
 
     A relation's are those of the first place that has any: the user's file, the place that `BeliefOptions.templates`
@@ -82,46 +82,48 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, Templates]:
     if options.file is not None:
         places[OWN] = read(Path(options.file))
         order = [OWN, *order]
-    found: dict[str, Templates] = {}
+    found: dict[str, RelationTemplates] = {}
     for relation in relations:
         for place in order:
             if relation in places[place]:
-                found[relation] = Templates(place, chosen(places[place][relation], options.groups, options.per_group))
+                found[relation] = RelationTemplates(
+                    place, chosen(places[place][relation], options.groups, options.per_group)
+                )
                 break
     return found
 
 
-def shipped(name: str) -> dict[str, list[Wording]]:
+def shipped(name: str) -> dict[str, list[AskedTemplate]]:
     """Return the templates of a file of resources/belief, by relation."""
-    found: dict[str, list[Wording]] = {}
-    for row in tables.read_jsonl(SHIPPED / f"{name}.jsonl", Group):
+    found: dict[str, list[AskedTemplate]] = {}
+    for row in tables.read_jsonl(SHIPPED / f"{name}.jsonl", TemplateGroup):
         own = found.setdefault(row.relation_id, [])
         group = f"{row.relation_id}/{row.group}"
-        own += [Wording(f"{group}/{at}", text, f"{group}/0", row.style) for at, text in enumerate(row.texts)]
+        own += [AskedTemplate(f"{group}/{at}", text, f"{group}/0", row.style) for at, text in enumerate(row.texts)]
     return found
 
 
-def of_rows(rows: Iterable[Template]) -> dict[str, list[Wording]]:
+def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
     """Return the sentences with both slots among templates, by relation, and questions as such with their answers.
 
     Each is a group of its own unless it names its parent among them.
     """
     listed = [row for row in rows if row.text.count("[X]") == 1 and row.text.count("[Y]") <= 1]
     known = {row.template_id for row in listed}
-    found: dict[str, list[Wording]] = {}
+    found: dict[str, list[AskedTemplate]] = {}
     for row in listed:
         asks = row.style == "question" and row.text.endswith("?") and "[Y]" not in row.text
         if asks or "[Y]" in row.text:
             text = f"{row.text} [Y]." if asks else row.text
             group = row.parent_id if row.parent_id in known else row.template_id
             form = QUESTION if asks else row.style
-            found.setdefault(row.relation_id, []).append(Wording(row.template_id, text, group or "", form))
+            found.setdefault(row.relation_id, []).append(AskedTemplate(row.template_id, text, group or "", form))
     for own in found.values():  # sentences before questions, as in the files that ship
         own.sort(key=lambda one: one.question is not None)
     return found
 
 
-def read(path: Path) -> dict[str, list[Wording]]:
+def read(path: Path) -> dict[str, list[AskedTemplate]]:
     """Return the templates of a user's file, by relation.
 
     Raises:
@@ -150,9 +152,9 @@ def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
             yield f"{name}: says the same as {same!r}; keep one of them"
 
 
-def chosen(wordings: Sequence[Wording], groups: int, per_group: int) -> tuple[Wording, ...]:
+def chosen(wordings: Sequence[AskedTemplate], groups: int, per_group: int) -> tuple[AskedTemplate, ...]:
     """Return the first wordings of the first groups: the written ones, then the next of each group."""
-    by_group: dict[str, list[Wording]] = {}
+    by_group: dict[str, list[AskedTemplate]] = {}
     for one in wordings:
         by_group.setdefault(one.group, []).append(one)
     kept = [own[:per_group] for own in list(by_group.values())[:groups]]
@@ -160,7 +162,7 @@ def chosen(wordings: Sequence[Wording], groups: int, per_group: int) -> tuple[Wo
     return tuple(own[at] for at in range(longest) for own in kept if at < len(own))
 
 
-def lacking(found: Mapping[str, Templates], relations: Iterable[str]) -> dict[str, str]:
+def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) -> dict[str, str]:
     """Return what cannot be asked, or not be measured, for want of templates, and why."""
     said = {}
     for relation in relations:

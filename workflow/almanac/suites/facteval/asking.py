@@ -100,7 +100,7 @@ class AskedAlike:
 
 
 @dataclass
-class Questioner:
+class QuestionMaker:
     """What all questions of a dataset share, and what has been asked so far."""
 
     options: FactEvalOptions
@@ -261,7 +261,7 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     worded = wordings(data.relations, data.templates, options.templates)
     passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed, options.antifactual)
     relations = {row.relation_id: row for row in data.relations}
-    questioner = Questioner(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
+    questioner = QuestionMaker(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
     tested = data.tested(options.sample, options.seed)
     written: Mapping[str, Sequence[Sentence]] = {}
     if options.written is not None:

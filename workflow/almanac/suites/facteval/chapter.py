@@ -27,7 +27,7 @@ SCORES = (
 
 
 @dataclass(frozen=True)
-class Board:
+class AdversarialBoard:
     """One model in one type and style, asked in one way: its pooled numbers by reading and metric."""
 
     model: str
@@ -94,7 +94,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
     return Chapter("FactEval", asks, parts)
 
 
-def boards(shown: Shown) -> list[Board]:
+def boards(shown: Shown) -> list[AdversarialBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
     order = [one.name for one in shown.models]
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
@@ -103,7 +103,7 @@ def boards(shown: Shown) -> list[Board]:
             where = conditions_of(row)
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
-    found = [Board(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
+    found = [AdversarialBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
     return sorted(found, key=lambda one: (*map(str, one.where.values()), order.index(one.model)))
 
 
@@ -117,7 +117,7 @@ def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure
     return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
 
 
-def _scores(plain: Sequence[Board], options: FactEvalOptions) -> Table:
+def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Table:
     first, *others = options.modes
     head = ["model", "question", "asked", "precision", "recall", "F1", *(f"F1, {other}" for other in others)]
     rows: list[Sequence[Cell]] = []
@@ -134,7 +134,7 @@ def _scores(plain: Sequence[Board], options: FactEvalOptions) -> Table:
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
 
-def _notes(plain: Sequence[Board], shown: Shown) -> Iterator[str]:
+def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
     """Yield who answered nothing, and which taught models were taught no blanks."""
     for board in plain:
         if not board.answered:
@@ -146,13 +146,13 @@ def _notes(plain: Sequence[Board], shown: Shown) -> Iterator[str]:
         )
 
 
-def without_blanks(found: Sequence[Board]) -> set[str]:
+def without_blanks(found: Sequence[AdversarialBoard]) -> set[str]:
     """Return the models that abstain always where a blank is to be filled, with choices and without."""
     answered = [one for one in found if one.where["experiment"].endswith(f"-{FIB}") and one.answered]
     return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
 
 
-def _drawings(shown: Shown, found: Sequence[Board], options: FactEvalOptions) -> Iterator[Drawing]:
+def _drawings(shown: Shown, found: Sequence[AdversarialBoard], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
 
@@ -206,7 +206,7 @@ def _averages(shown: Shown) -> Iterator[Table]:
     yield Table("averages", caption, head, rows, folded=True)
 
 
-def _tuned(shown: Shown, plain: Sequence[Board], first: str) -> Iterator[Table]:
+def _tuned(shown: Shown, plain: Sequence[AdversarialBoard], first: str) -> Iterator[Table]:
     own = {(board.model, *board.where.values()): board for board in plain}
     rows: list[Sequence[Cell]] = []
     for row in shown.find("f1_difference", *COUNTED, reading=first):

@@ -12,7 +12,7 @@ from almanac.sources import records
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
 from almanac.suites.facteval.asking import ANSWER
-from almanac.suites.facteval.given import KNOWN, REQUIRED, Given, Row, row_of
+from almanac.suites.facteval.given import KNOWN, REQUIRED, GivenQuestion, GivenRow, row_of
 from almanac.suites.facteval.judging import UNASKED
 from almanac.suites.facteval.rows import QuestionNames
 from almanac.suites.suite import Elsewhere
@@ -35,7 +35,7 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
     _check_header(path, names)
     rows = _rows(path, cells)
     asked, facts = Asked(own), dict[str, Fact]()
-    items, first = dict[Given, str](), dict[tuple[Any, ...], int]()
+    items, first = dict[GivenQuestion, str](), dict[tuple[Any, ...], int]()
     answers: dict[str, dict[str, Response]] = defaultdict(dict)
     for row in rows:
         request_id = items.get(row.given)
@@ -50,7 +50,7 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
     return Elsewhere([asked.take()], Data.of(facts=list(facts.values())), responses)
 
 
-def _ask(asked: Asked, row: Row, facts: dict[str, Fact], first: dict[tuple[Any, ...], int]) -> str:
+def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[Any, ...], int]) -> str:
     """Add a question, and return the id of its request, which is its own: the same text may have two answers."""
     given, question = row.given, row.given.question
     name = given.item_id or str(row.number)
@@ -85,11 +85,11 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
         raise AlmanacError(f"{path}: has the column {', '.join(twice)} twice; keep one of them")
 
 
-def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> list[Row]:
+def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> list[GivenRow]:
     """Return the rows of a table, checked; cells are none where they do not fit the header."""
-    rows, mistakes = list[Row](), list[str]()
+    rows, mistakes = list[GivenRow](), list[str]()
     named: dict[tuple[str, str], int] = {}
-    before: Counter[tuple[str, Given]] = Counter()
+    before: Counter[tuple[str, GivenQuestion]] = Counter()
     for number, own in cells:
         try:
             row = row_of(number, own)
@@ -114,7 +114,7 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
     return rows
 
 
-def _alike(path: Path, rows: Sequence[Row]) -> list[str]:
+def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
     """Return the mistakes of questions that robustness cannot pair: two of one context seem to ask the same."""
     contexts: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     first: dict[tuple[Any, ...], int] = {}

@@ -25,7 +25,7 @@ SEPARATOR = "|"  # of the texts of a list in one cell
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenQuestion:
     """A question as a row gives it; equal ones of several models are one.
 
     Attributes:
@@ -67,17 +67,17 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Row:
+class GivenRow:
     """A row: its number, who answered, the question, and the answer or why there is none."""
 
     number: int
     model: str
-    given: Given
+    given: GivenQuestion
     answer: str | None
     status: str
 
 
-def row_of(number: int, row: Mapping[str, Any] | None) -> Row:
+def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
     """Return a row as it is judged.
 
     Raises:
@@ -122,7 +122,7 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> Row:
         passage_origin=texts["passage_origin"],
     )
     setting = FactEvalSetting(texts["origin"] or "given", texts["negatives"], texts["context"] or NONE)
-    given = Given(
+    given = GivenQuestion(
         texts["item_id"],
         question,
         traits,
@@ -134,7 +134,7 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> Row:
         texts["passage"],
         texts["shown"],
     )
-    return Row(number, texts["model"] or "model", given, texts["answer"] if status == "ok" else None, status)
+    return GivenRow(number, texts["model"] or "model", given, texts["answer"] if status == "ok" else None, status)
 
 
 def _status(texts: Mapping[str, str | None]) -> str:

@@ -39,7 +39,7 @@ def coarser(date: str) -> tuple[str, ...]:
     return tuple(alike("-".join(parts[:end])) for end in range(1, len(parts)) if parts[0])
 
 
-class Pool:
+class ObjectPool:
     """Keys to draw from: each as likely as any other, and a draw stays as it is when others are added, mostly.
 
     A draw walks down the binary tree of the keys' hashes, left with the share of the keys that are left, by a random
@@ -93,7 +93,7 @@ class WrongObjects:
         fact = self._literals.get(key)
         return f"{fact.datatype} {fact.precision or ''}".rstrip() if fact is not None and fact.datatype else None
 
-    def _gathered(self, facts: Sequence[Fact], keys: Sequence[str]) -> dict[tuple[str, str], Pool]:
+    def _gathered(self, facts: Sequence[Fact], keys: Sequence[str]) -> dict[tuple[str, str], ObjectPool]:
         groups: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for key in keys:
             groups["uniform", ""].setdefault(self._label[key], key)
@@ -101,7 +101,7 @@ class WrongObjects:
                 groups["type", kind].setdefault(self._label[key], key)
         for relation, key in sorted({(fact.relation_id, fact.object_key) for fact in facts}):
             groups["relation", relation].setdefault(self._label[key], key)
-        return {group: Pool(own.values()) for group, own in groups.items()}
+        return {group: ObjectPool(own.values()) for group, own in groups.items()}
 
     def _called(self, key: str) -> set[str]:
         names = set(map(alike, self._names.names(key)))

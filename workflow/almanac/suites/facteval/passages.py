@@ -13,7 +13,7 @@ from random import Random
 from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import filled
 from almanac.rows import Evidence, Fact
-from almanac.suites.facteval.negatives import Pool, WrongObjects, alike
+from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, POOLS, RELEVANT, Wording
 from almanac.tables import seed_of
 
@@ -73,7 +73,7 @@ class Passages:
         self._saying: dict[tuple[str, str], dict[str, Fact]] = defaultdict(dict)
         for fact in facts:
             self._saying[fact.relation_id, fact.object_key][fact.fact_id] = fact
-        self._pools: dict[tuple[str, str], Pool] = {}
+        self._pools: dict[tuple[str, str], ObjectPool] = {}
 
     def of(self, fact: Fact, context: str) -> Passage | str:
         """Return a fact's passage of a kind, or the reason why there is none."""
@@ -116,7 +116,7 @@ class Passages:
         """
         pair = fact.relation_id, key
         if pair not in self._pools:
-            self._pools[pair] = Pool(self._saying[pair])
+            self._pools[pair] = ObjectPool(self._saying[pair])
         pool, subject = self._pools[pair], alike(self._names.label(fact.subject_id))
         identity = (self._seed, PURPOSE, "fact", fact.fact_id)
         drawn = (pool.draw(Random(seed_of(*identity, at))) for at in range(TRIES))

@@ -14,9 +14,9 @@ from almanac.rows import Entity, Fact, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import count, predicates
-from almanac.suites.head_to_tail.drawing import Asking, Drawing, Drawn
+from almanac.suites.head_to_tail.drawing import AskedWording, DrawnQuestion, QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.rows import Question
+from almanac.suites.head_to_tail.rows import QuestionTraits
 
 RESOURCE = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "head_to_tail.yaml"
 QUESTION, CLOZE = "question", "cloze"
@@ -61,7 +61,7 @@ def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
 def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
     """Draw the questions and ask them; see `Drawing`."""
     asked = Asked(own)
-    drawing = Drawing(data, options, asked.refuse)
+    drawing = QuestionDrawing(data, options, asked.refuse)
     askings = list(drawing.askings())
     asked.own["buckets"] += count(drawing.popular, drawing.measured)
     top = most_popular([row for one in askings for row in one.drawn])
@@ -72,9 +72,9 @@ def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iter
     yield asked.take()
 
 
-def most_popular(drawn: Sequence[Drawn]) -> set[tuple[str, str]]:
+def most_popular(drawn: Sequence[DrawnQuestion]) -> set[tuple[str, str]]:
     """Return fact and name of the tenth most popular of the head's questions of each type, rounded up; ties by fact."""
-    kinds: dict[str, list[Drawn]] = {}
+    kinds: dict[str, list[DrawnQuestion]] = {}
     for row in drawn:
         if row.bucket == "head":
             kinds.setdefault(row.kind, []).append(row)
@@ -85,7 +85,7 @@ def most_popular(drawn: Sequence[Drawn]) -> set[tuple[str, str]]:
     return found
 
 
-def _names(data: Data, askings: Sequence[Asking]) -> ObjectNames:
+def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
     """Return the names of the objects that are asked for, of all that a dataset may have."""
     rows = [row for one in askings for row in (*one.drawn, *([one.spare] if one.spare else []))]
     keys = sorted({key for row in rows for key in row.objects})
@@ -109,7 +109,7 @@ class _Asker:
     ) -> None:
         self._asked, self._options, self._names, self._predicates, self._top = asked, options, names, predicates, top
 
-    def ask(self, asking: Asking) -> None:
+    def ask(self, asking: AskedWording) -> None:
         """Ask the questions of one wording in every way."""
         blank = prompts()["blank"]
         for form in (QUESTION, CLOZE) if self._options.cloze else (QUESTION,):
@@ -129,7 +129,7 @@ class _Asker:
                 for row in asking.drawn:
                     self._one(asking, row, form, prompt, self._text(asking, row, form, blank), example)
 
-    def _text(self, asking: Asking, row: Drawn, form: str, blank: str) -> str:
+    def _text(self, asking: AskedWording, row: DrawnQuestion, form: str, blank: str) -> str:
         """Return the question, or the sentence with a blank, of one subject."""
         wording = asking.wording
         kind = self._names.entities[row.objects[0]].type if row.objects[0] in self._names.entities else None
@@ -137,7 +137,13 @@ class _Asker:
         return own[form].replace("[Y]", blank).replace("[X]", row.name)
 
     def _one(
-        self, asking: Asking, row: Drawn, form: str, prompt: str, text: str, example: tuple[str, str] | None
+        self,
+        asking: AskedWording,
+        row: DrawnQuestion,
+        form: str,
+        prompt: str,
+        text: str,
+        example: tuple[str, str] | None,
     ) -> None:
         """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
         options = self._options
@@ -159,7 +165,13 @@ class _Asker:
                 self._item(asking, row, form, HeadToTailSetting(prompt, at), again, at)
 
     def _item(
-        self, asking: Asking, row: Drawn, form: str, setting: HeadToTailSetting, request: Request, place: int
+        self,
+        asking: AskedWording,
+        row: DrawnQuestion,
+        form: str,
+        setting: HeadToTailSetting,
+        request: Request,
+        place: int,
     ) -> None:
         relation, wording = asking.relation, asking.wording
         fact = Fact(row.fact_id, relation.relation_id, row.subject, None, None, None, None, (), None, "")
@@ -168,6 +180,6 @@ class _Asker:
         natural = wording.natural and relation.relation_id not in self._options.unnatural
         traits = (row.popularity, row.bucket, (row.fact_id, row.name) in self._top)
         predicate = self._predicates.get(relation.relation_id)
-        question = Question(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
+        question = QuestionTraits(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
         self._asked.own["questions"].append(question)
         self._asked.link(item, ANSWER, request, place)

@@ -16,7 +16,7 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjects
 from almanac.suites.head_to_tail.naming import YEARS_OF_TITLES, Naming, contexts
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.templates import Wording, wordings
+from almanac.suites.head_to_tail.templates import QuestionWording, wordings
 from almanac.tables import hash_order
 
 FACTS = ["fact_id", "relation_id", "subject_id", "object_id", "value", "qualifiers"]
@@ -25,7 +25,7 @@ CANDIDATES = 4  # facts of a relation that may be its example: a question cannot
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnQuestion:
     """A question that is asked.
 
     Attributes:
@@ -48,7 +48,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskedWording:
     """What is asked by one wording.
 
     Attributes:
@@ -59,13 +59,13 @@ class Asking:
     """
 
     relation: Relation
-    wording: Wording
-    drawn: Sequence[Drawn]
-    spare: Drawn | None
+    wording: QuestionWording
+    drawn: Sequence[DrawnQuestion]
+    spare: DrawnQuestion | None
 
 
 @dataclass
-class Drawing:
+class QuestionDrawing:
     """Draws the questions of a dataset.
 
     Attributes:
@@ -83,7 +83,7 @@ class Drawing:
     def __post_init__(self) -> None:
         self.popular, self.measured = subjects(self.data, self.options.popularity)
 
-    def askings(self) -> Iterator[Asking]:
+    def askings(self) -> Iterator[AskedWording]:
         """Yield what is asked of each relation, by each of its wordings."""
         templates: dict[str, list[Template]] = {}
         for row in self.data.templates:
@@ -151,7 +151,7 @@ class Drawing:
         """How things are named."""
         return Naming(self.data)
 
-    def _asking(self, relation: Relation, wording: Wording, facts: pl.DataFrame) -> Asking:
+    def _asking(self, relation: Relation, wording: QuestionWording, facts: pl.DataFrame) -> AskedWording:
         pool = self._pool(relation, wording, facts)
         if self.measured == EXPOSURE:
             tested = {fact.subject_id: fact.fact_id for fact in self._tested[relation.relation_id]}
@@ -160,11 +160,11 @@ class Drawing:
             drawn = [replace(row, fact_id=tested[row.subject]) for row in rows if row.subject in tested]
             shown = [fact.subject_id for fact in self._shown.get(relation.relation_id, ())]
             others = {row.subject: row for row in rows if row.subject not in tested}
-            return Asking(relation, wording, drawn, next((others[one] for one in shown if one in others), None))
+            return AskedWording(relation, wording, drawn, next((others[one] for one in shown if one in others), None))
         drawn, spare = self._draw(relation, wording, pool)
-        return Asking(relation, wording, drawn, spare)
+        return AskedWording(relation, wording, drawn, spare)
 
-    def _pool(self, relation: Relation, wording: Wording, facts: pl.DataFrame) -> pl.DataFrame:
+    def _pool(self, relation: Relation, wording: QuestionWording, facts: pl.DataFrame) -> pl.DataFrame:
         """Return what could be asked, a row a question, by fact; what cannot be is counted, with the reason."""
         if wording.template_id.endswith("/title_character"):
             characters = pl.col("qualifiers").list.eval(
@@ -200,13 +200,13 @@ class Drawing:
             pool = self._without(pool, told.str.contains("__", literal=True), thing, "the object has no name")
         return self._told_apart(pool, wording, thing)
 
-    def _too_late(self, wording: Wording) -> pl.Expr:
+    def _too_late(self, wording: QuestionWording) -> pl.Expr:
         last = self.options.last_year
         if last is None or wording.answer_kind != "year":
             return pl.lit(False)
         return pl.col("objects").list.first().str.slice(0, 4).cast(pl.Int64, strict=False).gt(last).fill_null(False)
 
-    def _told_apart(self, pool: pl.DataFrame, wording: Wording, thing: str) -> pl.DataFrame:
+    def _told_apart(self, pool: pl.DataFrame, wording: QuestionWording, thing: str) -> pl.DataFrame:
         """Return the questions that read unlike any other, or as the released code has it."""
         faithful = self.options.mode == "faithful"
         if wording.template_id.endswith(YEARS_OF_TITLES):
@@ -225,7 +225,9 @@ class Drawing:
             self.refuse(f"{thing}: {count} of {pool.height} questions", reason)
         return marked.filter(~pl.col("dropped")).drop("dropped")
 
-    def _draw(self, relation: Relation, wording: Wording, pool: pl.DataFrame) -> tuple[list[Drawn], Drawn | None]:
+    def _draw(
+        self, relation: Relation, wording: QuestionWording, pool: pl.DataFrame
+    ) -> tuple[list[DrawnQuestion], DrawnQuestion | None]:
         """Draw as many of each bucket as the smallest has, at most the cap, and one more as an example."""
         thing = f"relation {relation.relation_id}, {wording.template_id}"
         cap = min(self.options.cap or wording.cap, self.options.sample or sys.maxsize)
@@ -246,8 +248,8 @@ class Drawing:
         return drawn, spares[0] if spares else None
 
 
-def _rows(pool: pl.DataFrame) -> list[Drawn]:
+def _rows(pool: pl.DataFrame) -> list[DrawnQuestion]:
     columns = {"fact_id": "fact_id", "subject_id": "subject", "name": "name", "objects": "objects"}
     columns |= {"kind": "kind", "popularity": "popularity", "asked_bucket": "bucket"}
     rows = pool.select(pl.col(old).alias(new) for old, new in columns.items()).iter_rows(named=True)
-    return [Drawn(**row | {"objects": tuple(row["objects"])}) for row in rows]
+    return [DrawnQuestion(**row | {"objects": tuple(row["objects"])}) for row in rows]

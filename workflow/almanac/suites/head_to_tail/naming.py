@@ -6,13 +6,13 @@ import polars as pl
 
 from almanac.rows import Entity, Fact
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail.templates import Wording
+from almanac.suites.head_to_tail.templates import QuestionWording
 
 TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
 YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which have no year beside the name: it is asked for
 
 
-def contexts(wording: Wording) -> tuple[str, ...]:
+def contexts(wording: QuestionWording) -> tuple[str, ...]:
     """Return the relations that tell a wording's subjects apart, in the order in which the name holds their objects."""
     relation, _, name = wording.template_id.partition("/")
     source, _, local = relation.partition(".")
@@ -37,7 +37,7 @@ class Naming:
     def __init__(self, data: Data) -> None:
         self._data = data
 
-    def named(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+    def named(self, pool: pl.DataFrame, wording: QuestionWording) -> pl.DataFrame:
         """Return questions with ``name``, the subject's with its context, and ``namesakes``, of a title.
 
         Args:
@@ -47,7 +47,7 @@ class Naming:
         pool = pool.join(self._titles, on="subject_id", how="left", maintain_order="left")
         return self._with(pool, wording).with_columns(pl.coalesce("name", "own").alias("name"))
 
-    def _with(self, pool: pl.DataFrame, wording: Wording) -> pl.DataFrame:
+    def _with(self, pool: pl.DataFrame, wording: QuestionWording) -> pl.DataFrame:
         """Add ``name``; none where what tells the subject apart is not known."""
         own, context = pl.col("own"), wording.context
         if context is None:

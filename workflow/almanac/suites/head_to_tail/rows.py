@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionTraits:
     """What an item asks about.
 
     ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` the subject's type; ``popularity`` and

@@ -14,7 +14,7 @@ from almanac.suites.head_to_tail import across, asking, chapter, judge, judging,
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, Question, Score
+from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, QuestionTraits, Score
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Judgements, Method, Own, Round, Suite
 
@@ -39,7 +39,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
         Round("judged", answered_by="judge", about_one=True, wanted=lambda options: options.judge is not None),
     )
     own: ClassVar[Mapping[str, Own]] = {
-        "questions": Own(Question, of="item"),
+        "questions": Own(QuestionTraits, of="item"),
         "buckets": Own(BucketCount),
         "scores": Own(Score, of="item", at="judged"),
         "disagreements": Own(Disagreement, at="judged"),

@@ -22,7 +22,7 @@ Wordings = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Wording:
+class QuestionWording:
     """How facts of a relation are asked.
 
     Attributes:
@@ -56,19 +56,19 @@ class Wording:
 class Shipped:
     """The wordings that ship, by relation, and DBpedia's predicates that are left out, with kind and reason."""
 
-    wordings: Mapping[str, Sequence[Wording]]
+    wordings: Mapping[str, Sequence[QuestionWording]]
     filtered: Mapping[str, tuple[str, str]]
 
 
 @functools.cache
 def shipped() -> Shipped:
     """Read the wordings that ship."""
-    found: dict[str, list[Wording]] = {}
+    found: dict[str, list[QuestionWording]] = {}
     for domain in ("movie", "book", "academics"):
         for row in _rows(domain):
             for relation in row["relations"]:
                 values = tuple(row["values"]) if "values" in row else None
-                wording = Wording(
+                wording = QuestionWording(
                     f"{relation}/{row['template']}",
                     domain,
                     row["question"],
@@ -84,7 +84,7 @@ def shipped() -> Shipped:
     for row in _rows("dbpedia"):
         name = f"dbpedia/{row['predicate']}"
         kind = "persons" if row["range"] in ("Person", "Agent", "Artist") else "text"
-        found[row["predicate"]] = [Wording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
+        found[row["predicate"]] = [QuestionWording(name, OPEN, row["question"], row["cloze"], kind, single=True)]
     return Shipped(found, {row["predicate"]: (row["filter"], row["reason"]) for row in _rows("filters")})
 
 
@@ -95,7 +95,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 def wordings(
     relation: Relation, templates: Iterable[Template], filters: Sequence[str]
-) -> tuple[Sequence[Wording], str | None]:
+) -> tuple[Sequence[QuestionWording], str | None]:
     """Return how a relation is asked, or none and the reason; of one that tells subjects apart neither.
 
     Args:
@@ -112,7 +112,7 @@ def wordings(
         prefixes = [f"{row.text} [Y]." for row in own if row.style == "prefix"]
         cloze = next((text for text in (*ends, *prefixes) if text.count("[X]") == 1), None)
         domain, kind = relation.domain or OPEN, _answer_kind(relation.object_type)
-        return [Wording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
+        return [QuestionWording(questions[0].template_id, domain, questions[0].text, cloze, kind)], None
     predicate = relation.relation_id.removeprefix(ONTOLOGY).replace(ELEMENTS, "dc:")
     ships = shipped()
     kind, reason = ships.filtered.get(predicate, ("", ""))

@@ -48,7 +48,7 @@ WANTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ReadingCost:
     """What an experiment makes a model read: texts, their characters, and those with each shared context once."""
 
     KEY: ClassVar = ("experiment",)
@@ -86,7 +86,7 @@ class Eic(ChoiceSuite[EicOptions]):
     options = EicOptions
     setting = EicSetting
     reads_predictions = True
-    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(Cost), "read": Own(Read, at="judged")}
+    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(Read, at="judged")}
     needs = frozenset({"choices"})
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
@@ -115,7 +115,7 @@ class Eic(ChoiceSuite[EicOptions]):
             yield batch
         for experiment in sorted({name for name, _ in costs}):
             counted = (costs[experiment, name] for name in ("texts", "characters", "distinct"))
-            questioner.asked.own["costs"].append(Cost(experiment, *counted))
+            questioner.asked.own["costs"].append(ReadingCost(experiment, *counted))
         yield questioner.asked.take()
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:

@@ -49,7 +49,7 @@ class PositionSetting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Where in its sequence an item stands, from 0, its class there, and the first place of its part of the sequence.
 
     The classes are ``replaced``, ``following`` (right after a replaced one) and ``rest``.
@@ -71,7 +71,7 @@ class Positions(Suite[PositionOptions]):
     paper = PAPER
     options = PositionOptions
     setting = PositionSetting
-    own: ClassVar[Mapping[str, Own]] = {"places": Own(Place, of="item")}
+    own: ClassVar[Mapping[str, Own]] = {"places": Own(Position, of="item")}
 
     def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the sequences of each relation as `spans` requests, a span an object; train and test facts are alike.
@@ -81,7 +81,7 @@ class Positions(Suite[PositionOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name.
         """
-        asked = Asked({"places": Place})
+        asked = Asked({"places": Position})
         for relation_id, own in chosen(data, options.relations, self.name).items():
             relation = _Relation(asked, relation_id, own, data, options)
             usable = relation.one_a_subject()
@@ -238,7 +238,7 @@ class _Relation:
         for place, (fact, (_, found)) in enumerate(zip(facts, pairs, strict=True)):
             item = self._asked.item(kind, setting, fact, (found,))
             part = options.starts[place * options.bins // options.pairs]
-            self._asked.own["places"].append(Place(item, place, class_of(place, replaced), part))
+            self._asked.own["places"].append(Position(item, place, class_of(place, replaced), part))
             self._asked.link(item, "object", request, place)
 
 

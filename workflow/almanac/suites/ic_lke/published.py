@@ -18,7 +18,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PublishedPrompt:
     """A published prompt: human-generated (hgp) or machine-mined (mmp); its text holds ``[X]``, perhaps ``[Y]``."""
 
     KEY: ClassVar = ("relation_id", "kind", "text")
@@ -43,7 +43,7 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     if path.suffix == ".zip":
         released = lpaqa.prompts(path, LPAQA.values())
         return {kind: released[name] for kind, name in LPAQA.items()}
-    rows = tables.read_jsonl(path, Prompt)
+    rows = tables.read_jsonl(path, PublishedPrompt)
     mistakes = list(_mistakes(rows))
     if mistakes:
         more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
@@ -55,8 +55,8 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     return {kind: dict(found) for kind, found in out.items()}
 
 
-def _mistakes(rows: Sequence[Prompt]) -> Iterable[str]:
-    first: dict[Prompt, int] = {}
+def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
+    first: dict[PublishedPrompt, int] = {}
     for number, row in enumerate(rows, 1):
         if row.kind not in KINDS:
             yield f"prompt {number}: kind {row.kind!r}; allowed are {' and '.join(KINDS)}"

@@ -28,7 +28,7 @@ OFFERED = {"offered": Own(Offered, of="item")}
 
 
 @dataclass(frozen=True)
-class Layout:
+class PromptLayout:
     """The strings between subject, object, example and choice."""
 
     inside: str
@@ -52,10 +52,10 @@ class Layout:
 
 LAYOUTS = {
     # One space everywhere. The context ends at the subject and the choice brings its space: no token spans the cut.
-    "paper": Layout(" ", "", " ", " ", " ", ""),
+    "paper": PromptLayout(" ", "", " ", " ", " ", ""),
     # The released code: " : " inside a pair, a space after it, a comma between pairs, none before the test subject, and
     # the separator twice before the choice.
-    "code": Layout(" : ", " ", ", ", "", " : ", " : "),
+    "code": PromptLayout(" : ", " ", ", ", "", " : ", " : "),
 }
 
 
@@ -102,7 +102,7 @@ class Questioner:
         self,
         examples: Sequence[Fact],
         tested: Sequence[Fact],
-        layout: Layout,
+        layout: PromptLayout,
         experiment: str,
         setting: Any,
         best_only: bool = False,

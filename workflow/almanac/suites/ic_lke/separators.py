@@ -21,7 +21,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter, published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
-from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Layout, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, chosen, draw_examples
 from almanac.suites.judged import Condition, Judged
 from almanac.suites.suite import Own, Round
 from almanac.tables import seed_of
@@ -81,7 +81,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         for relation_id, own in relations.items():
             tested = data.asked(own, options.sample, options.seed)
             examples = draw_examples(own, options.shots, options.seed, 0)
-            ways: list[tuple[str, Layout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
+            ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
             ways += [(one.separator, layout_of(one.text), one.template_id) for one in infixes[relation_id]]
             for name, layout, template in ways:
@@ -163,10 +163,10 @@ def infix_of(text: str) -> str | None:
     return infix if subject and found and infix.strip() and "[Y]" not in before else None
 
 
-def layout_of(infix: str) -> Layout:
+def layout_of(infix: str) -> PromptLayout:
     """Return the layout with an infix between subject and object; its last space begins the choice."""
     cut = infix.rfind(" ") if " " in infix else 0
-    return Layout(infix, "", " ", " ", infix[cut:], infix[:cut])
+    return PromptLayout(infix, "", " ", " ", infix[cut:], infix[:cut])
 
 
 def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:

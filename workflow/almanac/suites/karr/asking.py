@@ -11,7 +11,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
-from almanac.suites.karr.draws import Drawn, Pools, sentences
+from almanac.suites.karr.draws import FactDraw, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import EXPECTED, KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
@@ -114,7 +114,7 @@ def expectation(pools: Pools, relation: str) -> Request:
 
 
 def add(
-    asked: Asked, sentences: Sentences, mode: str, setting: KarrSetting, fact: Fact, label: str, drawn: Drawn
+    asked: Asked, sentences: Sentences, mode: str, setting: KarrSetting, fact: Fact, label: str, drawn: FactDraw
 ) -> int:
     """Add an item of KaRR with its draw and the strings that serve it; return its number."""
     item = asked.item(mode, setting, fact, (label,))

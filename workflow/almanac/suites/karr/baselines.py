@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import log_mean
 from almanac.suites.karr.numbers import Numbers, UnansweredError
 
 
-class Blank(NamedTuple):
+class FilledBlank(NamedTuple):
     """The blank behind a template with what a model fills in; ``place`` is that of the choice asked for."""
 
     place: int
@@ -23,7 +23,7 @@ class Blank(NamedTuple):
     tokens: Sequence[str] | None
 
 
-class Verdict(NamedTuple):
+class KarrVerdict(NamedTuple):
     """What became of an item; ``known`` and ``score`` are none where it has no value, and ``without`` says how so.
 
     ``score`` is log KaRR, whose threshold is known later, the object's log-probability (LAMA), the log of its share
@@ -37,27 +37,27 @@ class Verdict(NamedTuple):
     without: str = "error"
 
 
-def lama(blank: Blank, within: int) -> Verdict:
+def lama(blank: FilledBlank, within: int) -> KarrVerdict:
     """LAMA: the object is among the first of all allowed tokens; one of several tokens cannot be judged."""
     if blank.status != "ok" or blank.ranks is None or blank.logprobs is None:
-        return Verdict()
+        return KarrVerdict()
     rank = blank.ranks[blank.place]
     if rank is None:
-        return Verdict(without="invalid")
-    return Verdict(rank < within, blank.logprobs[blank.place], (blank.tokens or ("",))[0].strip())
+        return KarrVerdict(without="invalid")
+    return KarrVerdict(rank < within, blank.logprobs[blank.place], (blank.tokens or ("",))[0].strip())
 
 
-def pararel(blanks: Sequence[Blank]) -> Verdict:
+def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
     """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
     best, shares = [], []
     for blank in blanks:
         if blank.status != "ok" or blank.logprobs is None:
-            return Verdict()
+            return KarrVerdict()
         logs = np.asarray(blank.logprobs, dtype=float)
         best.append(int(logs.argmax()))
         shares.append(float(logs[blank.place] - np.logaddexp.reduce(logs)))
     pairs = [one == other for one, other in itertools.combinations(best, 2)]
-    return Verdict(
+    return KarrVerdict(
         all(one == blank.place for one, blank in zip(best, blanks, strict=True)),
         sum(shares) / len(shares),
         blanks[0].choices[best[0]],
@@ -65,10 +65,10 @@ def pararel(blanks: Sequence[Blank]) -> Verdict:
     )
 
 
-def k_prompts(numbers: Numbers, drawn: Drawn, threshold: float) -> Verdict:
+def k_prompts(numbers: Numbers, drawn: FactDraw, threshold: float) -> KarrVerdict:
     """K-Prompts: the mean over prompts, and within them over the object's names, of the probability of a token."""
     try:
         mean = log_mean(numbers.prompts(drawn))
     except UnansweredError:
-        return Verdict()
-    return Verdict(mean > math.log(threshold), mean)
+        return KarrVerdict()
+    return KarrVerdict(mean > math.log(threshold), mean)

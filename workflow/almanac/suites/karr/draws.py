@@ -19,7 +19,7 @@ PROPERTY_ALIAS = "property_alias"  # the origin of a template that is a property
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FactDraw:
     """What is drawn for one fact.
 
     Attributes:
@@ -51,7 +51,7 @@ class Drawn:
         return out
 
     @classmethod
-    def of(cls, rows: Iterable[Draw | GivenDraw]) -> "Drawn":
+    def of(cls, rows: Iterable[Draw | GivenDraw]) -> "FactDraw":
         """Read the rows of one item; the inverse of `rows`."""
         by_role: dict[str, list[Draw | GivenDraw]] = defaultdict(list)
         for row in sorted(rows, key=lambda one: one.position):
@@ -227,7 +227,7 @@ class Pools:
             pool += hash_order(spare, self.options.seed, "filled", object_key)[:lacking]
         return hash_order(pool, self.options.seed, "relations", fact.fact_id)[: self.options.relations]
 
-    def draw(self, fact: Fact, object_key: str, variant: Variant) -> Drawn:
+    def draw(self, fact: Fact, object_key: str, variant: Variant) -> FactDraw:
         """Draw for one fact, its object perhaps replaced; the same whatever else is asked."""
         seed = self.options.seed
         names = self.drawn_names(fact.subject_id, variant)
@@ -241,7 +241,7 @@ class Pools:
                 return self.drawn_templates(relation)
             return tuple(hash_order(self.drawn_templates(relation), seed, "one", fact.fact_id, name, relation)[:1])
 
-        return Drawn(
+        return FactDraw(
             self.drawn_templates(fact.relation_id),
             names,
             self.drawn_names(object_key, variant),

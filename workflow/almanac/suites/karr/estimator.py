@@ -85,7 +85,7 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class Karr:
+class KarrEstimate:
     """A fact's logarithms (nats): of N, of both denominators, of both ratios and of KaRR; or why there is none."""
 
     numerator: float | None = None
@@ -111,7 +111,7 @@ def log_mean(values: Sequence[float]) -> float:
     return log_sum(values) - math.log(len(values)) if values else NOTHING
 
 
-def estimate(leaves: Leaves, variant: Variant) -> Karr:
+def estimate(leaves: Leaves, variant: Variant) -> KarrEstimate:
     """Compute a fact's KaRR.
 
     Args:
@@ -122,24 +122,24 @@ def estimate(leaves: Leaves, variant: Variant) -> Karr:
         The values, or the reason why there is none: an empty denominator, a weight that no token gives, nothing drawn.
     """
     if not leaves.own and variant.floor is None:
-        return Karr(reason="the relation has no template, or the subject no name")
+        return KarrEstimate(reason="the relation has no template, or the subject no name")
     weighed = [leaves.own, *leaves.subjects]
     if variant.weights == "normalised":  # the released code leaves such a name out of the sum over relations
         weighed += [betas for relations in leaves.relations for betas in relations]
     unweighed = sum(beta.weight is None for own in weighed for beta in own)
     if variant.weights != "uniform" and unweighed:
-        return Karr(reason=f"{unweighed} sentences before the object have no token that can be scored")
+        return KarrEstimate(reason=f"{unweighed} sentences before the object have no token that can be scored")
     if variant.weights == "sentence":
         top, by_subject, by_relation = _by_sentence(leaves)
     else:
         top, by_subject, by_relation = _expected(leaves, _mean if variant.weights == "uniform" else _weighted_mean)
     empty = [name for name, value in (("subjects", by_subject), ("relations", by_relation)) if value == NOTHING]
     if empty:
-        return Karr(top, by_subject, by_relation, reason=f"the denominator over {' and '.join(empty)} is empty")
+        return KarrEstimate(top, by_subject, by_relation, reason=f"the denominator over {' and '.join(empty)} is empty")
     ratios = [_floored(top - below, variant) for below in (by_subject, by_relation)]
     if NOTHING in ratios:
-        return Karr(top, by_subject, by_relation, reason="no gamma continues a beta: the numerator is 0")
-    return Karr(top, by_subject, by_relation, ratios[0], ratios[1], sum(ratios) / 2)
+        return KarrEstimate(top, by_subject, by_relation, reason="no gamma continues a beta: the numerator is 0")
+    return KarrEstimate(top, by_subject, by_relation, ratios[0], ratios[1], sum(ratios) / 2)
 
 
 def _mean(betas: Sequence[Beta]) -> float:

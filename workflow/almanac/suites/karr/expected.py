@@ -16,7 +16,7 @@ from almanac.rows import Fact, NotAsked
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.karr.asking import FACTS, K_PROMPTS, LAMA, MINED, PARAREL, SPURIOUS, Asker, expectable, expectation
-from almanac.suites.karr.draws import Drawn, Pools
+from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import Draw
 
@@ -85,7 +85,7 @@ class _First:
                 if experiment in pools.options.modes and fact_id in facts:
                     rows = (Draw(**row) for row in drawn[item].iter_rows(named=True))
                     fact = facts[fact_id]
-                    if Drawn.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
+                    if FactDraw.of(rows) == pools.draw(fact, fact.object_key, VARIANTS[experiment]):
                         found.as_drawn[fact_id].add(experiment)
             mined = links.filter(pl.col("role") == MINED).unique("relation_id", keep="first", maintain_order=True)
             for row in mined.iter_rows(named=True):

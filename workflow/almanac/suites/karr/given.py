@@ -11,7 +11,7 @@ from almanac.rows import Fact, NotAsked
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS, TOGETHER, KarrSetting, add
-from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, Drawn, admissible, final
+from almanac.suites.karr.draws import NAME, OBJECT, RELATION, ROLES, SUBJECT, TEMPLATE, FactDraw, admissible, final
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.rows import GivenDraw
 from almanac.suites.karr.strings import Sentences
@@ -20,7 +20,7 @@ from almanac.suites.suite import Elsewhere
 ALLOWED = {"role": ROLES, "mode": tuple(VARIANTS), "asked": (FACTS, NULL, SPURIOUS)}
 
 
-class Given(NamedTuple):
+class DrawKey(NamedTuple):
     """What a draw is for."""
 
     fact_id: str
@@ -51,7 +51,7 @@ def _fact(fact_id: str) -> Fact:
     return Fact(fact_id, fact_id.partition("|")[0], fact_id, None, "", None, None, (), "test", "")
 
 
-def _batches(draws: Mapping[Given, Drawn], facts: Mapping[str, Fact], asked: Asked) -> Iterator[Batch]:
+def _batches(draws: Mapping[DrawKey, FactDraw], facts: Mapping[str, Fact], asked: Asked) -> Iterator[Batch]:
     """Yield the draws as items; first those whose sentences are read whole (`Sentences`)."""
     sentences = Sentences()
     for at, given in enumerate(sorted(draws, key=lambda one: VARIANTS[one.mode].tokens != "mean"), 1):
@@ -62,7 +62,7 @@ def _batches(draws: Mapping[Given, Drawn], facts: Mapping[str, Fact], asked: Ask
     yield asked.take()
 
 
-def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[Given, Drawn], list[NotAsked]]:
+def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[DrawKey, FactDraw], list[NotAsked]]:
     """Check draws that were given.
 
     Returns:
@@ -76,8 +76,8 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[Given, Drawn], li
         raise AlmanacError(
             f"{where}: holds no draw; write a row for each drawn text: fact_id, mode, asked, role, position, text"
         )
-    found: dict[Given, list[GivenDraw]] = defaultdict(list)
-    faults: dict[Given, str] = {}
+    found: dict[DrawKey, list[GivenDraw]] = defaultdict(list)
+    faults: dict[DrawKey, str] = {}
     for row in rows:
         here = f"{where}: {row.fact_id}: {row.role}"
         for column, allowed in ALLOWED.items():
@@ -87,7 +87,7 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[Given, Drawn], li
             raise AlmanacError(f"{here} {row.position} lacks `of`; name the {row.role} that is drawn")
         if not row.text.strip():
             raise AlmanacError(f"{here} {row.position}: the text is empty; give a name or a template")
-        given = Given(row.fact_id, row.mode, row.asked)
+        given = DrawKey(row.fact_id, row.mode, row.asked)
         found[given].append(row)
         if row.role == TEMPLATE and not final(row.text):
             faults.setdefault(given, f"the template {row.text!r} does not end in [Y]; KaRR needs the object last")
@@ -100,7 +100,7 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[Given, Drawn], li
     return drawn, [NotAsked(f"draw {', '.join(given)}", fault) for given, fault in faults.items()]
 
 
-def _checked(given: Given, rows: Sequence[GivenDraw], where: str) -> Drawn:
+def _checked(given: DrawKey, rows: Sequence[GivenDraw], where: str) -> FactDraw:
     here = f"{where}: {', '.join(given)}"
     lacking = [role for role in (TEMPLATE, NAME, OBJECT) if not any(row.role == role for row in rows)]
     if lacking:
@@ -112,4 +112,4 @@ def _checked(given: Given, rows: Sequence[GivenDraw], where: str) -> Drawn:
                 f"{here}: relation {row.of}: {row.name!r} is none of the subject's names "
                 f"({', '.join(sorted(names))}); name the one that it is drawn for"
             )
-    return Drawn.of(rows)
+    return FactDraw.of(rows)

@@ -16,12 +16,12 @@ from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.karr import labels
 from almanac.suites.karr.asking import BLANK, FACTS, K_PROMPTS, LAMA, PARAREL
-from almanac.suites.karr.baselines import Blank, Verdict, k_prompts, lama, pararel
-from almanac.suites.karr.draws import Drawn
-from almanac.suites.karr.estimator import VARIANTS, Karr, estimate
+from almanac.suites.karr.baselines import FilledBlank, KarrVerdict, k_prompts, lama, pararel
+from almanac.suites.karr.draws import FactDraw
+from almanac.suites.karr.estimator import VARIANTS, KarrEstimate, estimate
 from almanac.suites.karr.numbers import Numbers, Strings, UnansweredError
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
+from almanac.suites.karr.rows import Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
 from almanac.suites.karr.runs import Runs
 from almanac.suites.karr.strings import plan
 from almanac.suites.karr.thresholds import thresholds
@@ -34,7 +34,7 @@ WANTED = (
 FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")  # the last six are a `Blank`
 
 
-class Question(NamedTuple):
+class AskedItem(NamedTuple):
     """An item: by which method, with which object, which fact is asked."""
 
     item: int
@@ -59,7 +59,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
                 karr, made_of = judged.karr(question)
                 values.append((question.item, *_logarithms(karr)))
                 leaves += made_of
-                verdicts.append(Verdict(score=karr.karr))
+                verdicts.append(KarrVerdict(score=karr.karr))
             else:
                 verdicts.append(judged.baseline(question))
             if runs is not None and question.asked == FACTS:
@@ -74,7 +74,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         "values": _table(KarrValue, ()),
         "leaves": _table(KarrLeaf, ()),
         "thresholds": frame_of(Threshold, (Threshold(mode, limit) for mode, limit in limits.items())),
-        "runs": frame_of(Run, runs.rows(logs) if runs is not None else ()),
+        "runs": frame_of(ReplacedRun, runs.rows(logs) if runs is not None else ()),
         "labelled": _labelled(whole, answers, data, options),
     }
     yield Judgements(_outcomes(whole, logs), tables)
@@ -111,49 +111,49 @@ class _Part:
         options: of the suite.
     """
 
-    questions: Sequence[Question]
+    questions: Sequence[AskedItem]
     numbers: Mapping[str, Numbers]
-    drawn: Mapping[tuple[str, str, str], Drawn]
-    blanks: Mapping[int, Mapping[int, Blank]]
+    drawn: Mapping[tuple[str, str, str], FactDraw]
+    blanks: Mapping[int, Mapping[int, FilledBlank]]
     options: KarrOptions
 
     @classmethod
     def of(cls, part: Part, options: KarrOptions) -> "_Part":
         links = part.links
         strings = Strings.of(links)
-        items = links.unique("item", keep="first", maintain_order=True).select(Question._fields)
-        questions = [Question(*row) for row in items.iter_rows()]
+        items = links.unique("item", keep="first", maintain_order=True).select(AskedItem._fields)
+        questions = [AskedItem(*row) for row in items.iter_rows()]
         rows: dict[int, list[Draw]] = defaultdict(list)
         for values in part.own["draws"].iter_rows():
             rows[values[0]].append(Draw(*values))
-        blanks: dict[int, dict[int, Blank]] = defaultdict(dict)
+        blanks: dict[int, dict[int, FilledBlank]] = defaultdict(dict)
         filled = links.filter(pl.col("role").cast(pl.String).str.starts_with(BLANK)).select(FILLED)
         for item, role, *own in filled.iter_rows():
-            blanks[item][int(role.removeprefix(f"{BLANK}-"))] = Blank(*own)
+            blanks[item][int(role.removeprefix(f"{BLANK}-"))] = FilledBlank(*own)
         return cls(
             questions,
             {mode: Numbers(strings, variant) for mode, variant in VARIANTS.items()},
-            {one[1:]: Drawn.of(rows[one.item]) for one in questions if one.experiment in VARIANTS},
+            {one[1:]: FactDraw.of(rows[one.item]) for one in questions if one.experiment in VARIANTS},
             blanks,
             options,
         )
 
-    def drawn_for(self, question: Question) -> Drawn | None:
+    def drawn_for(self, question: AskedItem) -> FactDraw | None:
         """Return the draw that an item is judged by: K-Prompts reads that of the mode ``paper``."""
         mode = "paper" if question.experiment == K_PROMPTS else question.experiment
         return self.drawn.get((mode, question.asked, question.fact_id))
 
-    def karr(self, question: Question) -> tuple[Karr, list[tuple[Any, ...]]]:
+    def karr(self, question: AskedItem) -> tuple[KarrEstimate, list[tuple[Any, ...]]]:
         """Return the KaRR of an item of a mode, or why it has none, and the rows of the leaves that it is made of."""
         variant, numbers = VARIANTS[question.experiment], self.numbers[question.experiment]
         rows: list[tuple[Any, ...]] = []
         try:
             leaves = numbers.leaves(plan(self.drawn[question[1:]], variant), rows)
         except UnansweredError as reason:
-            return Karr(reason=str(reason)), []
+            return KarrEstimate(reason=str(reason)), []
         return estimate(leaves, variant), [(question.item, *row) for row in rows]
 
-    def baseline(self, question: Question) -> Verdict:
+    def baseline(self, question: AskedItem) -> KarrVerdict:
         """Judge an item of a baseline: ParaRel by the drawn templates, LAMA by the first."""
         blanks = [blank for _, blank in sorted(self.blanks[question.item].items())]
         if question.experiment == PARAREL:
@@ -161,7 +161,7 @@ class _Part:
         if question.experiment in LAMA:
             return lama(blanks[0], LAMA[question.experiment])
         drawn = self.drawn_for(question)
-        return Verdict() if drawn is None else k_prompts(self.numbers["paper"], drawn, self.options.k_prompts)
+        return KarrVerdict() if drawn is None else k_prompts(self.numbers["paper"], drawn, self.options.k_prompts)
 
 
 def _table(row: type, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
@@ -169,18 +169,18 @@ def _table(row: type, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, as_frame(schema(row).empty_table()).schema, orient="row")
 
 
-def _logarithms(karr: Karr) -> tuple[float | str | None, ...]:
+def _logarithms(karr: KarrEstimate) -> tuple[float | str | None, ...]:
     """Return a KaRR as columns of `KarrValue`; for the logarithm of 0 none."""
     parts = (karr.numerator, karr.by_subject, karr.by_relation)
     finite = (value if value is not None and math.isfinite(value) else None for value in parts)
     return (*finite, karr.karr_s, karr.karr_r, karr.karr, karr.reason)
 
 
-def _frame(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> pl.DataFrame:
+def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> pl.DataFrame:
     """Return items with what became of them, as narrow columns."""
     name, number = pl.Categorical, pl.Float64
     types = (pl.UInt32, name, name, pl.String, pl.Boolean, number, pl.String, number, name)
-    columns = dict(zip((*Question._fields, *Verdict._fields), types, strict=True))
+    columns = dict(zip((*AskedItem._fields, *KarrVerdict._fields), types, strict=True))
     return pl.DataFrame([(*one, *own) for one, own in zip(questions, verdicts, strict=True)], columns, orient="row")
 
 

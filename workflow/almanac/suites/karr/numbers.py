@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import Beta, Leaves, Variant
 from almanac.suites.karr.strings import Gamma, Plan, Planned, own_gammas
 
@@ -16,7 +16,7 @@ class UnansweredError(Exception):
     """A string has no numbers; the message is the reason."""
 
 
-class Reading(NamedTuple):
+class Logprobs(NamedTuple):
     """What a model said of a string, in nats.
 
     Attributes:
@@ -42,16 +42,16 @@ class Strings:
         counts: by the text whose tokens are counted.
     """
 
-    sentences: Mapping[tuple[str, int], Reading]
-    whole: Mapping[tuple[str, int], Reading]
-    counts: Mapping[str, Reading]
+    sentences: Mapping[tuple[str, int], Logprobs]
+    whole: Mapping[tuple[str, int], Logprobs]
+    counts: Mapping[str, Logprobs]
 
     @classmethod
     def of(cls, links: pl.DataFrame) -> "Strings":
         """Find the strings among what was asked and answered; whatever else was asked is left out."""
-        sentences: dict[tuple[str, int], Reading] = {}
-        whole: dict[tuple[str, int], Reading] = {}
-        counts: dict[str, Reading] = {}
+        sentences: dict[tuple[str, int], Logprobs] = {}
+        whole: dict[tuple[str, int], Logprobs] = {}
+        counts: dict[str, Logprobs] = {}
         answered = (pl.col("status") == "ok") & pl.col("logprobs").is_not_null() & pl.col("token_counts").is_not_null()
         reason = pl.format("{}: {}", "status", pl.col("reason").fill_null("no log-probability"))
         columns = links.select(
@@ -67,7 +67,7 @@ class Strings:
         ).filter(pl.col("start").is_not_null() | pl.col("counted").is_not_null())
         rows = columns.unique(("text", "start", "counted", "per_token"), keep="first", maintain_order=True)
         for text, start, counted, per_token, lacking, total, length, tokens in rows.iter_rows():
-            reading = Reading(lacking, total, length, tokens or ())
+            reading = Logprobs(lacking, total, length, tokens or ())
             if counted is not None:
                 counts.setdefault(counted, reading)
                 continue
@@ -122,7 +122,7 @@ class Numbers:
             raise UnansweredError(f"nothing of {gamma.text!r} can be scored")
         return len(values), math.fsum(values) / len(values)
 
-    def prompts(self, drawn: Drawn) -> list[float]:
+    def prompts(self, drawn: FactDraw) -> list[float]:
         """Return the mean log-probability of the object's tokens, behind each beta under each name."""
         return [total / max(1, count) for count, total in map(self._object, own_gammas(drawn))]
 
@@ -143,7 +143,7 @@ class Numbers:
         )
 
 
-def _said(reading: Reading) -> Reading:
+def _said(reading: Logprobs) -> Logprobs:
     if reading.lacking is not None:
         raise UnansweredError(reading.lacking)
     return reading

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from almanac.rows import Fact
-from almanac.suites.karr.draws import Drawn, Pools
+from almanac.suites.karr.draws import FactDraw, Pools
 from almanac.suites.karr.estimator import Variant
 from almanac.tables import seed_of
 
@@ -21,7 +21,7 @@ def _same(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
-def _changed(drawn: Drawn, fact: Fact, kind: str, change: Change) -> Drawn:
+def _changed(drawn: FactDraw, fact: Fact, kind: str, change: Change) -> FactDraw:
     """Return a draw with the templates, or the names, of everything in it changed.
 
     A name that joins the subject's is followed by all the templates that the others are.
@@ -37,7 +37,7 @@ def _changed(drawn: Drawn, fact: Fact, kind: str, change: Change) -> Drawn:
             for relation, texts in under.items():
                 joined[relation] = tuple(dict.fromkeys((*joined.get(relation, ()), *texts)))
         relations.append(joined)
-    return Drawn(
+    return FactDraw(
         templates(fact.relation_id, drawn.templates),
         own,
         names(fact.object_key, drawn.objects),
@@ -91,11 +91,11 @@ class Resampling:
             self._swaps[key] = None if gone is None else (pool[gone], pool[-1])
         return self._swaps[key]
 
-    def widened(self, fact: Fact, drawn: Drawn, kind: str) -> Drawn:
+    def widened(self, fact: Fact, drawn: FactDraw, kind: str) -> FactDraw:
         """Return a draw whose strings are those of every run."""
         return _changed(drawn, fact, kind, lambda of, texts: (*texts, *self.spare(kind, of)))
 
-    def replaced(self, fact: Fact, drawn: Drawn, kind: str, run: int) -> Drawn:
+    def replaced(self, fact: Fact, drawn: FactDraw, kind: str, run: int) -> FactDraw:
         """Return the draw of a run."""
 
         def change(of: str, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,6 +104,6 @@ class Resampling:
 
         return _changed(drawn, fact, kind, change)
 
-    def replaces(self, fact: Fact, drawn: Drawn, kind: str) -> bool:
+    def replaces(self, fact: Fact, drawn: FactDraw, kind: str) -> bool:
         """Whether a run can differ from the draw at all."""
         return self.widened(fact, drawn, kind) != drawn

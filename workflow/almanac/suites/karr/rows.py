@@ -119,7 +119,7 @@ class SpuriousObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReplacedRun:
     """The share of facts known to a method in a run that replaces one of all ``templates``, or of all ``names``."""
 
     KEY: ClassVar = ("experiment", "replaced", "run")

@@ -8,13 +8,13 @@ from almanac.errors import AlmanacError
 from almanac.rows import Fact
 from almanac.suites.data import Data
 from almanac.suites.karr.asking import K_PROMPTS, LAMA, PARAREL, pools_of
-from almanac.suites.karr.baselines import Blank, Verdict, k_prompts, lama, pararel
-from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.baselines import FilledBlank, KarrVerdict, k_prompts, lama, pararel
+from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import VARIANTS, estimate
 from almanac.suites.karr.numbers import Numbers, UnansweredError
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.resampling import KINDS, TEMPLATES, Resampling
-from almanac.suites.karr.rows import Run
+from almanac.suites.karr.rows import ReplacedRun
 from almanac.suites.karr.strings import plan
 
 HALF = 0.5  # parts 1, known, from 0, where a verdict needs no threshold that is chosen later
@@ -52,9 +52,9 @@ class Runs:
         self,
         experiment: str,
         fact_id: str,
-        drawn: Drawn | None,
+        drawn: FactDraw | None,
         numbers: Mapping[str, Numbers],
-        blanks: Mapping[int, Blank],
+        blanks: Mapping[int, FilledBlank],
     ) -> None:
         """Judge a fact with its true object in every run.
 
@@ -81,11 +81,11 @@ class Runs:
                 "and the settings that were asked, or without resamples"
             ) from error
 
-    def _draws(self, experiment: str, fact: Fact, kind: str, drawn: Drawn, numbers: Mapping[str, Numbers]) -> None:
+    def _draws(self, experiment: str, fact: Fact, kind: str, drawn: FactDraw, numbers: Mapping[str, Numbers]) -> None:
         mode = experiment if experiment in VARIANTS else "paper"
         resampling, own = self.resampling[mode], numbers[mode]
         differs = resampling.replaces(fact, drawn, kind)
-        known: list[tuple[Drawn, float | None]] = []
+        known: list[tuple[FactDraw, float | None]] = []
 
         def value(run: int) -> float | None:
             """Return the value of a run; runs may draw alike."""
@@ -98,7 +98,7 @@ class Runs:
 
         self._add(experiment, kind, value, differs)
 
-    def _value(self, experiment: str, numbers: Numbers, drawn: Drawn) -> float | None:
+    def _value(self, experiment: str, numbers: Numbers, drawn: FactDraw) -> float | None:
         if experiment == K_PROMPTS:
             return _number(k_prompts(numbers, drawn, self.options.k_prompts))
         try:
@@ -106,7 +106,7 @@ class Runs:
         except UnansweredError:
             return None
 
-    def _blanks(self, experiment: str, fact: Fact, blanks: Mapping[int, Blank]) -> None:
+    def _blanks(self, experiment: str, fact: Fact, blanks: Mapping[int, FilledBlank]) -> None:
         """Judge the blanks that a run reads: LAMA's is any of the pool's, ParaRel's are all but one."""
         runs, relation = self.resampling["paper"], fact.relation_id
 
@@ -127,15 +127,15 @@ class Runs:
         if differs:
             self._differ.add(key)
 
-    def rows(self, limits: Mapping[str, float]) -> list[Run]:
+    def rows(self, limits: Mapping[str, float]) -> list[ReplacedRun]:
         """Return the share known in each run; ``limits`` has the logarithm of each mode's threshold."""
         return [
-            Run(experiment, kind, run, sum(value > limits.get(experiment, HALF) for value in own) / len(own))
+            ReplacedRun(experiment, kind, run, sum(value > limits.get(experiment, HALF) for value in own) / len(own))
             for experiment, kind in sorted(self._differ, key=lambda key: (key[0], KINDS.index(key[1])))
             for run, own in enumerate(self._values[experiment, kind])
             if own
         ]
 
 
-def _number(verdict: Verdict) -> float | None:
+def _number(verdict: KarrVerdict) -> float | None:
     return None if verdict.known is None else float(verdict.known)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from almanac.rows import Request
-from almanac.suites.karr.draws import Drawn
+from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import Variant
 
 COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
@@ -89,7 +89,7 @@ def _rest_of(template: str, name: str, found: str) -> Gamma:
     return Gamma(text, 0, text.replace(name, "").strip())
 
 
-def plan(drawn: Drawn, variant: Variant) -> Plan:
+def plan(drawn: FactDraw, variant: Variant) -> Plan:
     """Return the sentences of a draw.
 
     Args:
@@ -133,7 +133,7 @@ def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
     return Planned(beta.part, beta.of, beta.text, gammas)
 
 
-def own_gammas(drawn: Drawn) -> Iterator[Gamma]:
+def own_gammas(drawn: FactDraw) -> Iterator[Gamma]:
     """Yield what K-Prompts reads: each name of the object behind each of the fact's own betas."""
     for template, name in itertools.product(drawn.templates, drawn.names):
         yield from gammas_of(template, name, drawn.objects)[1]
@@ -149,7 +149,7 @@ class Sentences:
 
     _whole: set[bytes] = field(default_factory=set)  # a hash of each sentence with its object that is read whole
 
-    def requests(self, drawn: Drawn, variant: Variant) -> Iterator[Request]:
+    def requests(self, drawn: FactDraw, variant: Variant) -> Iterator[Request]:
         """Yield what is asked of a model for a draw; equal requests may come again."""
         for beta in plan(drawn, variant).all():
             if variant.weights != "uniform":
@@ -162,7 +162,7 @@ class Sentences:
                 else:
                     yield self._object(gamma)
 
-    def own(self, drawn: Drawn) -> Iterator[Request]:
+    def own(self, drawn: FactDraw) -> Iterator[Request]:
         """Yield what is asked for K-Prompts."""
         return map(self._object, own_gammas(drawn))
 

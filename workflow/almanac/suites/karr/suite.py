@@ -27,7 +27,7 @@ from almanac.suites.karr.asking import (
 )
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
-from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, Run, Threshold
+from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
 from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
 
 
@@ -55,7 +55,7 @@ class Karr(Suite[KarrOptions]):
         "values": Own(KarrValue, of="item", at="judged"),
         "leaves": Own(KarrLeaf, at="judged", frozen=False),
         "labelled": Own(Labelled, of="item", at="judged"),
-        "runs": Own(Run, at="judged"),
+        "runs": Own(ReplacedRun, at="judged"),
         "thresholds": Own(Threshold, at="judged"),
     }
     reads = "questions"
