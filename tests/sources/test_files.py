@@ -354,15 +354,15 @@ MISTAKES = {
     ),
     "exposure of no fact": (
         {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q2|Q1,1\n"},
-        "exposures.csv: row 2: fact_id 'P17|Q2|Q1' is no fact",
+        "exposures.csv: line 3: fact_id 'P17|Q2|Q1' is no fact",
     ),
     "half a dose": (
         {"exposures": "fact_id,dose\nP17|Q1|Q2,0.5\n"},
-        "exposures.csv: row 1: dose '0.5' is no whole number",
+        "exposures.csv: line 2: dose '0.5' is no whole number",
     ),
     "two doses": (
         {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
-        "exposures.csv: row 2: the fact P17|Q1|Q2 has two doses; keep one row, or set `merge`",
+        "exposures.csv: line 3: the fact P17|Q1|Q2 has two doses; keep one row, or set `merge`",
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
