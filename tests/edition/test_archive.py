@@ -146,10 +146,10 @@ CHANGES = {
     "manifest.json: its files and fields give the digest": lambda members: members.update(
         {"manifest.json": re.sub(rb'"digest": "[^"]*"', b'"digest": "' + b"0" * 64 + b'"', members["manifest.json"])}
     ),
-    "manifest.json is damaged: about.0.bytes: Input should be": lambda members: members.update(
+    "manifest.json is damaged: about.0.bytes: must be at least 0; found -1": lambda members: members.update(
         {"manifest.json": re.sub(rb'"bytes": \d+', b'"bytes": -1', members["manifest.json"], count=1)}
     ),
-    "manifest.json is damaged: files: Field required": lambda members: members.update({"manifest.json": b"{}"}),
+    "manifest.json is damaged: files: is missing; add this key": lambda members: members.update({"manifest.json": b"{}"}),
     "manifest.json: cannot be read (maximum recursion depth": lambda members: members.update(
         {"manifest.json": b"[" * 10**6}
     ),

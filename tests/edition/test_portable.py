@@ -83,6 +83,7 @@ def users_files(home):
     wording = {"template_id": "b", "relation_id": RELATION, "text": "Who made [X]? [Y].", "style": "question_answer"}
     write(home / "belief.jsonl", wording | {"origin": "own", "parent_id": None, "entails": []})
     write(home / "lemmas.jsonl", {"text": "things", "lemmas": ["thing"]})
+    write(home / "guessed.jsonl", {"relation_id": RELATION, "subject_id": "Q0"})
     (home / "phrases.yaml").write_text("version: 1\nphrases: [a, b, c]\n")
     (home / "official.txt").write_text("e\n")
     wrapper = '{source: own, text: "[CONTEXT][INSTRUCTION][OPTIONS] [INPUT] ="}'
@@ -105,7 +106,15 @@ SETTINGS = {
     "suites": {
         "ic_lke": {"own": {"shots": 2, "sample": 6}},
         "lke_prompts": {"own": {"published": "~/prompts.jsonl", "sample": 2, "prompts": 1, "kinds": []}},
-        "belief": {"own": {"file": "~/belief.jsonl", "lemmas": "~/lemmas.jsonl", "sample": 2, "groups": 1}},
+        "belief": {
+            "own": {
+                "file": "~/belief.jsonl",
+                "lemmas": "~/lemmas.jsonl",
+                "guessed": "~/guessed.jsonl",
+                "sample": 2,
+                "groups": 1,
+            }
+        },
         "karr": {
             "own": {
                 "labels": "~/labels.jsonl",
@@ -204,7 +213,7 @@ def inner_types(annotation):
 
 def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
     assert {place.way[-1] for place in places(config)} == named_keys(EditionConfig)
-    assert len(list(places(config))) == 18
+    assert len(list(places(config))) == 19
 
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):

@@ -125,10 +125,10 @@ def test_the_code_is_part_of_the_digest(folder):
 
 
 def test_another_commit_than_the_one_that_was_pulled_is_refused(folder):
-    (folder / "pull.json").write_text(json.dumps({"revision": "f" * 40}))
+    (folder / "pull.json").write_text(json.dumps({"revision": "f" * 40, "files": []}))
     with pytest.raises(AlmanacError, match=f"revision is {COMMIT}, and pull.json says that {'f' * 40} was pulled"):
         load(trusted(folder))
-    (folder / "pull.json").write_text(json.dumps({"revision": COMMIT}))
+    (folder / "pull.json").write_text(json.dumps({"revision": COMMIT, "files": []}))
     assert load(trusted(folder)).max_length is None
 
 
