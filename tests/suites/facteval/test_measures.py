@@ -267,8 +267,8 @@ def test_recovery_and_abstention_are_by_dose(measured):
     assert right == {0: 0, 4: 1, 64: 1}
     abstained = {dose: found.one("abstained_by_exposure", "saq-wh", dose=dose) for dose in (0, 4, 64)}
     assert {dose: row.value for dose, row in abstained.items()} == {0: 2 / 3, 4: 0, 64: 0}
-    # The variance of three subjects, with 2 below, stands for two observations.
-    assert (abstained[0].low, abstained[0].high) == pytest.approx(wilson(2 / 3, 2)[1:])
+    # Three subjects, asked once each.
+    assert (abstained[0].low, abstained[0].high) == pytest.approx(wilson(2 / 3, 3)[1:])
     # An abstention is no hit: never taught, and of the three two say so.
     assert found.one("never_accuracy", "saq-wh").value == 0
     assert found.one("recovery_auc", "saq-wh").value == 1

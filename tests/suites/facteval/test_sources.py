@@ -68,7 +68,7 @@ def test_google_re_gives_dates_places_and_passages(tmp_path):
     # Two people were born in 1982, on different days: the year is one choice, and never wrong for either.
     for row in dates:
         assert row.choices is None or len(set(row.choices)) == 4
-        assert row.datatype == "date" and (row.truth is not False or f"in {row.shown}." in row.text)
+        assert row.datatype == "date" and (row.truth is not False or f"is {row.shown}." in row.text)
     assert Counter(row.context for row in found.values() if row.type == "saq" and row.style == "wh") == {
         "none": 11,
         "relevant": 11,

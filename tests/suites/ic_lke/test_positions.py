@@ -180,9 +180,9 @@ def test_means_are_taken_by_class_by_place_and_by_part_and_dose(ask):
 @pytest.mark.parametrize(
     ("probability", "met"),
     [
-        ({0: 0.01, 8: 0.4, 64: 0.9}, (True, True)),
-        ({0: 0.9, 8: 0.4, 64: 0.01}, (False, False)),
-        ({0: 0.5, 8: 0.4, 64: 0.6}, (False, False)),  # above, but not clearly
+        ({0: (0.01, 0.01), 8: (0.4, 0.4), 64: (0.9, 0.9)}, (True, True)),
+        ({0: (0.9, 0.9), 8: (0.4, 0.4), 64: (0.01, 0.01)}, (False, False)),
+        ({0: (0.1, 0.9), 8: (0.4, 0.4), 64: (0.2, 1.0)}, (False, False)),  # above, but not clearly
     ],
 )
 def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(ask, probability, met):
@@ -197,7 +197,7 @@ def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(ask
         return tuple(one.met for one in Positions().bars(rows, options))
 
     taught = dict(zip(order, doses, strict=True))
-    values = [probability[dose] for dose in doses]
+    values = [probability[dose][at // 3 % 2] for at, dose in enumerate(doses)]
     assert found(values, taught) == met
     # Half of it forgotten is found out, and so is what was taught to nobody or to all alike.
     assert found([*values[:120], *[0.01] * 120], taught) == (met[0], False)

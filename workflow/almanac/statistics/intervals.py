@@ -47,7 +47,8 @@ def wilson_n(found: Estimate) -> float | None:
     """Return how many observations a Wilson interval rests on, from the interval; none where there is none."""
     if found.value is None or found.low is None or found.high is None:
         return None
-    limit = found.high if found.value < 1 else found.low
+    # Both limits tell it; the one farther away is the less rounded.
+    limit = found.high if found.high - found.value > found.value - found.low else found.low
     return normal_quantile(LEVEL) ** 2 * limit * (1 - limit) / (limit - found.value) ** 2
 
 
