@@ -183,6 +183,8 @@ def facts(folder: Path, count: int) -> None:
     [asking] = layout.config.asked()
     doses = [Exposure(fact.fact_id, DOSES[at % len(DOSES)]) for at, fact in enumerate(rows["facts"])]
     tables.write(str(layout.exposures(asking)), Exposure, doses)
+    for path, row in layout.facts_tables().items():
+        tables.write(path, row, {**rows, "exposures": doses}.get(path.stem, []))
     for path, row in layout.between().items():
         tables.write(path, row, [])
     layout.page().write_text("a page")
