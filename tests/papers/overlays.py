@@ -15,7 +15,7 @@ WU = Run(
             "nobel": {"train": 8, "test": 32, "min_facts": 20, "min_objects": 20, "choices": 5},
         },
         "suites": {
-            "ic_lke": {"trex": {"shots": 4}},
+            "ic_lke": {"trex": {"shots": 4, "draws": 2}},
             "eic_lke": {"trex": {"examples": 4, "first": 2, "step": 1, "sample": 4}},
             "lke_prompts": {"trex": {"sample": 4, "prompts": 2}},
             "lke_separators": {"trex": {"shots": 4, "sample": 4}},
@@ -31,6 +31,7 @@ WU = Run(
         "OPT-125M": "causal",
     },
     known={},
+    files={(suite, "trex", "published"): releases.prompts for suite in ("lke_prompts", "lke_generated")},
 )
 
 ZHAO = Run(

@@ -254,6 +254,12 @@ def dbpedia(folder: Path) -> None:
     test_dbpedia.dumped(folder, "".join(f"{line}\n" for line in lines))
 
 
+def prompts(path: Path) -> None:
+    """Prompts of both kinds for a relation of T-REx's, as a person's file has them."""
+    rows = [("hgp", "[X] was first shown by [Y] ."), ("mmp", "[X] on [Y]")]
+    path.write_text(_lines({"relation_id": "P449", "kind": kind, "text": text} for kind, text in rows))
+
+
 def labels(path: Path) -> None:
     """What a person says of the facts of LAMA's: every second is known."""
     facts = ((name, at) for name in LABELS for at in SUBJECTS)
