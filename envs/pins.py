@@ -15,10 +15,10 @@ from packaging.requirements import Requirement
 HERE = Path(__file__).resolve().parent
 LOCK = HERE / "lock.txt"
 PYTHON = "3.11"
-TABLES = ("pyarrow", "polars", "numpy", "pydantic", "pyyaml", "tqdm")
+TABLES = ("pyarrow", "polars", "numpy", "pydantic", "pyyaml", "tqdm", "msgspec", "zstandard")
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "openai")
 MEASURES = ("scipy", "rouge-score")
-SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina", "msgspec", "zstandard")
+SOURCES = (*TABLES, "sparqlwrapper", "requests", "stamina")
 STEPS = {
     "tables": TABLES,
     "sources": SOURCES,

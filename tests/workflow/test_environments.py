@@ -84,4 +84,4 @@ def test_rules_run_inside_a_solved_conda_environment(fresh, tmp_path):
     assert all((results / path).is_file() for path in made)
     environments = project.root / ".snakemake" / "conda"
     assert len(list(environments.glob("*/lib/python3*/site-packages/pyarrow"))) == 2
-    assert len(list(environments.glob("*/lib/python3*/site-packages/msgspec"))) == 1, "what pulling alone needs"
+    assert len(list(environments.glob("*/lib/python3*/site-packages/stamina"))) == 1, "what pulling alone needs"

@@ -142,4 +142,4 @@ def test_a_second_run_does_nothing_and_a_checker_that_is_not_there_is_named(proj
     assert "Nothing to be done" in again.stdout + again.stderr
     refused = project.snakemake("--dry-run", "--config", "suites={toy: {invented: {checker: jugde}}}")
     assert refused.returncode == 1
-    assert "suites.toy.invented.checker: there is no model 'jugde'; there are base" in refused.stderr
+    assert "suites.toy.invented.checker: there is no model 'jugde'; did you mean judge?" in refused.stderr

@@ -138,7 +138,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
     found = {LOCK: LOCKED} if LOCKED.is_file() else {}
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no such file; make the report first with `report page`")
-    shown = [path for what in ("tables", "figures") for path in layout.shown(what).glob("*") if path.is_file()]
+    shown = [path for what in ("tables", "figures") for path in layout.shown(what).glob("[!.]*")]
     return found | {
         path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), layout.page(), *shown)
     }

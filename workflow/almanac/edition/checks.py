@@ -118,7 +118,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
         (layout.root / name).unlink()
     draw()
     folders = [layout.shown(what) for what in ("tables", "figures")]
-    drawn = [layout.page(), *(path for folder in folders for path in folder.glob("*"))]
+    drawn = [layout.page(), *(path for folder in folders for path in folder.glob("[!.]*"))]
     found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in drawn}
     wrong = []
     for name in sorted(found.keys() | shown.keys()):
