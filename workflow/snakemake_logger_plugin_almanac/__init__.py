@@ -17,7 +17,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from almanac.locked import mistake_in
 from almanac.remaining import Jobs, Running
 
-SAID = ("Nothing to be done", "Complete log(s)")  # what else of Snakemake's own lines is printed
+# What else of Snakemake's own lines is printed; to create an environment takes minutes.
+SAID = ("Nothing to be done", "Complete log(s)", "Creating conda environment")
 ENDED = "Exiting because a job execution failed"
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
