@@ -1,7 +1,18 @@
-"""What holds for all tests: how long one takes says how busy the machine is, and nothing of what is tested."""
+"""What holds for all tests: how long one takes says how busy the machine is; those of one file share a worker."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # An example that fails is printed so that it can be tried again: the next run draws others.
 settings.register_profile("almanac", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("almanac")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the plugin that runs tests side by side reads the groups
+def pytest_collection_modifyitems(items):
+    """Put the tests of a file on one worker, so that what they share is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(Path(item.fspath).relative_to(Path(__file__).parent))))

@@ -14,12 +14,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns(".venv*", ".snakemake", "results", ".git", "__pycache__", ".*_cache", ".hypothesis")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Put these tests on one worker: they share one run of the workflow, which takes both cores itself."""
+    """Put the tests that share one run of the workflow on one worker."""
     for item in items:
         if Path(item.fspath).parent == Path(__file__).parent:
             item.add_marker(pytest.mark.workflow)
-            item.add_marker(pytest.mark.xdist_group("workflow"))
+            if "done" in item.fixturenames:
+                item.add_marker(pytest.mark.xdist_group("done"))
+    # They take longest, so they begin first: what is short fills the other cores until all is done.
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
 @dataclass(frozen=True)
