@@ -149,7 +149,9 @@ CHANGES = {
     "manifest.json is damaged: about.0.bytes: must be at least 0; found -1": lambda members: members.update(
         {"manifest.json": re.sub(rb'"bytes": \d+', b'"bytes": -1', members["manifest.json"], count=1)}
     ),
-    "manifest.json is damaged: files: is missing; add this key": lambda members: members.update({"manifest.json": b"{}"}),
+    "manifest.json is damaged: files: is missing; add this key": lambda members: members.update(
+        {"manifest.json": b"{}"}
+    ),
     "manifest.json: cannot be read (maximum recursion depth": lambda members: members.update(
         {"manifest.json": b"[" * 10**6}
     ),
