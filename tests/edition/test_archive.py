@@ -217,6 +217,14 @@ def test_a_damaged_archive_is_said_to_be(archive, tmp_path, damage):
         unpack(tmp_path / "damaged.zip", tmp_path / "there")
 
 
+def test_an_archive_that_is_not_there_and_a_folder_are_no_damaged_archive(archive, tmp_path):
+    (tmp_path / "demo-12.zip").write_bytes(b"")
+    with pytest.raises(AlmanacError, match=r"there is no archive .*demo-1\.zip; did you mean .*demo-12\.zip\?$"):
+        unpack(tmp_path / "demo-1.zip", tmp_path / "there")
+    with pytest.raises(AlmanacError, match="is a folder; name the archive that `make edition`"):
+        unpack(tmp_path, tmp_path / "there")
+
+
 def test_a_number_that_json_cannot_say_is_named(own, tmp_path):
     asking = next(iter(own.config.asked()))
     forge(own.judged(asking, "outcomes"), Outcome, lambda row: replace(row, score=float("inf")))

@@ -171,7 +171,9 @@ def test_a_missing_response_is_named_with_the_model_in_whichever_round_it_is(tmp
 
 def test_a_column_that_there_is_not_is_named(tmp_path):
     answers = written(tmp_path, [Given("m", 1, [(0, "a", "r")])])
-    with pytest.raises(AlmanacError, match="there is no column logprob, answer of items, links, requests or responses"):
+    with pytest.raises(
+        AlmanacError, match=r"there is no column logprob of items, .* or responses; did you mean logprobs\?"
+    ):
         list(answers.parts(("logprob", "status", "answer")))
 
 

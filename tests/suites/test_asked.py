@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from almanac import tables
+from almanac.errors import AlmanacError
 from almanac.rows import Fact, Request, Setting
 from almanac.suites.answers import expanded
 from almanac.suites.asked import Asked
@@ -175,3 +176,11 @@ def test_a_sample_is_that_of_the_least_hashes_so_that_a_relation_alone_is_asked_
         least = sorted(test, key=lambda name: hashlib.sha256((label + name).encode()).digest())[:4]
         assert [fact.fact_id for fact in own] == sorted(least)
         assert asked_facts([fact for fact in FACTS if fact.relation_id == relation], 4, 3, {}) == own
+
+
+def test_a_kind_of_request_that_there_is_not_and_a_text_for_a_list_are_refused():
+    asked = Asked()
+    with pytest.raises(AlmanacError, match="there is no kind of request 'choice'; did you mean choices\\?"):
+        asked.request(dataclasses.replace(REQUEST, kind="choice"))
+    with pytest.raises(AlmanacError, match="accepted must be a list of texts, found the text 'Rome'"):
+        asked.item("capitals", Asking(), None, "Rome")

@@ -113,7 +113,9 @@ def test_a_number_of_no_items_has_no_value_and_of_groups_there_is_none():
 
 
 def test_a_formula_that_has_no_interval_for_groups_is_refused():
-    with pytest.raises(ValueError, match="median is computed a group at a time; see `measure`"):
+    with pytest.raises(
+        ValueError, match="formula 'median' is none for groups; give what you computed of one to `measure`"
+    ):
         judged().measures("any", "median", "share")
 
 

@@ -1,15 +1,22 @@
 """The suite that `docs/adding_a_suite.md` walks through: two rounds, the second another model's, and two readings."""
 
 import json
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from typing import ClassVar
 
+import polars as pl
 import pytest
 from tests.suites.support import Trial, number
 from tests.suites.toy_world import DATA, DOSE_OF, DOSES, OBJECTS, pick, played
 from tests.toy.toy_suite import Disagreement, Toy, ToyOptions
 
+from almanac.edition.measuring import judge
+from almanac.errors import AlmanacError
 from almanac.rows import Outcome
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.judged import Not
+from almanac.suites.listing import GROUP, _loaded
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +113,42 @@ def test_without_a_checker_there_is_one_round_and_one_reading(tmp_path):
     assert trial.judge()["disagreements"].is_empty()
     assert {json.loads(row.where)["reading"] for row in trial.measures()} == {"alone"}
     assert trial.judged().frame["dose"].null_count() == 16, "nothing is known of what it was taught"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("outcome", "right", "there is no outcome 'right'; there are correct, "),
+        ("reading", "alone", r"the readings of an item are \['alone', 'checked'\], found \['alone', 'alone'\]"),
+    ],
+)
+def test_an_outcome_or_a_reading_that_there_is_not_is_refused(trial, tmp_path, column, value, message):
+    class Wrong(Toy):
+        def judge(self, answers, data, options):
+            for one in super().judge(answers, data, options):
+                yield replace(one, outcomes=one.outcomes.with_columns(pl.lit(value).alias(column)))
+
+    with pytest.raises(AlmanacError, match=f"suite toy: {message}"):
+        judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
+
+
+def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
+    class Wrong(Toy):
+        own: ClassVar = {"offers": Toy.own["offers"]}
+
+    with pytest.raises(AlmanacError, match="suite toy: `own` declares no table 'disagreements' at='judged'"):
+        judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("tests.toy.gone:Toy", r"cannot be imported \(No module named 'tests\.toy\.gone'\); mend or uninstall"),
+        ("tests.toy.toy_suite:Toyy", "cannot be imported .*Toyy"),
+        ("tests.toy.toy_suite:Offer", "must name a class that inherits from Suite"),
+        ("almanac.suites.suite:Suite", "the class has no name, label, summary, options, setting; see docs/adding"),
+    ],
+)
+def test_an_installed_suite_that_is_none_is_named_with_what_it_lacks(value, message):
+    with pytest.raises(AlmanacError, match=f"entry point toy = '{value}': {message}"):
+        _loaded(EntryPoint("toy", value, GROUP))

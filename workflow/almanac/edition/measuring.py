@@ -16,7 +16,7 @@ from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import DATASET_TABLES, Layout
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
 from almanac.suites import headline
@@ -27,7 +27,7 @@ from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import join
-from almanac.suites.judged import Judged, conditions_of
+from almanac.suites.judged import OUTCOMES, Judged, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Suite, Verdict
 from almanac.suites.validation import Run, runs, validate
@@ -40,10 +40,12 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
     """Judge a model's answers: write its outcomes, and the suite's own tables of what was judged.
 
     Raises:
-        AlmanacError: a request has no response, or the suite does not judge every item once a reading, in order.
+        AlmanacError: a request has no response; the suite does not judge every item once a reading, in order; an
+            outcome, a reading or a table is none that there is.
     """
     own = suite.tables("judged")
-    readings = len(suite.readings(options))
+    of_suite = suite.readings(options)
+    readings = len(of_suite)
     done = 0
     with ExitStack() as stack:
         outcomes = stack.enter_context(tables.writing(folder / "outcomes.parquet", Outcome))
@@ -56,9 +58,16 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
                 stop = done + frame.height // readings
                 if not np.array_equal(frame["item"].to_numpy(), np.repeat(np.arange(done, stop), readings)):
                     raise _unfit(suite.name, f"outcomes after item {done - 1} are not those of the items that follow")
+                if frame["reading"].to_list() != [*of_suite] * (frame.height // readings):
+                    found_instead = frame["reading"].head(readings).to_list()
+                    raise _unfit(suite.name, f"the readings of an item are {[*of_suite]}, found {found_instead}")
+                if unknown := sorted({*frame["outcome"].unique()} - {*OUTCOMES}):
+                    raise _unfit(suite.name, f"there is no outcome {unknown[0]!r}{did_you_mean(unknown[0], OUTCOMES)}")
                 outcomes.add(frame.to_arrow())
                 done = stop
             for name, rows in found.own.items():
+                if name not in writers:
+                    raise AlmanacError(f"suite {suite.name}: `own` declares no table {name!r} at='judged'")
                 writers[name].add(rows.to_arrow())
         if done != answers.count:
             raise _unfit(suite.name, f"{done} of {answers.count} items are judged")

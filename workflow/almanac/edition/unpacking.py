@@ -11,7 +11,7 @@ from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, Layout
 from almanac.edition.manifest import MOST, judged, reading, refuse
 from almanac.edition.packing import blocks, unpack_table
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, no_such
 from almanac.options import INSIDE
 
 
@@ -33,6 +33,12 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
     Raises:
         AlmanacError: no archive, no manifest, a file that is missing, added, or differs, naming it.
     """
+    if archive_path.is_dir():
+        raise AlmanacError(
+            f"{archive_path}: is a folder; name the archive that `make edition` or `almanac freeze` made"
+        )
+    if not archive_path.exists():
+        raise AlmanacError(no_such(archive_path, "archive"))
     try:
         with zipfile.ZipFile(archive_path) as archive:
             manifest = judged(archive, archive_path, folder)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from almanac import tables
 from almanac.columns import columns, kinds
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import KEY, frame_of, frames, read_frame, request_key
 from almanac.rows import Item, Link, Request, Response, Setting
 
@@ -149,7 +149,10 @@ class Answers:
         there = Counter([*dict.fromkeys([*ITEM, "setting", "setting_label"]), *LINK, *REQUEST, *RESPONSE])
         there.update(self.setting._fields)
         if unknown := [name for name in columns if name not in there]:
-            raise AlmanacError(f"there is no column {', '.join(unknown)} of items, links, requests or responses")
+            raise AlmanacError(
+                f"there is no column {unknown[0]} of items, settings, links, requests or responses"
+                f"{did_you_mean(unknown[0], there)}"
+            )
         if twice := [name for name in columns if there[name] > 1]:
             raise AlmanacError(
                 f"{self.setting.__name__}: a field {twice[0]!r} of the setting would be mistaken for the column "

@@ -11,7 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
+from almanac.rows.requests import KINDS
 from almanac.tables import arrow_of, as_dict, canonical, identity
 
 
@@ -68,10 +70,16 @@ class Asked:
         return context_id
 
     def request(self, request: Request) -> str:
-        """Add a request, named by its content, and return its id."""
+        """Add a request, named by its content, and return its id.
+
+        Raises:
+            AlmanacError: its kind is none that models answer.
+        """
         named = replace(request, request_id="") if request.request_id else request
         request_id = self._requests.get(named)
         if request_id is None:
+            if named.kind not in KINDS:
+                raise AlmanacError(f"there is no kind of request {named.kind!r}{did_you_mean(named.kind, KINDS)}")
             request_id = self._requests[named] = identity(as_dict(named))
         return request_id
 
@@ -112,7 +120,12 @@ class Asked:
             relation: its relation, where there is no fact.
             template: the template that words it.
             name: the name of the subject that it is asked by, where that is one of several.
+
+        Raises:
+            AlmanacError: ``accepted`` is one text, whose letters would each count as true.
         """
+        if isinstance(accepted, str):
+            raise AlmanacError(f"accepted must be a list of texts, found the text {accepted!r}; write [{accepted!r}]")
         number = self.first + len(self._items)
         fact_id, relation_id = (None, relation) if fact is None else (fact.fact_id, fact.relation_id)
         self._items.append(

@@ -181,7 +181,7 @@ class Judged:
                 self.frame, by, of[0], RELATION, SUBJECT, FACT if formula == "macro_of_facts" else None
             )
         else:
-            raise ValueError(f"{formula} is computed a group at a time; see `measure`")
+            raise ValueError(f"formula {formula!r} is none for groups; give what you computed of one to `measure`")
         at = len(by)
         estimates = {row[:at]: Estimate(*row[at:]) for row in found.rows()}
         return [

@@ -4,7 +4,7 @@ A suite that is installed by another package names its class under the entry poi
 suites only by their names, so reading one imports nothing.
 """
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from almanac.errors import AlmanacError
@@ -24,6 +24,7 @@ from almanac.suites.karr.suite import Karr
 from almanac.suites.suite import Asks, Author, Suite
 
 GROUP = "almanac.suites"  # of entry points
+NEEDED = ("name", "label", "summary", "options", "setting")  # what a suite's class must say
 OURS: tuple[Suite[Any], ...] = (
     *(IcLke(), Prompts(), Eic(), Sweep(), Separators(), Positions(), Generated()),
     Karr(),
@@ -36,11 +37,25 @@ OURS: tuple[Suite[Any], ...] = (
 def _listed() -> dict[str, Suite[Any]]:
     found = {one.name: one for one in OURS}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        suite: Suite[Any] = point.load()()
+        suite = _loaded(point)
         if suite.name in found:
             raise AlmanacError(f"{point.value}: there is a suite {suite.name!r} already; install one of the two alone")
         found[suite.name] = suite
     return found
+
+
+def _loaded(point: EntryPoint) -> Suite[Any]:
+    """Return the suite of an entry point; refuse what cannot be imported, is none, or lacks what every suite has."""
+    where = f"entry point {point.name} = {point.value!r}"
+    try:
+        made = point.load()
+    except (ImportError, AttributeError) as error:
+        raise AlmanacError(f"{where}: cannot be imported ({error}); mend or uninstall its package") from error
+    if not (isinstance(made, type) and issubclass(made, Suite)):
+        raise AlmanacError(f"{where}: must name a class that inherits from Suite, found {made!r}")
+    if lacking := [name for name in NEEDED if not hasattr(made, name)]:
+        raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
+    return made()
 
 
 SUITES = _listed()
