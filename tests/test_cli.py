@@ -223,3 +223,17 @@ def test_measuring_a_model_that_an_edition_does_not_ask_names_the_nearest_right_
     capsys.readouterr()
     assert main(["measure", "model", "--edition", str(tmp_path), "--model", model]) == 1
     assert capsys.readouterr().err == f"almanac measure: --model: {tmp_path} asks no model {model!r}{said}\n"
+
+
+def test_a_broken_suite_of_another_package_is_named_without_a_traceback(tmp_path):
+    (tmp_path / "broken.dist-info").mkdir()
+    (tmp_path / "broken.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (tmp_path / "broken.dist-info" / "entry_points.txt").write_text("[almanac.suites]\nbroken = nowhere:Broken\n")
+    paths = os.pathsep.join([str(REPOSITORY / "workflow"), str(tmp_path)])
+    command = [sys.executable, "-m", "almanac", "ask", "broken", "--help"]
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": paths}
+    )
+    message = "cannot be imported (No module named 'nowhere'); mend or uninstall its package"
+    assert found.stderr == f"almanac ask: entry point broken = 'nowhere:Broken': {message}\n"
+    assert found.returncode == 2

@@ -48,13 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line. A verb
+        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line or a broken
+        installation. A verb
         whose 1 means something else has an ``ERROR_STATUS`` for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
-    verb = load(words[0])
+    try:
+        verb = load(words[0])
+    except AlmanacError as error:  # an installed suite is broken
+        print(f"almanac {words[0]}: {error}", file=sys.stderr)
+        return 2
     failed = int(getattr(verb, "ERROR_STATUS", 1))
     parser = parser_of(words[0], verb)
     started = time.perf_counter()
