@@ -58,8 +58,8 @@ class EicOptions(SuiteOptions):
     separators: Annotated[
         Literal["fused", "apart"],
         Field(
-            description="tokenisation of sequences; fused: a space or comma is tokenised with the name after it; apart: "
-            "names and separators are tokenised separately, and their ids joined"
+            description="tokenisation of sequences; fused: a space or comma is tokenised with the name after it; "
+            "apart: names and separators are tokenised separately, and their ids joined"
         ),
     ] = "fused"
     isolated: Annotated[
