@@ -1,4 +1,4 @@
-"""What the page shows of models side by side: board, relations, correlations, subsumption, tuned against base."""
+"""The chapter of the page that compares models: leaderboard, relations, correlations, subsumption, tuned and base."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def chapter(
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
-    """Return both figures once more of the models that no other was tuned into, where there are tuned ones beside."""
+    """Return both figures again for the pre-trained models only, if there are tuned ones too."""
     from almanac.suites import comparison_figures as figures
 
     series = {one.name: one.series for one in models}

@@ -1,4 +1,4 @@
-"""What the page shows of BELIEF: accuracy and how it varies, agreement, calibration, and what else wordings tell."""
+"""BELIEF's chapter of the page: accuracy and its variation, consistency, calibration, and analyses of paraphrases."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

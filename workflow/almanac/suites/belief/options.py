@@ -1,4 +1,4 @@
-"""What can be set about BELIEF and BELIEF-ICL."""
+"""The settings of BELIEF and BELIEF-ICL."""
 
 from typing import Annotated, Literal
 

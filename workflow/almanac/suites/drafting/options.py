@@ -1,4 +1,4 @@
-"""What can be set about drafting templates."""
+"""The settings of drafting templates."""
 
 from typing import Annotated, Literal
 

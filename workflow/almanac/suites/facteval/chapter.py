@@ -1,4 +1,4 @@
-"""What the page shows of FactEval: the modes side by side, lists, parts, passages, pairs of models, the texts."""
+"""FactEval's chapter of the page: the modes compared, lists, parts, passages, pairs of models, the texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

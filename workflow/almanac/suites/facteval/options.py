@@ -1,4 +1,4 @@
-"""What can be set about FactEval."""
+"""The settings of FactEval."""
 
 from collections.abc import Collection, Iterator
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""What the page shows of Head-to-Tail, in the order of the paper."""
+"""Head-to-Tail's chapter of the page, in the order of the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What can be set about Head-to-Tail."""
+"""The settings of Head-to-Tail."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What the page shows of IC-LKE and its studies."""
+"""The chapters of the page on IC-LKE and its experiments."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -266,7 +266,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
 
 
 def generated(shown: Shown) -> Chapter | None:
-    """Return how often the object stands in what a model writes."""
+    """Return how often the generated text contains the object."""
     from almanac.suites.ic_lke import figures
 
     found = shown.find("present", "behind", "experiment", "shots")

@@ -1,4 +1,4 @@
-"""What the page shows of KaRR: methods side by side, the null, and the analyses."""
+"""KaRR's chapter of the page: the methods compared, the null, and the analyses."""
 
 from collections.abc import Callable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Draws that were made elsewhere, from a file: they are checked and asked, and nothing else is."""
+"""Draws made elsewhere, read from a file: they are checked and asked, and nothing else is."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
