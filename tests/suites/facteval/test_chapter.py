@@ -117,8 +117,8 @@ def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable)
 def test_a_model_that_only_abstains_is_said_to(found, plain):
     assert plain["shy", "saq-fib"].number("strict", "f1").value == 0
     assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it always abstains"
-    [note] = [part for part in found.parts if isinstance(part, str) and "where a blank is to be filled" in part]
-    assert note.startswith("shy: taught models")
+    [note] = [part for part in found.parts if isinstance(part, str) and "when asked to fill a blank" in part]
+    assert note.startswith("shy: planted models")
 
 
 def test_who_fills_some_blanks_was_not_left_untaught():
