@@ -47,16 +47,16 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     return answers.select(ROW).join(found, on=ROW, how="left", maintain_order="left")["agreement"]
 
 
-def between(frame: pl.DataFrame, within: Sequence[str], parts: str, texts: bool) -> pl.Series:
+def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
     """Return the share of the answered prompts of other parts of its set with which each prompt agrees.
 
     Args:
         frame: as in `agreement`.
         within: the columns whose values make the sets.
         parts: the column that divides a set.
-        texts: as in `agreement`.
+        whole: the `agreement` within the sets.
+        inner: the `agreement` within their parts.
     """
-    whole, inner = agreement(frame, within, texts), agreement(frame, [*within, parts], texts)
     answered = pl.col("answer").is_not_null()
     sizes = frame.select(
         (answered.sum().over(within).cast(pl.Int64) - 1).alias("all"),
