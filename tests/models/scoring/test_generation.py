@@ -112,7 +112,8 @@ def test_greedy_samples_are_one_text(generate, model):
 
 def test_what_prompts_share_is_read_once_and_the_last_token_is_never_shared():
     long = tuple(range(50))
-    ids = [(*long, 7, 8), (*long, 7, 9), (*long, 7), long, (*long, 7, *range(100), 1), (*long, 7, *range(100), 2), (3,)]
+    more = (*long, 7, *range(150))
+    ids = [(*long, 7, 8), (*long, 7, 9), (*long, 7), long, (*more, 1), (*more, 2), (3,)]
     prompts = [Prompt(one, 4, (), 0.0, (0,)) for one in ids]
     root = decoding.grouped(prompts)
     assert (root.length, root.loose) == (0, [6])
@@ -120,7 +121,14 @@ def test_what_prompts_share_is_read_once_and_the_last_token_is_never_shared():
     assert first.length == 49
     assert sorted(first.loose) == [0, 1, 2, 3]
     [second] = first.groups
-    assert (second.above, second.length, sorted(second.loose)) == (49, 151, [4, 5])
+    assert (second.above, second.length, sorted(second.loose)) == (49, 201, [4, 5])
+
+
+@pytest.mark.parametrize(("new", "groups"), [(1, 1), (16, 0)])
+def test_what_few_prompts_share_is_no_group_where_continuing_them_apart_costs_more(new, groups):
+    shared = tuple(range(100))  # one reading of 100 tokens saved, against a pass by themselves for every new token
+    prompts = [Prompt((*shared, last), new, (), 0.0, (0,)) for last in (1, 2)]
+    assert len(decoding.grouped(prompts).groups) == groups
 
 
 def test_many_samples_of_a_prompt_share_its_reading():

@@ -18,7 +18,8 @@ from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "shared_prefix/1"
-WORTH = 64  # Tokens that are not read again before a trunk pays.
+WORTH = 64  # Tokens that are not read again before a trunk pays,
+STEP = 16  # and for every token to come: texts of a trunk are continued apart, and a pass costs this beside its tokens.
 WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
 THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
 
@@ -54,7 +55,8 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
         more = shared - group.length
         texts = len({prompts[index].ids for index in members})
         rows = sum(prompts[index].distinct for index in members)
-        if (texts - 1) * more >= WORTH or (rows - 1) * more >= WORTH_KEPT:
+        worth = WORTH + STEP * max(prompts[index].new for index in members)
+        if (texts - 1) * more >= worth or (rows - 1) * more >= WORTH_KEPT:
             deeper = Group(group.length, shared)
             group.groups.append(deeper)
             group = deeper
