@@ -65,6 +65,25 @@ def test_batches_do_not_matter(generate, model, budget):
     assert generate(one, prompts, budget) == generate(one, prompts)
 
 
+def test_short_prompts_are_read_apart_from_long_ones_and_continued_with_them(model, monkeypatch):
+    one = model("llama")
+    long = prompt(one, f"{LONG} {LONG}")
+    prompts = [long, *(prompt(one, text) for text in ("3M", "Rome is", "Ada", "Paris", "3M", "The clock"))]
+    monkeypatch.setattr(decoding, "token_budget", lambda device, vocabulary: len(long.ids))
+    monkeypatch.setattr(decoding, "WORTH", 10**6)  # no trunk: what is fed are the prompts themselves
+    fed: list[int] = []
+    hook = one.network.register_forward_pre_hook(
+        lambda module, inputs, options: fed.append(options["input_ids"].numel()), with_kwargs=True
+    )
+    found = generation.generate(one, prompts, TreeMachine(one))
+    hook.remove()
+    assert found == [[of_transformers(one, one.tokens.decode(list(each.ids[1:])))] for each in prompts]
+    reading = sum(len(ids) for ids in {each.ids for each in prompts})
+    steps = fed[2:]  # the long one by itself, the short ones together, then a token of each text a pass
+    assert fed[0] == len(long.ids) and reading - fed[0] <= fed[1] < 2 * (reading - fed[0])
+    assert len(steps) <= long.new - 1 and steps[0] <= len(prompts)
+
+
 def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monkeypatch):
     one = model("llama")
     expected = generate(one, [prompt(one, text) for text in TEXTS])
