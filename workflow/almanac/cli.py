@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line or a broken
-        installation. A verb
-        whose 1 means something else has an ``ERROR_STATUS`` for bad input.
+        0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line or an
+        installed suite that cannot be loaded. A verb whose 1 means something else has an ``ERROR_STATUS`` for
+        bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
