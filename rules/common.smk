@@ -21,6 +21,7 @@ from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
+from almanac.locked import begin
 from almanac.options import to_flags
 from almanac.resources import needs
 from almanac.suites.listing import AUTHORS, SUITES
@@ -51,6 +52,11 @@ if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
     sys.exit(
         f"almanac: {RESULTS}: cannot be written, since {STANDS} is no writable folder; move it or mend its rights"
     )
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    try:
+        begin(sys.argv[1:], Path("results"))
+    except AlmanacError as mistake:
+        sys.exit(f"almanac: {mistake}")
 LAYOUT = Layout(Path(RESULTS), EDITION)
 JOBS = Jobs(EDITION, LAYOUT)
 # The models that any suite is asked of, in the order of the configuration.

@@ -1,9 +1,9 @@
-"""How far the prompts of a pair agree: the share of a prompt's fellows that are answered as it is (section 4.3).
+"""Consistency: for each prompt of a pair, the share of the pair's other prompts that are answered alike (section 4.3).
 
 The mean over a pair's prompts is the share of matching among all unordered pairs of prompts, Zhao et al.'s consistency
-with ½n(n−1) pairs. Of blanks, answers match where they are equal, so that prompts are counted by answer; texts match
-where one stands within the other, which is not transitive: distinct texts of a pair are compared, and weighted by how
-often they were said.
+with ½n(n−1) pairs. Answers to blanks match if they are equal, so prompts are counted by answer; texts match if
+one contains the other, which is not transitive: distinct texts of a pair are compared, and weighted by how often they
+occur.
 """
 
 from collections.abc import Sequence

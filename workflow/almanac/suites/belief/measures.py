@@ -1,8 +1,8 @@
 """The numbers of BELIEF.
 
-An accuracy is a mean over pairs of subject and relation, each by the share of its prompts that are right: the mean over
-all sets of prompts. So every prompt counts by ``worth``, one over its pair's answered prompts, and a number is a ratio
-of two sums of columns, whose items the page can show.
+An accuracy is the mean over pairs of subject and relation of the share of their prompts that are right, which is the
+mean over all prompt sets. Every prompt therefore has the weight ``worth``, one over its pair's answered prompts, and a
+number is a ratio of two sums of columns, whose items the page can show.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
