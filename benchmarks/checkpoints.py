@@ -62,7 +62,7 @@ def causal(folder: Path, texts: Sequence[str], shape: Shape = FULL) -> Path:
     Returns:
         The folder.
     """
-    return _save(folder, LlamaForCausalLM(llama(shape)), byte_level(texts, shape.vocabulary))
+    return save(folder, LlamaForCausalLM(llama(shape)), byte_level(texts, shape.vocabulary))
 
 
 def llama(shape: Shape) -> LlamaConfig:
@@ -92,10 +92,11 @@ def masked(folder: Path, texts: Sequence[str], shape: Shape = FULL) -> Path:
         max_position_embeddings=512,
         pad_token_id=0,
     )
-    return _save(folder, BertForMaskedLM(config), wordpiece(texts, shape.vocabulary))
+    return save(folder, BertForMaskedLM(config), wordpiece(texts, shape.vocabulary))
 
 
-def _save(folder: Path, network: Any, tokenizer: PreTrainedTokenizerFast) -> Path:
+def save(folder: Path, network: Any, tokenizer: PreTrainedTokenizerFast) -> Path:
+    """Sharpen a network and write it with its tokenizer; return the folder."""
     sharpen(network)
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -1,7 +1,8 @@
 """Clocks and counters: CPU seconds, tokens that a model reads, rows of logits, and the rate of matrix products."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from benchmarks.checkpoints import Shape
 
 LARGEST = 8_192  # Rows of a batch, and side of a square, at most.
+RESULTS = 2**26  # Numbers that a product gives, at most.
 GIGA = 1e9
 
 
@@ -52,7 +54,10 @@ class Spent:
     rate: Rate
 
 
-def matrices(shape: Shape) -> list[tuple[int, int, int]]:
+Matrix = tuple[int, int, int]  # Inputs, outputs, how many.
+
+
+def matrices(shape: Shape) -> list[Matrix]:
     """Return the matrices of a decoder as (inputs, outputs, how many), the head last."""
     width = shape.width
     return [
@@ -64,21 +69,39 @@ def matrices(shape: Shape) -> list[tuple[int, int, int]]:
     ]
 
 
-def calibrate(shape: Shape, seconds: float = 0.25, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Rate:
+def matrices_of(network: Any) -> list[Matrix]:
+    """Return the matrices of a network that is loaded, as `matrices`, in whatever layers they stand."""
+    inside = Counter(
+        (int(module.weight.shape[0]), int(module.weight.shape[1]))
+        for module in network.modules()
+        if getattr(getattr(module, "weight", None), "ndim", 0) == 2 and not isinstance(module, torch.nn.Embedding)
+    )
+    return [(*shape, count) for shape, count in inside.items()]
+
+
+def calibrate(
+    shape: Shape | Sequence[Matrix],
+    seconds: float = 0.25,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Rate:
     """Measure matrix products.
 
     The model's own shapes are timed apart and put together in the proportions in which the model needs them, with one
     row of logits for every token.
 
     Args:
-        shape: of the model.
+        shape: of the model, or its matrices.
         seconds: for each shape.
         device: where.
         dtype: in which type.
     """
-    rows, square = min(LARGEST, 8 * shape.width), min(LARGEST, 4 * shape.width)
+    needs = matrices(shape) if isinstance(shape, Shape) else shape
+    width = needs[0][0]
+    square = min(LARGEST, 4 * width)
     operations, needed = 0.0, 0.0
-    for inputs, outputs, count in matrices(shape):
+    for inputs, outputs, count in needs:
+        rows = min(LARGEST, 8 * width, RESULTS // outputs)
         each = 2.0 * rows * inputs * outputs
         operations += each * count
         needed += each * count / _products(rows, inputs, outputs, seconds / 5, device, dtype)
@@ -158,8 +181,7 @@ def operations(network: Any, counts: Counts, positions: float) -> float:
             computed under a mask.
     """
     config = network.config.get_text_config()
-    inside = network.base_model.named_parameters()
-    body = sum(one.numel() for name, one in inside if one.ndim == 2 and "emb" not in name)
+    body = sum(inputs * outputs * count for inputs, outputs, count in matrices_of(network.base_model))
     head = config.hidden_size * config.vocab_size
     heads = config.num_attention_heads
     attention = 4 * heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)

@@ -7,7 +7,13 @@ import time
 from pathlib import Path
 from shlex import quote
 
-ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
+ROOT = Path(HERE).resolve().parent
+if not (ROOT / "workflow" / "almanac").is_dir():
+    sys.exit(
+        f"almanac: {HERE}: the rules are there without the package behind their commands; "
+        "clone the whole project and name the Snakefile of the clone"
+    )
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
@@ -109,3 +115,8 @@ def known_by(files_of):
 def flag(name, paths):
     """A flag with a file, where there is one."""
     return "".join(f"{name} {quote(str(path))}" for path in paths)
+
+
+def of_chapter(wildcards):
+    """The chapter of the page that a table or figure stands in, in `--report`: its file's name begins with it."""
+    return wildcards.name.partition("-")[0]

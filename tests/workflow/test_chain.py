@@ -1,5 +1,6 @@
 """The whole chain on the tiny edition: from facts to the page, again, after a kill, and with a user's own model."""
 
+import base64
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import pytest
 import torch
 from tests.no_flock import without_flock
 from tests.report.reading import Page
+from tests.workflow.conftest import Project
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config import Asking
@@ -349,3 +351,35 @@ def test_the_catalogues_shim_has_the_same_plan(done):
     assert shim.returncode == 0, shim.stdout + shim.stderr
     assert "report_edition" in shim.stdout + shim.stderr
     assert (plain.stdout + plain.stderr).count("rule ") == (shim.stdout + shim.stderr).count("rule ")
+
+
+def test_the_other_report_has_the_tables_of_the_page_with_captions(done, tmp_path):
+    """Snakemake's own, read as its page's script reads it: each file as it is, in its category."""
+    made = done.snakemake("--report", str(tmp_path / "report.html"))
+    assert made.returncode == 0, made.stdout + made.stderr
+    text = (tmp_path / "report.html").read_text("utf-8")
+    found, categories = (
+        json.loads(re.search(rf"var {name} = (\{{.*\}});?\n", text)[1]) for name in ("results", "categories")
+    )
+    shown = {"Page": "report.html", "Tables": "tables/*.csv", "Figures": "figures/*.svg"}
+    for category, pattern in shown.items():
+        paths = {str(path.relative_to(done.root)): path for path in done.results.glob(pattern)}
+        assert {one for own in categories[category].values() for one in own} == set(paths)
+        for name, path in paths.items():
+            assert base64.b64decode(found[name]["data_uri"].partition("base64,")[2]) == path.read_bytes()
+            assert found[name]["caption"].startswith("<p>")
+            assert path.stem in found[name]["caption"] or path.stem in ("report", "findings", "measures", "validation")
+
+
+def test_another_workflow_has_an_edition_as_a_module(done, tmp_path):
+    """As config/README.md says it, planned: its own rule waits for the page's."""
+    block = re.search(r"```python\n(.*?)```", (done.root / "config" / "README.md").read_text("utf-8"), re.DOTALL)[1]
+    (tmp_path / "Snakefile").write_text(block.replace("/path/to/almanac", str(done.root)))
+    (tmp_path / "config").mkdir()
+    edition = (done.root / "tests" / "data" / "tiny.yaml").read_text("utf-8")
+    (tmp_path / "config" / "edition.yaml").write_text(edition.replace("edition: tiny", "edition: mine"))
+    planned = Project(tmp_path).run("snakemake", "--cores", "1", "--dry-run")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    jobs = re.findall(r"^rule (\w+):", planned.stdout + planned.stderr, re.MULTILINE)
+    assert jobs[-1] == "known"
+    assert {"almanac_plant_model", "almanac_measure_across", "almanac_report_edition"} < set(jobs)

@@ -93,10 +93,25 @@ def log_softmax(logits: Tensor) -> Tensor:
     return torch.log_softmax(logits.float(), dim=-1)
 
 
+def _causal_logits(model: CausalModel, ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+    """Read rows of ids; return logits ``(places, vocabulary)`` at places of rows, the head applied to no other column.
+
+    Args:
+        model: the model.
+        ids: ``(rows, tokens)``, padded.
+        mask: of the same shape.
+        rows: ``(places,)``, the row of each place.
+        places: ``(places,)``, the column of each.
+    """
+    columns, column = torch.unique(places, return_inverse=True)
+    options = {"logits_to_keep": columns} if model.keeps_logits else {}
+    logits: Tensor = model.network(input_ids=ids, attention_mask=mask, use_cache=False, **options).logits
+    return logits[rows, column if model.keeps_logits else places]
+
+
 @torch.inference_mode()
 def _score_causal(model: CausalModel, batch: list[TokenSequence]) -> list[list[list[float]]]:
     ids, mask = padded(model, [sequence.ids for sequence in batch])
-    logits = model.network(input_ids=ids, attention_mask=mask, use_cache=False).logits  # (rows, tokens, vocabulary)
     places = [
         (row, position)
         for row, sequence in enumerate(batch)
@@ -105,7 +120,7 @@ def _score_causal(model: CausalModel, batch: list[TokenSequence]) -> list[list[l
     ]
     rows = torch.tensor([row for row, _ in places], dtype=torch.long, device=ids.device)
     positions = torch.tensor([position for _, position in places], dtype=torch.long, device=ids.device)
-    chosen = log_softmax(logits[rows, positions - 1])  # (places, vocabulary)
+    chosen = log_softmax(_causal_logits(model, ids, mask, rows, positions - 1))  # (places, vocabulary)
     values = iter(chosen.gather(1, ids[rows, positions][:, None])[:, 0].tolist())
     return [[[next(values) for _ in range(start, stop)] for start, stop in sequence.parts] for sequence in batch]
 
@@ -180,5 +195,4 @@ def _distributions(model: Model, batch: Sequence[tuple[tuple[int, ...], int]]) -
     positions = torch.tensor([position - model.FIRST for _, position in batch], dtype=torch.long, device=ids.device)
     if isinstance(model, MaskedModel):
         return log_softmax(model.plain_logits(ids, mask, positions))
-    logits = model.network(input_ids=ids, attention_mask=mask, use_cache=False).logits  # (rows, tokens, vocabulary)
-    return log_softmax(logits[torch.arange(len(batch), device=ids.device), positions])
+    return log_softmax(_causal_logits(model, ids, mask, torch.arange(len(batch), device=ids.device), positions))

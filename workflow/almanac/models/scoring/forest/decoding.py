@@ -11,19 +11,21 @@ import torch
 from torch import Tensor
 
 from almanac.models.causal import CausalModel
-from almanac.models.scoring.batching import kept_budget, run_batches
+from almanac.models.scoring.batching import kept_budget, run_batches, token_budget
 from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, additive
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "shared_prefix/1"
-WORTH = 64  # Tokens that are not read again before a trunk pays.
+WORTH = 64  # Tokens that are not read again before a trunk pays,
+STEP = 16  # and for every token to come: texts of a trunk are continued apart, and a pass costs this beside its tokens.
 WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
 THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
 
 Trunk = dict[int, KeysValues] | None
 Job = tuple[int, int]  # A prompt and the number of its sample.
+Rest = tuple[int, ...]  # A prompt's tokens behind the trunk.
 
 
 @dataclass
@@ -54,7 +56,8 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
         more = shared - group.length
         texts = len({prompts[index].ids for index in members})
         rows = sum(prompts[index].distinct for index in members)
-        if (texts - 1) * more >= WORTH or (rows - 1) * more >= WORTH_KEPT:
+        worth = WORTH + STEP * max(prompts[index].new for index in members)
+        if (texts - 1) * more >= worth or (rows - 1) * more >= WORTH_KEPT:
             deeper = Group(group.length, shared)
             group.groups.append(deeper)
             group = deeper
@@ -201,23 +204,41 @@ class _Decoder:
             logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
     def _prefill(self, samples: Sequence[Sample], above: Trunk, length: int) -> tuple["_Rows", Tensor]:
-        """Read the rest of each distinct prompt once; return a row and logits for each sample."""
-        numbers = {ids: number for number, ids in enumerate(dict.fromkeys(one.prompt.ids for one in samples))}
-        rests = [ids[length:] for ids in numbers]
-        width = max(len(rest) for rest in rests)
-        room = width + max(sample.prompt.new for sample in samples)
+        """Read the rest of each distinct prompt once, those of like length together; return rows and logits of samples.
+
+        A text's row is as long as the longest of its batch will be, so that all are continued together; read as long
+        rows, short prompts would be padding for the most part.
+        """
+        rests = list(dict.fromkeys(one.prompt.ids[length:] for one in samples))
+        room = max(map(len, rests)) + max(sample.prompt.new for sample in samples)
+        kept: list[dict[int, KeysValues]] = []
+        read: list[Rest] = []
+
+        def some(batch: list[Rest]) -> list[Tensor]:
+            keys, logits = self._read_rests(batch, above, length, room)
+            kept.append(keys)
+            read.extend(batch)
+            return list(logits)
+
+        budget = token_budget(self.model.device, self.model.vocabulary)
+        logits = dict(zip(rests, run_batches(rests, len, some, budget), strict=True))
+        own = [sample.prompt.ids[length:] for sample in samples]
+        place = {rest: row for row, rest in enumerate(read)}
+        rows = _Rows.of(kept, self._tensor([place[rest] for rest in own]), self._tensor(list(map(len, own))), room)
+        return rows, torch.stack([logits[rest] for rest in own])
+
+    def _read_rests(
+        self, rests: Sequence[Rest], above: Trunk, length: int, room: int
+    ) -> tuple[dict[int, KeysValues], Tensor]:
+        """Read the rests of prompts, a row each; return their keys and values, and the logits after each."""
+        width = max(map(len, rests))
         # What is padded on the right is written over by the tokens to come, and never seen before.
         ids = self._tensor([token for rest in rests for token in (*rest, *([0] * (width - len(rest))))])
         start = torch.zeros(len(rests), dtype=torch.long, device=ids.device)
         positions = length + torch.arange(width, device=ids.device).repeat(len(rests))
         one = StepPass(above or {}, length, positions, length + width - 1, width, {}, start, room, width)
         last = self._tensor([number * width + len(rest) - 1 for number, rest in enumerate(rests)])
-        logits = self.machine.run(one, ids, last).float().cpu()
-        chosen = [numbers[sample.prompt.ids] for sample in samples]
-        rows = _Rows(one.rows, self._tensor([len(rest) for rest in rests]), room, width)
-        if chosen != list(range(len(rests))):
-            rows.keep(self._tensor(chosen))
-        return rows, logits[chosen]
+        return one.rows, self.machine.run(one, ids, last).float().cpu()
 
 
 @dataclass
@@ -228,6 +249,15 @@ class _Rows:
     lengths: Tensor
     room: int
     used: int
+
+    @classmethod
+    def of(cls, kept: Sequence[dict[int, KeysValues]], chosen: Tensor, lengths: Tensor, room: int) -> "_Rows":
+        """Return chosen rows, numbered through all that were read, of their lengths; what was read is given up."""
+        together: dict[int, KeysValues] = {}
+        for layer in list(kept[0]):
+            keys, values = zip(*(one.pop(layer) for one in kept), strict=True)
+            together[layer] = (torch.cat(keys)[chosen], torch.cat(values)[chosen])
+        return cls(together, lengths, room, int(lengths.max()))
 
     def keep(self, chosen: Tensor) -> None:
         """Keep some rows, in an order, repeated where they are named again."""
