@@ -106,12 +106,12 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path) -> dict[str, Any]
     try:
         with reading(archive, path, MANIFEST) as stream:
             content = stream.read()
-        check_values(content, VALUES, f"{path}: {MANIFEST}")
-        found: dict[str, Any] = json.loads(content)
+            check_values(content, VALUES, f"{path}: {MANIFEST}")
+            found: dict[str, Any] = json.loads(content)
         manifest = Manifest.model_validate(found)
     except ValidationError as error:
         raise explain(error, f"{path}: {MANIFEST} is damaged") from error
-    except (KeyError, ValueError, RecursionError) as error:
+    except (KeyError, ValueError) as error:
         raise AlmanacError(f"{path}: {MANIFEST}: is missing or damaged ({error!r})") from error
     refuse(path, [*_wrong_entries(manifest), *_wrong_members(manifest, sizes)])
     if digest(found) != manifest.digest:
