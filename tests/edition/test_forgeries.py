@@ -1,6 +1,7 @@
 """Whoever changes a part of a frozen edition, and mends its manifest and citation too, is found by verifying."""
 
 import json
+import resource
 import zipfile
 
 import pytest
@@ -102,6 +103,38 @@ def test_a_citation_that_is_changed_is_found(members, tmp_path, capsys):
     archive = write(tmp_path / "forged.zip", {**changed, MANIFEST: written(manifest)})
     assert main(["verify", "edition", archive]) == 1
     assert "CITATION.cff: is not what the manifest and the configuration give" in capsys.readouterr().err
+
+
+def verified(members, path, capsys):
+    """Return what verifying an archive of some members says, and the MiB that it added to this process."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert main(["verify", "edition", str(path)]) == 1
+    return capsys.readouterr().err, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def test_an_archive_that_would_unpack_to_far_more_than_its_size_is_refused(members, tmp_path, capsys):
+    said, added = verified({**members, "tables/empty.csv": bytes(96 << 20)}, tmp_path / "dense.zip", capsys)
+    assert "times its size; editions have less than 30 times; get the archive again" in said
+    assert added < 32
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        (b'{"files": [' + b"{}," * 10_000_000 + b"{}]}", "holds 20000003 values, at most 1000000 are read"),
+        (b'{"files": ' + b"[" * 900_000, "manifest.json: cannot be read (maximum recursion depth"),
+        (b'{"files": [' + b"{}," * 400_000 + b"{}]}", "manifest.json is damaged: edition: is missing"),
+    ],
+    ids=["values", "brackets", "mistakes"],
+)
+def test_a_manifest_of_a_few_kilobytes_takes_little_memory(members, tmp_path, capsys, manifest, reason):
+    """Read as Python's objects the first took more than eight gigabytes."""
+    said, added = verified({**members, MANIFEST: manifest}, tmp_path / "empty.zip", capsys)
+    assert reason in said
+    assert added < 200
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, FailFast, Field, ValidationError
 
 from almanac import tables
 from almanac.errors import AlmanacError
@@ -22,6 +22,9 @@ from almanac.options import Options, explain
 
 MANIFEST = "manifest.json"
 MOST = 1 << 25  # bytes of a manifest, or of a configuration: both are read whole
+VALUES = 1_000_000  # in a manifest: of some 40,000 files; 32 MiB of nothing but {} take gigabytes
+SPARE = 1 << 26  # bytes that any archive may unpack to, and
+DENSEST = 30  # times its own size; editions were seen to have 5 to 8 times
 SHORT = 12  # digits of a digest in a file's name
 LISTED = 20  # mistakes that are printed together
 NOT_DIGESTED = ("digest", "about")  # what says the digest itself is not under it
@@ -59,11 +62,11 @@ class Manifest(_Strict):
 
     edition: str
     almanac: str
-    files: list[Entry]
-    sources: list[Source]
+    files: Annotated[list[Entry], FailFast()]
+    sources: Annotated[list[Source], FailFast()]
     parameters: dict[str, int]
     digest: Digest
-    about: list[Entry]
+    about: Annotated[list[Entry], FailFast()]
 
 
 def digest(manifest: Mapping[str, Any]) -> str:
@@ -86,18 +89,25 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path) -> dict[str, Any]
         folder: where it will be unpacked.
 
     Raises:
-        AlmanacError: the manifest is missing, damaged or too large; a member is there twice, is not in the manifest or
+        AlmanacError: the archive would unpack to far more than an edition of its size; the manifest is missing, damaged
+            or too large; a member is there twice, is not in the manifest or
             missing, has another size than is said, or would be written outside its folder; there is too little room.
     """
     members = archive.infolist()
     wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]
     refuse(path, wrong)
     sizes = {member.filename: member.file_size for member in members}
+    whole = sum(sizes.values())
+    if whole > SPARE + DENSEST * path.stat().st_size:
+        packed = f"would unpack to {whole} bytes, {whole // path.stat().st_size} times its size"
+        raise AlmanacError(f"{path}: {packed}; editions have less than {DENSEST} times; get the archive again")
     if sizes.get(MANIFEST, 0) > MOST:
         raise AlmanacError(f"{path}: {MANIFEST}: has {sizes[MANIFEST]} bytes, at most {MOST} are read")
     try:
         with reading(archive, path, MANIFEST) as stream:
-            found: dict[str, Any] = json.load(stream)
+            content = stream.read()
+            check_values(content, VALUES, f"{path}: {MANIFEST}")
+            found: dict[str, Any] = json.loads(content)
         manifest = Manifest.model_validate(found)
     except ValidationError as error:
         raise explain(error, f"{path}: {MANIFEST} is damaged") from error
@@ -108,10 +118,21 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path) -> dict[str, Any]
         said = f"{MANIFEST}: its files and fields give the digest {digest(found)}, it says {manifest.digest}"
         raise AlmanacError(f"{path}: {said}")
     room = shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.is_dir())).free
-    if sum(sizes.values()) > room:
-        needed = f"unpacked it has {sum(sizes.values())} bytes, and {room} are free there"
+    if whole > room:
+        needed = f"unpacked it has {whole} bytes, and {room} are free there"
         raise AlmanacError(f"{path}: {needed}; set TMPDIR to a folder with more room")
     return found
+
+
+def check_values(content: bytes, most: int, what: str) -> None:
+    """Check that some JSON holds no more values than are read, which may take a hundred times the room of their text.
+
+    Raises:
+        AlmanacError: it holds more.
+    """
+    values = sum(map(content.count, (b",", b"[", b"{")))  # commas and brackets in texts are counted too
+    if values > most:
+        raise AlmanacError(f"{what}: holds {values} values, at most {most} are read; get the archive again")
 
 
 def _wrong_entries(manifest: Manifest) -> Iterator[str]:

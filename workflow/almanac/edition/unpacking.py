@@ -9,10 +9,12 @@ from typing import IO, Any
 from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, Layout
-from almanac.edition.manifest import MOST, judged, reading, refuse
+from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
 from almanac.edition.packing import blocks, unpack_table
 from almanac.errors import AlmanacError, no_such
 from almanac.options import INSIDE
+
+SETTINGS = 100_000  # values in a configuration, each of which may be told to be a mistake
 
 
 class Frozen(Layout):
@@ -72,6 +74,8 @@ def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Frozen:
     """Return the layout of an edition whose configuration is unpacked."""
     if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
         raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")
+    if (folder / RECORD).is_file():
+        check_values((folder / RECORD).read_bytes(), SETTINGS, RECORD)
     found = Frozen.open(folder)
     assert isinstance(found, Frozen)
     return found
