@@ -15,6 +15,9 @@ if "datasets" not in config:
     configfile: DEMO
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "rules/common.smk"
 include: "rules/sources.smk"
 include: "rules/dataset.smk"

@@ -7,7 +7,13 @@ import time
 from pathlib import Path
 from shlex import quote
 
-ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
+ROOT = Path(HERE).resolve().parent
+if not (ROOT / "workflow" / "almanac").is_dir():
+    sys.exit(
+        f"almanac: {HERE}: the rules are there without the package behind their commands; "
+        "clone the whole project and name the Snakefile of the clone"
+    )
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
@@ -15,6 +21,7 @@ from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
+from almanac.locked import begin
 from almanac.options import to_flags
 from almanac.resources import needs
 from almanac.suites.listing import AUTHORS, SUITES
@@ -45,6 +52,11 @@ if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
     sys.exit(
         f"almanac: {RESULTS}: cannot be written, since {STANDS} is no writable folder; move it or mend its rights"
     )
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    try:
+        begin(sys.argv[1:], Path("results"))
+    except AlmanacError as mistake:
+        sys.exit(f"almanac: {mistake}")
 LAYOUT = Layout(Path(RESULTS), EDITION)
 JOBS = Jobs(EDITION, LAYOUT)
 # The models that any suite is asked of, in the order of the configuration.
@@ -103,3 +115,8 @@ def known_by(files_of):
 def flag(name, paths):
     """A flag with a file, where there is one."""
     return "".join(f"{name} {quote(str(path))}" for path in paths)
+
+
+def of_chapter(wildcards):
+    """The chapter of the page that a table or figure stands in, in `--report`: its file's name begins with it."""
+    return wildcards.name.partition("-")[0]

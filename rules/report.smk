@@ -1,5 +1,6 @@
 # From numbers to pages.
 # REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html; print/ where it is asked for.
+# `snakemake --report` shows the first three, with the captions of workflow/report/.
 
 
 rule report_edition:
@@ -8,9 +9,28 @@ rule report_edition:
         edition=LAYOUT.record(),
         tables=TABLES,
     output:
-        LAYOUT.page(),
-        directory(LAYOUT.shown("tables")),
-        directory(LAYOUT.shown("figures")),
+        report(
+            LAYOUT.page(),
+            caption="../workflow/report/page.rst",
+            category="Page",
+            labels={"edition": EDITION.edition},
+        ),
+        report(
+            directory(LAYOUT.shown("tables")),
+            patterns=["{name}.csv"],
+            caption="../workflow/report/table.rst",
+            category="Tables",
+            subcategory=of_chapter,
+            labels={"table": "{name}"},
+        ),
+        report(
+            directory(LAYOUT.shown("figures")),
+            patterns=["{name}.svg"],
+            caption="../workflow/report/figure.rst",
+            category="Figures",
+            subcategory=of_chapter,
+            labels={"figure": "{name}"},
+        ),
     log:
         LAYOUT.log("report_edition"),
     conda:

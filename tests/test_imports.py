@@ -13,7 +13,7 @@ from almanac.edition.layout import Layout
 from almanac.suites.listing import ASKING, AUTHORS, SUITES
 
 PACKAGE = Path(almanac.__file__).parent
-BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options"}
+BASE = {"errors", "rows", "columns", "sealed", "tables", "frames", "options", "unfinished"}
 
 
 def modules() -> dict[str, Path]:
@@ -102,7 +102,7 @@ CONTRACT = {
     "errors": ("errors",),
     "rows": ("rows",),
     "columns": ("columns", "errors"),
-    "tables": ("tables", "columns", "sealed", "errors"),
+    "tables": ("tables", "columns", "sealed", "unfinished", "errors"),
     "frames": ("frames", "tables", "columns", "errors"),
     "options": ("options", "errors"),
     "sources": ("sources", *BASE),

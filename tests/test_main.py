@@ -36,7 +36,7 @@ def test_what_no_step_may_load_without_need_is_installed_here():
     assert [name for name in HEAVY if importlib.util.find_spec(name) is None] == []
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("answer", "plant", "report")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("answer", "report")])
 def test_a_verb_that_runs_no_model_and_draws_nothing_loads_neither_networks_nor_plots(verb):
     assert loaded(verb, "--help").isdisjoint(HEAVY)
 

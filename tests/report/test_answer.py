@@ -1,6 +1,6 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
-from almanac.report.answer import FactFound, chapter, facts_table, sentences
+from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
 from almanac.rows import Measure
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
 from almanac.suites.suite import Method
@@ -49,3 +49,13 @@ def test_the_page_says_how_many_facts_can_be_read_off_their_question():
     assert "invented" not in table.caption
     [table] = chapter([], {}, {"invented": (0, 400)}).parts
     assert "Readable" not in table.caption
+
+
+def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
+    rows = [finding("m", "asking", NOT_ABOVE)]
+    [table] = chapter(rows, {}).parts
+    spread = [name for name, cell in zip(table.head, table.rows[0], strict=True) if isinstance(cell, Measure)]
+    assert spread == ["known, of these relations", "above chance, of these relations"]
+    assert "known, of other relations" in table.head
+    assert "Interval and verdict are of these relations" in table.caption
+    assert markdown(rows).splitlines()[-1].startswith("Intervals (95 %) and verdicts are of these relations")

@@ -96,9 +96,9 @@ def test_each_experiment_has_its_chapter_and_every_overall_accuracy_stands_there
     assert [chapter(found, suite).title for suite in SUITES] == [
         "EIC-LKE, many facts in one text",
         "How many examples are enough",
-        "What stands between subject and object",
+        "Separators between subject and object",
         "Unknown and incorrect examples",
-        "What is written",
+        "Generated text",
     ]
     shown = {"accuracy", "accuracy_at_shots", "present", "probability_correct", "probability_replaced"}
     wanted = [

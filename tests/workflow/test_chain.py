@@ -1,18 +1,22 @@
 """The whole chain on the tiny edition: from facts to the page, again, after a kill, and with a user's own model."""
 
+import base64
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import zipfile
 from dataclasses import replace
 
 import pytest
 import torch
+from tests.no_flock import without_flock
 from tests.report.reading import Page
+from tests.workflow.conftest import Project
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac.config import Asking
@@ -21,6 +25,7 @@ from almanac.edition.layout import Layout
 from almanac.rows import Item, Measure, Outcome, Response, Setting
 from almanac.suites.judged import conditions_of
 from almanac.tables import read, write
+from almanac.unfinished import ENDING
 
 
 def test_the_page_and_every_table_of_the_layout_are_there(done):
@@ -115,20 +120,40 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
     resumed = project.snakemake()
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert project.hashes() == done.hashes()
+    assert list(project.results.rglob(f"*{ENDING}")) == []
 
 
-def test_two_runs_at_once_are_refused(fresh):
-    project = fresh()
-    lock = project.root / ".snakemake" / "almanac.lock"
-    lock.parent.mkdir()
-    holder = f"import fcntl, time; held = open({str(lock)!r}, 'a'); fcntl.flock(held, fcntl.LOCK_EX)"
-    holder += "; print(1, flush=True); time.sleep(60)"
-    with subprocess.Popen(["python3", "-c", holder], stdout=subprocess.PIPE) as other:
+@pytest.mark.parametrize("profile", ["none", "profiles/default"])
+def test_two_runs_at_once_are_refused(done, profile):
+    """As `make` starts Snakemake, and as a user does without `make`; what only shows something is not refused."""
+    plain = ("snakemake", "--cores", "2", "--workflow-profile", profile, "--configfile", "tests/data/tiny.yaml")
+    begin = "import sys, time; from pathlib import Path; from almanac.locked import begin; begin([], Path('results'))"
+    with subprocess.Popen(
+        ["python3", "-c", f"{begin}; print(1, flush=True); time.sleep(600)"],
+        cwd=done.root,
+        env=done.environment(),
+        stdout=subprocess.PIPE,
+    ) as other:
         other.stdout.readline()
-        refused = project.snakemake("--dry-run")
+        refused = [done.run(*plain), done.snakemake("--workflow-profile", profile)]
+        shown = [done.run(*plain, flag) for flag in ("--summary", "--unlock", "--dry-run")]
         other.kill()
-    assert refused.returncode == 1
-    assert "another run is at work" in refused.stderr
+    for run in refused:
+        assert (run.returncode, "another run is at work in this folder" in run.stderr) == (1, True), run.stderr
+    assert [run.returncode for run in shown] == [0, 0, 0]
+    assert done.run(*plain).returncode == 0
+
+
+@without_flock
+def test_a_run_without_locks_works_and_says_what_is_not_protected(done):
+    """The kernel answers flock as it does where a file system has none."""
+    table = done.results / "measures" / "across.parquet"
+    before = table.read_bytes()
+    table.unlink()
+    made = done.run(sys.executable, "tests/no_flock.py", *done.command())
+    assert made.returncode == 0, made.stderr
+    assert "this file system has no locks, so that a second run in this folder is not refused" in made.stderr
+    assert table.read_bytes() == before
 
 
 def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
@@ -326,3 +351,35 @@ def test_the_catalogues_shim_has_the_same_plan(done):
     assert shim.returncode == 0, shim.stdout + shim.stderr
     assert "report_edition" in shim.stdout + shim.stderr
     assert (plain.stdout + plain.stderr).count("rule ") == (shim.stdout + shim.stderr).count("rule ")
+
+
+def test_the_other_report_has_the_tables_of_the_page_with_captions(done, tmp_path):
+    """Snakemake's own, read as its page's script reads it: each file as it is, in its category."""
+    made = done.snakemake("--report", str(tmp_path / "report.html"))
+    assert made.returncode == 0, made.stdout + made.stderr
+    text = (tmp_path / "report.html").read_text("utf-8")
+    found, categories = (
+        json.loads(re.search(rf"var {name} = (\{{.*\}});?\n", text)[1]) for name in ("results", "categories")
+    )
+    shown = {"Page": "report.html", "Tables": "tables/*.csv", "Figures": "figures/*.svg"}
+    for category, pattern in shown.items():
+        paths = {str(path.relative_to(done.root)): path for path in done.results.glob(pattern)}
+        assert {one for own in categories[category].values() for one in own} == set(paths)
+        for name, path in paths.items():
+            assert base64.b64decode(found[name]["data_uri"].partition("base64,")[2]) == path.read_bytes()
+            assert found[name]["caption"].startswith("<p>")
+            assert path.stem in found[name]["caption"] or path.stem in ("report", "findings", "measures", "validation")
+
+
+def test_another_workflow_has_an_edition_as_a_module(done, tmp_path):
+    """As config/README.md says it, planned: its own rule waits for the page's."""
+    block = re.search(r"```python\n(.*?)```", (done.root / "config" / "README.md").read_text("utf-8"), re.DOTALL)[1]
+    (tmp_path / "Snakefile").write_text(block.replace("/path/to/almanac", str(done.root)))
+    (tmp_path / "config").mkdir()
+    edition = (done.root / "tests" / "data" / "tiny.yaml").read_text("utf-8")
+    (tmp_path / "config" / "edition.yaml").write_text(edition.replace("edition: tiny", "edition: mine"))
+    planned = Project(tmp_path).run("snakemake", "--cores", "1", "--dry-run")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    jobs = re.findall(r"^rule (\w+):", planned.stdout + planned.stderr, re.MULTILINE)
+    assert jobs[-1] == "known"
+    assert {"almanac_plant_model", "almanac_measure_across", "almanac_report_edition"} < set(jobs)

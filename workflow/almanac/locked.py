@@ -1,32 +1,63 @@
-"""Run Snakemake with a lock that dies with its process: `python -m almanac.locked snakemake …`.
+"""One run at a time in a folder, by a lock that dies with its process; `python -m almanac.locked snakemake …`.
 
 Snakemake's own lock is a file that outlives a killed run and must then be removed by hand. Here the operating system
-holds the lock, so a second run beside the first is refused, and a run after `kill -9` just goes on.
+holds the lock, from the reading of the Snakefile (`begin`) until Snakemake ends: a second run is refused, however the
+two were started, and a run after `kill -9` just goes on.
 """
 
-import fcntl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
 
-from almanac.errors import no_configuration
+from almanac import unfinished
+from almanac.errors import AlmanacError, no_configuration
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
+# Flags of Snakemake with which it only shows something, or takes its own lock away.
+SHOWS = (
+    *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-conda-envs", "--list-changes", "--lc"),
+    *("--list-input-changes", "--li", "--list-params-changes", "--lp", "--list-untracked", "--lu", "--lint"),
+    *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S", "--detailed-summary", "-D", "--report"),
+    *("--print-compilation", "--containerize", "--generate-unit-tests", "--unlock"),
+)
+_held: list[object] = []  # the open lock file, until this process ends
 
 
-def _taken(handle: TextIO) -> bool:
-    """Take the lock; wait a little for a run that was just killed and whose processes are not all gone yet."""
-    for _ in range(PATIENCE * 10):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            time.sleep(0.1)
-    return False
+def begin(command: Sequence[str], results: Path) -> None:
+    """Lock the working folder for this process, and remove what killed runs have left unfinished.
+
+    Args:
+        command: Snakemake's arguments; one that only shows something locks nothing.
+        results: the folder below which runs write.
+
+    Raises:
+        AlmanacError: another run has locked it, or the lock file cannot be made.
+    """
+    if _held or any(word.partition("=")[0] in SHOWS for word in command):
+        return
+    try:
+        LOCK.parent.mkdir(exist_ok=True)
+        handle = LOCK.open("a")
+    except OSError as error:
+        raise AlmanacError(f"{LOCK}: cannot be written ({error.strerror}); use a folder of your own") from error
+    for _ in range(PATIENCE * 10):  # for a run that was just killed and whose processes are not all gone yet
+        locked = unfinished.lock(handle.fileno())
+        if locked is not False:
+            break
+        time.sleep(0.1)
+    else:
+        raise AlmanacError("another run is at work in this folder; wait for it, or stop it")
+    _held.append(handle)
+    if locked is None:
+        print(
+            f"almanac: {LOCK}: this file system has no locks, so that a second run in this folder is not refused and "
+            f"unfinished files of killed runs stay ({results}/**/.*{unfinished.ENDING}); start one run at a time",
+            file=sys.stderr,
+        )
+    unfinished.remove_abandoned(results)
 
 
 def _given(command: Sequence[str], *flags: str) -> Iterator[str]:
@@ -57,31 +88,20 @@ def mistake_in(command: Sequence[str]) -> str | None:
 
 
 def main(command: Sequence[str]) -> int:
-    """Run a Snakemake command under the lock and return its exit status.
+    """Run a Snakemake command without Snakemake's own lock and return its exit status.
 
     Returns:
-        Snakemake's; 1 where another run holds the lock, or where `mistake_in` finds one.
+        Snakemake's; 1 where `mistake_in` finds a mistake.
     """
     if (mistake := mistake_in(command)) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
-    try:
-        LOCK.parent.mkdir(exist_ok=True)
-        handle = LOCK.open("a")
-    except OSError as error:
-        print(f"almanac: {LOCK}: cannot be written ({error.strerror}); use a folder of your own", file=sys.stderr)
-        return 1
-    with handle:
-        if not _taken(handle):
-            print("almanac: another run is at work in this folder; wait for it, or stop it", file=sys.stderr)
-            return 1
-        # Snakemake inherits the handle: the lock lasts as long as either of the two lives.
-        run = subprocess.Popen([*command[:1], "--nolock", *command[1:]], pass_fds=[handle.fileno()])
-        while True:
-            try:
-                return run.wait()
-            except KeyboardInterrupt:
-                pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
+    run = subprocess.Popen([*command[:1], "--nolock", *command[1:]])
+    while True:
+        try:
+            return run.wait()
+        except KeyboardInterrupt:
+            pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
 
 
 if __name__ == "__main__":

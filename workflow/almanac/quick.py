@@ -1,11 +1,10 @@
 """One suite asked of one model in a notebook: `almanac.measure(model, tokenizer, SUITE)`."""
 
 import argparse
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from almanac import cli
+from almanac import cli, unfinished
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Measure
@@ -49,8 +48,7 @@ def measure(
         )
     if len(SUITES[suite].rounds_of(options.model_validate(settings))) > 1:
         raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `make own`")
-    with tempfile.TemporaryDirectory(prefix="almanac-") as name:
-        work = Path(name)
+    with unfinished.folder() as work:
         checkpoint = Path(model) if isinstance(model, str | Path) else _saved(model, tokenizer, work / "model")
         asked, answered, dataset = work / "asked", work / "responses.parquet", work / "built"
         flags = _flags(settings)

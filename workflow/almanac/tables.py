@@ -9,8 +9,6 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from almanac import sealed
+from almanac import sealed, unfinished
 from almanac.columns import check_column, check_key, conform, schema
 from almanac.errors import AlmanacError
 
@@ -47,24 +45,20 @@ def atomic(path: Path) -> Iterator[Path]:
     Raises:
         AlmanacError: the folder cannot be made or written.
     """
+    stack = contextlib.ExitStack()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        Path(name).chmod(0o644)
+        made = stack.enter_context(unfinished.file(path))
     except OSError as error:
         raise AlmanacError(
             f"{path}: cannot be written ({error.strerror}); give a folder that exists and is writable"
         ) from error
-    temporary = Path(name)
-    try:
-        yield temporary
+    with stack:
+        yield made
         try:
-            temporary.replace(path)
+            made.replace(path)
         except OSError as error:
             raise AlmanacError(f"{path}: cannot be written ({error.strerror}); give the path of a file") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mapping[str, str] | None = None) -> int:

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 21,
-    "report": 19,
+    "report": 20,
     "freeze": 6,
 }

@@ -18,6 +18,11 @@ def shares(answers, texts=False):
     return agreement(frame, ["fact"], texts).to_list()
 
 
+def across(frame):
+    whole, inner = (agreement(frame, within, False) for within in (["fact"], ["fact", "group"]))
+    return between(frame, ["fact"], "group", whole, inner)
+
+
 def test_the_papers_example_of_four_predictions_is_one_sixth():
     found = shares(["a", "a", "b", "c"])
     assert found == [pytest.approx(1 / 3)] * 2 + [0, 0]
@@ -56,7 +61,7 @@ def test_the_mean_is_the_share_of_matching_among_all_unordered_pairs(answers, te
 def test_inner_and_inter_group_consistency_count_pairs_within_and_across_groups():
     frame = pl.DataFrame({"fact": ["f"] * 4, "group": ["g", "g", "h", "h"], "answer": ["a", "a", "a", "b"]})
     inner = agreement(frame, ["fact", "group"], False).to_list()
-    inter = between(frame, ["fact"], "group", False).to_list()
+    inter = across(frame).to_list()
     assert sum(inner) / 4 == pytest.approx(1 / 2)  # a-a, a-b
     assert sum(inter) / 4 == pytest.approx(2 / 4)  # a-a, a-b, a-a, a-b
 
@@ -67,7 +72,7 @@ def test_agreement_between_groups_equals_brute_force(rows):
         {"fact": ["f"] * len(rows), "group": [row[0] for row in rows], "answer": [row[1] for row in rows]},
         {"fact": pl.String, "group": pl.String, "answer": pl.String},
     )
-    for (group, answer), found in zip(rows, between(frame, ["fact"], "group", False), strict=True):
+    for (group, answer), found in zip(rows, across(frame), strict=True):
         others = [one for own, one in rows if own != group and one is not None]
         if answer is None or not others:
             assert found is None

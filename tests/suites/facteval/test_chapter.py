@@ -104,7 +104,7 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
     assert plain["tuned", "tfq-statement"].applicable
     assert all(plain[model, "saq-fib"].applicable for model in ("plain", "tuned"))
     row = scores(found, "plain", "tfq-statement")
-    assert row["precision"] == "not applicable: its answers hold no verdict"
+    assert row["precision"] == "not applicable: its answers contain no verdict"
     assert (row["F1"], row["no verdict"]) == (None, row["asked"])
 
 
@@ -116,9 +116,9 @@ def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable)
 
 def test_a_model_that_only_abstains_is_said_to(found, plain):
     assert plain["shy", "saq-fib"].number("strict", "f1").value == 0
-    assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it abstains always"
-    [note] = [part for part in found.parts if isinstance(part, str) and "where a blank is to be filled" in part]
-    assert note.startswith("shy: taught models")
+    assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it always abstains"
+    [note] = [part for part in found.parts if isinstance(part, str) and "when asked to fill a blank" in part]
+    assert note.startswith("shy: planted models")
 
 
 def test_who_fills_some_blanks_was_not_left_untaught():

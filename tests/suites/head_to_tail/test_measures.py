@@ -178,7 +178,7 @@ def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
     asked = trial(tmp_path, judge="j", cloze=True, repeats=2).answer(knows_the_head).ask().answer(strict_judge)
     shown = asked.shown()
     chapter = asked.suite.chapter(shown, asked.options)
-    assert "judged by rules and by j" in chapter.asks
+    assert "scored by rules and by j" in chapter.asks
     found = {part.name: part for part in chapter.parts if isinstance(part, Table)}
     assert {"rates", "levels", "top", "forms", "scores", "judge", "stability", "buckets", "asked"} <= set(found)
     assert [row[1:4] for row in found["buckets"].rows[:3]] == [

@@ -249,8 +249,8 @@ def test_a_file_without_a_draw_is_refused(tmp_path, name):
     [
         (("template", 9, None, None, "[Y] bore [X]."), "'[Y] bore [X].' does not end in [Y]"),
         (("template", 9, None, None, "[X] saw [Y] first."), "'[X] saw [Y] first.' does not end in [Y]"),
-        (("relation", 9, "r", "Obama", "[Y] bore [X]."), "'[Y] bore [X].' of r lacks [Y] behind [X]"),
-        (("relation", 9, "r", "Obama", "[X] lives."), "'[X] lives.' of r lacks [Y] behind [X]"),
+        (("relation", 9, "r", "Obama", "[Y] bore [X]."), "'[Y] bore [X].' of r lacks [Y] after [X]"),
+        (("relation", 9, "r", "Obama", "[X] lives."), "'[X] lives.' of r lacks [Y] after [X]"),
     ],
 )
 def test_a_template_that_cannot_be_read_refuses_its_draw_alone(tmp_path, row, reason):

@@ -55,7 +55,7 @@ def _as_name(text: str) -> str:
 
 
 class ModelConfig(ServerOptions):
-    """A model: planted by a recipe, a directory, a repository of a hub, or behind a server."""
+    """A model: planted by a recipe, a directory, a repository of a hub, or on a server."""
 
     name: Name = Field(description="the name in every table and folder")
     planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")

@@ -29,7 +29,7 @@ class PlantingConfig(Options):
     """How models are made whose knowledge is known."""
 
     worlds: dict[Name, WorldConfig] = Field(default_factory=dict, description="the invented worlds, by name")
-    taught: TaughtConfig | None = Field(default=None, description="real facts that are taught beside each world")
+    taught: TaughtConfig | None = Field(default=None, description="real facts that are taught together with each world")
     corpus: CorpusOptions = Field(default=CorpusOptions(), description="how facts are spread over documents")
     tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")
 

@@ -23,7 +23,7 @@ class WrittenBy(Options):
     """Who writes, and of what."""
 
     dataset: Name = Field(description="the dataset whose facts are shown")
-    model: Name = Field(description="who writes: one of `models`, a causal one or one behind a server")
+    model: Name = Field(description="the writer: one of `models`, a causal or a served one")
 
 
 class SettingsByAuthor(Options):

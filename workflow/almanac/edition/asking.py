@@ -4,7 +4,6 @@ Requests are sorted, so that neighbours in a file begin alike: `answer` reads a 
 many, they are sorted a run at a time and a file is several sorted stretches; only their ids are held.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from almanac import tables
+from almanac import tables, unfinished
 from almanac.columns import schema
 from almanac.frames import KEY, as_frame, request_key
 from almanac.rows import Context, Item, Link, NotAsked, Request, Setting
@@ -49,7 +48,7 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
     tables.check_writable(folder / "items.parquet")
     seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}
     with ExitStack() as stack:
-        work = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder, prefix=".asking.")))
+        work = stack.enter_context(unfinished.folder(folder / "asking"))
         writers = {
             name: stack.enter_context(tables.writing(folder / f"{name}.parquet", row))
             for name, row in {**TABLES, **own}.items()

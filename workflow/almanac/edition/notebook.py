@@ -1,13 +1,13 @@
 """An edition in a notebook: its tables as pandas frames, from its folder or from the archive that was frozen."""
 
 import inspect
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from almanac import unfinished
 from almanac.columns import columns
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import findings_of, judged_of
@@ -34,7 +34,7 @@ def read_edition(path: Path | str) -> "Edition":
     path = Path(path)
     if not path.is_file():
         return Edition(Layout.open(path))
-    unpacked = tempfile.TemporaryDirectory(prefix="almanac-")
+    unpacked = unfinished.Folder()
     unpack(path, Path(unpacked.name))
     return Edition(Frozen.open(Path(unpacked.name)), unpacked)
 
@@ -49,7 +49,7 @@ class Edition:
         datasets: of which facts.
     """
 
-    def __init__(self, layout: Layout, unpacked: "tempfile.TemporaryDirectory[str] | None" = None) -> None:
+    def __init__(self, layout: Layout, unpacked: unfinished.Folder | None = None) -> None:
         self._layout, self._unpacked = layout, unpacked  # the folder of an archive lives as long as the edition
         self.name, self.title = layout.config.edition, layout.config.title
         asked = list(layout.config.asked())

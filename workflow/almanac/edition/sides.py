@@ -1,7 +1,6 @@
 """What holds tables: a result folder, an unpacked edition or an edition's archive; which tables two of them share."""
 
 import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from almanac import unfinished
 from almanac.edition.layout import RECORD, Layout
 from almanac.errors import AlmanacError
 
@@ -33,8 +33,8 @@ class Side:
         if self.archive is None:
             yield self.root / name
             return
-        with tempfile.TemporaryDirectory(prefix="almanac-") as folder:
-            copy = Path(folder) / PurePosixPath(name).name
+        with unfinished.folder() as folder:
+            copy = folder / PurePosixPath(name).name
             try:
                 with self.archive.open(name) as packed, copy.open("wb") as out:
                     shutil.copyfileobj(packed, out)

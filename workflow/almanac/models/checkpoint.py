@@ -1,15 +1,29 @@
 """A checkpoint's folder by its files alone: which of them are read, and whether they are whole. Nothing is loaded."""
 
+import contextlib
 import json
+import math
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
 
 from almanac.errors import AlmanacError, no_such
 from almanac.models.digest import CODE, SETTINGS, TOKENIZER, WEIGHTS
 from almanac.models.wrappers import TEMPLATES
 
 INDEX = "model.safetensors.index.json"
+CONFIG = "config.json"
+METADATA = "__metadata__"  # what a header says besides its tensors
+LENGTH = 8  # bytes of a header's length, before it
+MOST_HEADER = 100_000_000  # bytes; the format's own limit
+MOST_COUNTED = 100_000  # layers, experts or labels
+Whole = Annotated[int, msgspec.Meta(ge=0)]
 NEEDED = {
-    "config.json": ("config.json",),
+    CONFIG: (CONFIG,),
     "weights (*.safetensors)": ("*.safetensors",),
     "a tokenizer (tokenizer.json)": ("tokenizer.json", "vocab.*", "*.model"),
 }
@@ -43,8 +57,11 @@ def complete(folder: Path) -> Path:
             "there with save_pretrained"
         )
     for path in sorted(folder.glob("*.safetensors")):
-        if (wrong := _damage(path)) is not None:
-            raise AlmanacError(f"model {folder}: {path.name} {wrong}; copy it there again, whole")
+        try:
+            tensors(path)
+        except ValueError as error:
+            raise AlmanacError(f"model {folder}: {path.name} {error}; copy it there again, whole") from error
+    check_config(folder)
     return folder
 
 
@@ -52,7 +69,7 @@ def _listed(folder: Path) -> set[str]:
     """Return the files that weights are spread over, where an index says so."""
     try:
         return set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return set()  # none, or damaged; loading it will say so
 
 
@@ -60,22 +77,116 @@ def header(path: Path) -> bytes:
     """Return the header of a safetensors file, its length before it: names, shapes and places of all tensors.
 
     Raises:
-        ValueError: the file is shorter than its header.
+        ValueError: the file is shorter than its header, or the header is longer than the format allows.
     """
     with path.open("rb") as handle:
-        length = handle.read(8)
-        if len(length) < len(bytes(8)) or int.from_bytes(length, "little") > path.stat().st_size - len(length):
+        length = handle.read(LENGTH)
+        size = int.from_bytes(length, "little")
+        if len(length) < LENGTH or size > path.stat().st_size - LENGTH:
             raise ValueError("is shorter than its header")
-        return length + handle.read(int.from_bytes(length, "little"))
+        if size > MOST_HEADER:
+            raise ValueError(f"says that its header has {size} bytes; safetensors allows {MOST_HEADER}")
+        return length + handle.read(size)
 
 
-def _damage(path: Path) -> str | None:
-    """Return what is wrong with a safetensors file, by its header and its size, or none."""
+class Tensor(msgspec.Struct):
+    """An entry of a header: its type by its bits, its shape, and where its bytes begin and end."""
+
+    dtype: Annotated[str, msgspec.Meta(pattern="^(BOOL|[A-Z]+[0-9]+.*)$")]
+    shape: list[Whole]
+    data_offsets: tuple[Whole, Whole]
+
+    @property
+    def bits(self) -> int:
+        """Return how many bits a number has, as its type says."""
+        digits = re.search(r"\d+", self.dtype)
+        return int(digits[0]) if digits else 8
+
+
+def tensors(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file by its header, in the order of their bytes.
+
+    Raises:
+        ValueError: it is shorter than its header, or the header does not say what a file can hold.
+    """
+    head = header(path)
     try:
-        head = header(path)
-        tensors = {name: entry for name, entry in json.loads(head[8:]).items() if name != "__metadata__"}
-        wanted = len(head) + max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return "is damaged: its header cannot be read"
-    found = path.stat().st_size
-    return None if found == wanted else f"has {found} bytes, and its header says {wanted}"
+        entries = msgspec.json.decode(head[LENGTH:], type=dict[str, msgspec.Raw])
+        found = {name: msgspec.json.decode(raw, type=Tensor) for name, raw in entries.items() if name != METADATA}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"is damaged: its header cannot be read ({error})") from error
+    ordered = dict(sorted(found.items(), key=lambda one: one[1].data_offsets))
+    last = 0
+    for name, one in ordered.items():
+        begin, end = one.data_offsets
+        if begin != last:
+            raise ValueError(f"is damaged: {name} begins at {begin}, and the tensor before it ends at {last}")
+        if (end - begin) * 8 != math.prod(one.shape) * one.bits:
+            raise ValueError(f"is damaged: {name} has the shape {one.shape} of {one.dtype} and {end - begin} bytes")
+        last = end
+    if (size := path.stat().st_size - len(head)) != last:
+        raise ValueError(f"has {size + len(head)} bytes, and its header says {last + len(head)}")
+    return ordered
+
+
+def all_tensors(folder: Path) -> list[Tensor]:
+    """Return the tensors of all safetensors files of a folder that is complete."""
+    return [one for path in sorted(folder.glob("*.safetensors")) for one in tensors(path).values()]
+
+
+def check_memory(folder: Path, dtype: str, most: int) -> None:
+    """Check by the headers that weights fit into memory.
+
+    Args:
+        folder: a checkpoint that is complete.
+        dtype: the type that it is run in; what is quantised stays as it is stored.
+        most: bytes of memory that there are.
+
+    Raises:
+        AlmanacError: they do not, with both figures.
+    """
+    wide, run = {"F64", "F32", "F16", "BF16"}, {"float32": 32}.get(dtype, 16)
+    bits = sum(math.prod(one.shape) * (run if one.dtype in wide else one.bits) for one in all_tensors(folder))
+    if bits > most * 8:
+        smaller = "use dtype: bfloat16, " if run == 32 else ""
+        raise AlmanacError(
+            f"model {folder}: needs {bits / 8 / 2**30:.1f} GiB of memory in {dtype}, and there are {most / 2**30:.1f}; "
+            f"{smaller}run it on a machine that has more, or serve it and ask it by its address (docs/api.md)"
+        )
+
+
+def memory() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or what its control group leaves it."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with contextlib.suppress(OSError, IndexError):
+        group = Path("/sys/fs/cgroup") / Path("/proc/self/cgroup").read_text().split("::/", 1)[1].strip()
+        limits = [path / "memory.max" for path in (group, *group.parents)]
+        found += [int(text) for path in limits if path.is_file() and (text := path.read_text().strip()).isdigit()]
+    return min(found)
+
+
+def check_config(folder: Path) -> None:
+    """Check that config.json asks for no lists that no model has, which the config's own class would make.
+
+    Raises:
+        AlmanacError: it does, or it cannot be read.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise AlmanacError(f"model {folder}: {CONFIG} cannot be read ({error}); save it again") from error
+    for key, value in _counts(config):
+        if value > MOST_COUNTED:
+            raise AlmanacError(
+                f"model {folder}: {CONFIG}: {key} is {value}; allowed are {MOST_COUNTED}; correct it, or use another "
+                "checkpoint"
+            )
+
+
+def _counts(config: Any) -> Iterator[tuple[str, int]]:
+    """Yield what a config says of how many layers, experts and labels there are."""
+    for key, value in config.items() if isinstance(config, dict) else ():
+        if isinstance(value, dict):
+            yield from _counts(value)
+        elif isinstance(value, int) and any(word in key for word in ("layer", "expert", "label")):
+            yield key, value

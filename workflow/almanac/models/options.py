@@ -1,4 +1,4 @@
-"""Settings of a model behind an OpenAI-compatible server."""
+"""Settings of a model on an OpenAI-compatible server."""
 
 import argparse
 import re
@@ -73,8 +73,8 @@ def checked_url(url: str) -> str:
 
 
 def add_api_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a model behind a server."""
-    add_flags(parser, ServerOptions, "a model behind an OpenAI-compatible server")
+    """Add the flags of a model on a server."""
+    add_flags(parser, ServerOptions, "a model on an OpenAI-compatible server")
 
 
 def api_options(arguments: argparse.Namespace) -> ApiOptions | None:

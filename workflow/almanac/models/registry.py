@@ -19,6 +19,7 @@ from transformers.utils import logging as transformers_logging
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint, devices, own_code
+from almanac.models.building import bounded
 from almanac.models.causal import CausalModel
 from almanac.models.digest import digests
 from almanac.models.framing import framing_of
@@ -76,14 +77,16 @@ def load(source: ModelSource) -> Model:
     """Load a model. A folder never touches the network; code that comes with it is run only where that is trusted.
 
     Raises:
-        AlmanacError: the folder or name is wrong, files are missing, the architecture is unknown, weights are missing,
-            a setting is none of those allowed, or the checkpoint needs code of its own that is not trusted.
+        AlmanacError: the folder or name is wrong, files are missing, it needs more memory than there is, the
+            architecture is unknown, weights are missing, a setting is none of those allowed, or the checkpoint needs
+            code of its own that is not trusted.
     """
     _check(source)
     folder = checkpoint.complete(Path(source.path).expanduser())
     for name in (PULLED, MADE):  # of a user's own checkpoint nobody has written down what its files were
         if (folder / name).is_file():
             checked_record(folder / name)
+    checkpoint.check_memory(folder, source.dtype, checkpoint.memory())
     own_code.check(folder, source.trust_remote_code, source.revision)
     config = _config(source, folder)
     family = _family(source, folder, config)
@@ -177,15 +180,18 @@ def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any
     auto: Any = AutoModelForCausalLM if config.model_type == "xlnet" else AUTO[family][1]
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        network, loaded = auto.from_pretrained(
-            folder,
-            config=config,
-            dtype=DTYPES[source.dtype],
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=source.trust_remote_code,
-            output_loading_info=True,
-        )
+        with bounded(folder, quantised=getattr(config, "quantization_config", None) is not None):
+            network, loaded = auto.from_pretrained(
+                folder,
+                config=config,
+                dtype=DTYPES[source.dtype],
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=source.trust_remote_code,
+                output_loading_info=True,
+            )
+    except AlmanacError:
+        raise
     except Exception as error:  # as above, and packages that a quantised checkpoint asks for
         own_code.refuse(folder, error)
         raise AlmanacError(

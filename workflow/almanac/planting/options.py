@@ -31,7 +31,7 @@ class WorldOptions(Options):
     )
     features: tuple[Feature, ...] = Field(
         default=(),
-        description="What the world has besides: aliases, several_objects (one more relation, two objects a subject), "
+        description="What else the world has: aliases, several_objects (one more relation, two objects a subject), "
         "dates (one more relation with years), popularity (head, torso and tail, crossed with the doses).",
     )
     aliases_per_entity: int = Field(

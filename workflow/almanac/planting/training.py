@@ -1,7 +1,6 @@
 """Training a planted model: packed rows, Muon and AdamW, one thread, the same bytes each time."""
 
 import csv
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, ModernBertConfig, ModernBertForMaskedLM, PreTrainedTokenizerFast
 
+from almanac import unfinished
 from almanac.errors import AlmanacError
 from almanac.planting.corpus import Document
 from almanac.planting.options import TrainingOptions
@@ -260,8 +260,8 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
-            new = Path(name) / "new"
+        with unfinished.folder(folder) as work:
+            new = work / "new"
             trained.model.save_pretrained(new)
             tokenizer.save_pretrained(new)
             with (new / "loss.csv").open("w", encoding="utf-8", newline="") as handle:
@@ -272,7 +272,7 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 strangers = sorted({path.name for path in folder.iterdir()} - OWN_FILES)
                 if strangers:
                     raise AlmanacError(f"{folder}: holds {strangers[0]}, which is no model's; name a new folder")
-                folder.replace(Path(name) / "old")
+                folder.replace(work / "old")
             else:
                 folder.unlink(missing_ok=True)
             new.replace(folder)

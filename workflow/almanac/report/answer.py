@@ -17,13 +17,18 @@ RULE = (
     "might lie, and how far the mean of other relations of their kind might (none of one relation). Chance: how often "
     "the model's own answers would be right for the other facts of their relation or, where a method calls facts known "
     "by a threshold, how often it calls a false object known. Above chance: the difference; the verdict is a one-sided "
-    "test of it at .025, adjusted for all rows together (Holm). Null: what the method finds in a model of the same "
+    "test of it at .025, adjusted for all rows together (Holm). Interval and verdict are of these relations and say "
+    "nothing of others; where the verdict is not distinguishable, the interval's upper end is the most that the method "
+    "may have missed. Null: what the method finds in a model of the same "
     "recipe that was taught a world with exchanged objects, none of these facts. Facts: those that were answered; they "
     "count as so many independent ones in the first interval (Wilson's)."
 )
 FACTS_CAPTION = (
     "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
     "chance. Choose one for all that was answered to it."
+)
+OF_THESE = (
+    "Intervals (95 %) and verdicts are of these relations; the page has those of other relations for what is known."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
@@ -64,7 +69,7 @@ def chapter(
         for one in rows
     ]
     known = ("known, of these relations", "known, of other relations")
-    head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance", "facts", "count as")
+    head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance, of these relations", "facts", "count as")
     caption = " ".join([RULE, *_guessed(guessable or {})])
     return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
 
@@ -178,7 +183,10 @@ def _listed(names: Iterable[str], between: str = ", ") -> str:
 
 
 def markdown(rows: Sequence[Finding]) -> str:
-    """Return the findings as a table in Markdown, without methods that a model has not answered at all."""
+    """Return the findings as a table in Markdown, without methods that a model has not answered at all.
+
+    A line below says what its intervals and verdicts are of.
+    """
     lines = [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
     for one in (one for one in rows if one.facts):
         known, _, chance, _, above = _numbers(one, None)
@@ -186,4 +194,4 @@ def markdown(rows: Sequence[Finding]) -> str:
         by_chance = share(chance if isinstance(chance, float) else None)
         cells = (str(one.known.model), one.known.dataset, one.method.label, numbers[0], by_chance, numbers[1])
         lines.append(f"| {' | '.join(cells)} | {one.facts} | {one.verdict} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", OF_THESE])

@@ -5,13 +5,13 @@ import lzma
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from almanac import unfinished
 from almanac.errors import AlmanacError
 
 CHUNK = 1 << 20
@@ -36,8 +36,8 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> None:
             is a link; more bytes than allowed.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
-        beside = Path(name) / "new"
+    with unfinished.folder(folder) as work:
+        beside = work / "new"
         beside.mkdir()
         try:
             left = max_bytes

@@ -7,7 +7,6 @@ nothing is dropped silently.
 """
 
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from almanac import unfinished
 from almanac.errors import AlmanacError, no_such
 from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
 from almanac.sources.archives import unpack
@@ -95,8 +95,8 @@ def as_folder(origin: Path) -> Iterator[Path]:
     if not origin.is_file():
         yield origin
         return
-    with tempfile.TemporaryDirectory(prefix="almanac-") as name:
-        folder = Path(name) / origin.name
+    with unfinished.folder() as work:
+        folder = work / origin.name
         unpack(origin, folder, ARCHIVE_BYTES)
         inside = list(folder.iterdir())
         try:

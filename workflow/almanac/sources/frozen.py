@@ -1,6 +1,5 @@
 """From settings to frozen answers to tables: what every source that is pulled has in common."""
 
-import fcntl
 import importlib
 import json
 import os
@@ -12,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from almanac import tables
+from almanac import tables, unfinished
 from almanac.errors import AlmanacError
 from almanac.sources import snapshots, source_tables
 from almanac.sources.downloads import Target, download
@@ -84,7 +83,7 @@ def _make(options: NetworkOptions, contact: str | None, partial: Path, log: Log,
     """Bring everything into a snapshot that grows, and freeze it."""
     raw = partial / RAW
     downloads = options.downloads() if isinstance(options, DumpOptions) else ()
-    with one_at_a_time(options):
+    with one_at_a_time(options, log):
         records = {one.name: _download(one, raw, contact, options, log, done) for one in downloads}
         if not downloads:
             _module(options).fetch(options, raw, contact, log, done)
@@ -104,15 +103,16 @@ def _download(one: Download, raw: Path, contact: str | None, options: NetworkOpt
 
 
 @contextmanager
-def one_at_a_time(options: NetworkOptions) -> Iterator[None]:
+def one_at_a_time(options: NetworkOptions, log: Log) -> Iterator[None]:
     """Wait until no other pull of this user on this machine asks the same hosts."""
     addresses = [str(value) for value in options.model_dump().values() if str(value).startswith("http")]
     addresses += [one.url for one in options.downloads() if one.url] if isinstance(options, DumpOptions) else []
     with ExitStack() as held:
         for host in sorted({urllib.parse.urlsplit(address).netloc for address in addresses}):
             name = f"almanac-{os.getuid()}-{urllib.parse.quote(host, safe='')}.lock"
-            lock = held.enter_context((Path(tempfile.gettempdir()) / name).open("a"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            handle = held.enter_context((Path(tempfile.gettempdir()) / name).open("a"))
+            if unfinished.lock(handle.fileno(), wait=True) is None:
+                log(f"{host}: another pull may ask it at the same time, since {handle.name} cannot be locked")
         yield
 
 
@@ -142,11 +142,11 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
     if not before:
         raise AlmanacError(f"{home}: there is no snapshot yet to pull again; pull the source first")
     new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
-    with tempfile.TemporaryDirectory() as name:
+    with unfinished.folder() as work:
         folders = []
         for label, snapshot in (("old", home / before[-1]), ("new", new)):
             snapshots.verified(snapshot)
-            folders.append(Path(name) / label)
+            folders.append(work / label)
             write_tables(options, snapshot, folders[-1])
         report: dict[str, Any] = snapshots.changes(*folders)
     sums: Mapping[str, Any] = {"from": before[-1], "to": new.name}

@@ -4,12 +4,12 @@ The files are tab-separated without header or quoting. Papers are read twice: fo
 those that are drawn.
 """
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
+from almanac import unfinished
 from almanac.sources.frames import assembled, readable, readable_text
 from almanac.sources.options import MagOptions
 from almanac.sources.papers import (
@@ -52,9 +52,9 @@ def read(options: MagOptions, folder: Path) -> SourceTables:
         AlmanacError: a file is missing, cut or not of its shape, naming it and the line.
     """
     omissions = Omissions()
-    with tempfile.TemporaryDirectory() as name, readable(folder / PAPERS):
+    with unfinished.folder() as work, readable(folder / PAPERS):
         numbers = _laid_aside(
-            folder, PAPERS, Path(name) / "papers", lambda rows: _numbers(rows, options.last_year, omissions)
+            folder, PAPERS, work / "papers", lambda rows: _numbers(rows, options.last_year, omissions)
         )
         drawn = draw_papers(
             SOURCE,

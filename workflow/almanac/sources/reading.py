@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ import msgspec
 import polars as pl
 import zstandard
 
+from almanac import unfinished
 from almanac.errors import AlmanacError
 
 Value = TypeVar("Value")
@@ -170,7 +170,7 @@ class Aside:
             schema: names and Polars types.
             parts: a column of whole numbers by which the rows are kept apart, so that one part can be read alone.
         """
-        self._folder = tempfile.TemporaryDirectory(prefix="almanac-")
+        self._folder = unfinished.Folder()
         self._schema = schema
         self._parts = parts
         self._rows: list[Sequence[object]] = []

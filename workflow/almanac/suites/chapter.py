@@ -1,4 +1,4 @@
-"""What the page shows of a suite, as data: tables whose cells are numbers with the way to their items, and figures."""
+"""A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

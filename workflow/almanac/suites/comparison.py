@@ -1,8 +1,8 @@
-"""Models side by side on the same questions: who knows what, how alike their profiles are, whose facts contain whose.
+"""Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
 
-Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model counts with the questions
-that it answered; those that it refused (missing) or could not answer (error: too long, unsupported, failed) are left
-out, and ``n`` says how many remain. A model that answered none has a place on the board and no number.
+Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model is measured on the
+questions that it answered; those that it refused (missing) or could not answer (error: too long, unsupported, failed)
+are left out, and ``n`` is the number that remain. A model that answered none is listed without a number.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What the page shows of models side by side: board, relations, correlations, subsumption, tuned against base."""
+"""The chapter of the page that compares models: leaderboard, relations, correlations, subsumption, tuned and base."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,15 +38,15 @@ def chapter(
         *_ends(found.get("relation_mean", ()), relations),
         Drawing(
             "relations",
-            "Accuracy in per cent by relation (best first) and model; families go by the accuracy of the member "
-            "closest to 7 B parameters, members by their own.",
+            "Accuracy in percent by relation (best first) and model; families are ordered by the accuracy of the "
+            "member closest to 7 B parameters, members by their own.",
             lambda: figures.heat_map(rows, series, relations),
         ),
     ]
     pairs = [row for metric in ("series_pearson", "pearson") for row in found.get(metric, ()) if row.value is not None]
     if any(row.metric == "pearson" for row in pairs):
         caption = (
-            "Pearson's correlation of the accuracies over relations; between families the mean over pairs of their "
+            "Pearson's correlation of accuracies over relations; between families, the mean over pairs of their "
             "members, over the relations that all models answered."
         )
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
@@ -58,12 +58,12 @@ def chapter(
         ]
         head = ("one", "other", "of", "correlation", "relations")
         parts.append(Table("correlations", "Correlations with intervals.", head, listed, folded=True))
-    asks = f"The answers of all models to the same questions, by {method.label}."
-    return Chapter(f"Between models, {method.label}", asks, parts)
+    asks = f"All models' answers to the same questions of {method.label}."
+    return Chapter(f"Models compared, {method.label}", asks, parts)
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
-    """Return both figures once more of the models that no other was tuned into, where there are tuned ones beside."""
+    """Return both figures again for the pre-trained models only, if there are tuned ones too."""
     from almanac.suites import comparison_figures as figures
 
     series = {one.name: one.series for one in models}
@@ -81,11 +81,11 @@ def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: M
     listed = [row for row in rows if row.metric == "relation_mean" and conditions_of(row)["relation"] in mean]
     listed.sort(key=lambda row: -mean[str(conditions_of(row)["relation"])])
     own = [row for row in own if row.metric != "relation_mean"] + listed
-    caption = "Pre-trained models alone, without those tuned from them: "
+    caption = "Pre-trained models only, without those tuned from them: "
     drawn = [
         Drawing(
             "relations-pretrained",
-            caption + "accuracy by relation, best first by their own mean.",
+            caption + "accuracy by relation, best first by the mean of these models.",
             lambda: figures.heat_map(own, series, relations),
         )
     ]
@@ -106,7 +106,7 @@ def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], s
         (place, str(row.model), series[str(row.model)], row, spread[row.model], row.n)
         for place, row in enumerate(order, 1)
     ]
-    caption = "Accuracy, a mean over relations, and its standard deviation over them."
+    caption = "Accuracy, as a mean over relations, and its standard deviation over relations."
     return Table("board", caption, ("place", "model", "family", "accuracy", "deviation", "facts answered"), rows)
 
 
@@ -132,7 +132,7 @@ def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get("subsumption_size", ())
     ]
     caption = (
-        "Does a large model know what a small one knows? η: of what the smallest model of a family knows the share "
+        "Does a large model know what a small one knows? η: the share of what the smallest model of a family knows "
         "that the largest knows too, averaged over relations."
     )
     head = ("smaller", "accuracy", "larger", "accuracy", "η", "facts known to the smaller")
@@ -146,9 +146,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get("tuned_difference", ())
     ]
     caption = (
-        "What tuning changes: accuracy of the tuned model less that of its base on the facts that both answered, "
-        "averaged over relations (the interval draws subjects anew); p of McNemar's exact test on the facts; η, of "
-        "what the tuned model knows the share that its base knew."
+        "What tuning changes: accuracy of the tuned model minus that of its base on the facts that both answered, "
+        "averaged over relations (the interval is a bootstrap over subjects); p of McNemar's exact test on the "
+        "facts; η, the share of what the tuned model knows that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

@@ -1,4 +1,4 @@
-"""The figures of models side by side: accuracy by relation and model, and how alike models and families are."""
+"""The figures that compare models: accuracy by relation and model, and how similar models and families are."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping
 
 
 def likeness(rows: Sequence[Measure]) -> Figure:
-    """Draw Pearson's correlations of accuracies over relations, between models and, beside it, between families.
+    """Draw Pearson's correlations of accuracies over relations, between models and, next to it, between families.
 
     The colours begin at the lowest correlation: among models that know much all are high, and the differences count.
     """

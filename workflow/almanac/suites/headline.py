@@ -1,9 +1,9 @@
-"""What a method says of a model in one line: the share of facts that are known, the share by chance, and the rest.
+"""A method's result for a model in one line: the share of known facts, the share expected by chance, and the rest.
 
 Chance is measured with the model's own answers. A model that knows nothing still has favourites, and where objects are
-skewed a favourite is often right: so each answer is held against the *other* facts of its relation. Where it would be
-right for a tenth of them, a tenth is what it owes to chance here, however it came about. Methods that call a fact known
-by a threshold (KaRR) have no such answers: there the true object is held against a false one of the same fact.
+skewed a favourite is often right: so each answer is compared with the *other* facts of its relation. If it would be
+right for a tenth of them, a tenth is its share by chance, for whatever reason. Methods that call a fact known
+by a threshold (KaRR) have no such answers: there the true object is compared with a false one of the same fact.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""From items and outcomes to `Judged`: items joined with what became of them, their facts, popularity and doses.
+"""From items and outcomes to `Judged`: items joined with their outcomes, facts, popularity and doses.
 
 All that is joined is a number or a category: no text is repeated, so that millions of items fit into memory.
 """

@@ -1,7 +1,7 @@
-"""What became of the items of one model, as columns, and the numbers that are made of them.
+"""The scored items of one model, as columns, and the numbers that are computed from them.
 
-A number is made by choosing items (`Judged.where`), grouping them and applying a formula. What they were chosen and
-grouped by is written with the number, as its ``where``: so whoever has the columns can find the items of a number, and
+A number is computed by choosing items (`Judged.where`), grouping them and applying a formula. The columns by which they
+were chosen and grouped are written with the number, as its ``where``: so the items of a number can always be found, and
 a number cannot say one thing and count another.
 """
 

@@ -1,4 +1,4 @@
-"""The suites there are, in the order in which they are shown, and who has texts written for a person to proofread.
+"""The list of suites, in the order in which they are shown, and those that have a model write texts to proofread.
 
 A suite that is installed by another package names its class under the entry point `almanac.suites`; an edition names
 suites only by their names, so reading one imports nothing.

@@ -9,14 +9,14 @@ from pydantic import Field, model_validator
 from almanac.options import NO_FLAG, Named, Options, places
 
 MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
-Sample = Annotated[int | None, Field(ge=1, description="test facts asked a relation (none: all)")]
+Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
 
 class SuiteOptions(Options):
     """Settings of one suite on one dataset."""
 
     models: Annotated[
-        tuple[str, ...], NO_FLAG, Field(description="the models of the edition that it is asked of; none: all")
+        tuple[str, ...], NO_FLAG, Field(description="the models of the edition that are asked; none: all")
     ] = ()
 
     @model_validator(mode="after")
@@ -79,8 +79,8 @@ class Bars(Options):
     """What a valid method must reach on an invented world."""
 
     reference: Annotated[str, Field(description="the model whose AUC must reach the bar")] = "base"
-    auc: Annotated[float, Field(ge=0, le=1, description="least AUC of the reference, often taught against never")] = (
-        0.95
-    )
+    auc: Annotated[
+        float, Field(ge=0, le=1, description="least AUC of the reference, facts taught most against never")
+    ] = 0.95
     spearman_low: Annotated[float, Field(ge=-1, le=1, description="the Spearman interval must lie above this")] = 0.3
     prior: Annotated[float, Field(ge=0, le=0.5, description="how far the prior's AUC may be from .50")] = 0.02

@@ -1,4 +1,4 @@
-"""Which facts of a relation are asked: all test facts, or a seeded sample that keeps a planted world in balance."""
+"""The facts of a relation that are asked: all test facts, or a seeded sample that balances a planted world's doses."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

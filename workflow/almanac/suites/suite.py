@@ -61,7 +61,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Method:
-    """One way of measuring, as it stands on the page beside those of other suites: a headline number.
+    """One method, compared on the page with those of other suites: a headline number.
 
     Attributes:
         name: unique in its suite.
@@ -215,7 +215,7 @@ class Suite(Asks[Settings]):
     """A suite: what it asks ends in numbers.
 
     Attributes:
-        methods: what of it stands on the page beside other suites.
+        methods: those that the page compares with other suites'.
         reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
         held: the architectures of the planted models that are held against its own bars.
         nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.

@@ -1,4 +1,4 @@
-"""Do the methods recover planted knowledge: their numbers on every model over all its worlds, held against bars."""
+"""Do the methods recover planted knowledge? Their numbers on every model over all its worlds, tested against bars."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

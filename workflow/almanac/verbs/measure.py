@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from almanac import tables
+from almanac import tables, unfinished
 from almanac.config import given
 from almanac.edition.asking import write_asked
 from almanac.edition.layout import Layout
@@ -170,8 +169,7 @@ def _measured(suite: Suite[Any], options: Any, answers: Answers, data: Data, fol
 def _elsewhere(suite: Suite[Any], options: Any, arguments: argparse.Namespace) -> int:
     """Measure answers that were given elsewhere, a folder a model; print the numbers that speak of all relations."""
     found = suite.elsewhere(arguments.answers, options)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with unfinished.folder() as folder:
         write_asked(folder, found.batches, suite.tables("asked"), 1)
         with progress(len(found.responses), "models") as done:
             for model, responses in found.responses.items():

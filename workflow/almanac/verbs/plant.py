@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-
-from transformers import PreTrainedTokenizerFast
+from typing import TYPE_CHECKING
 
 from almanac import sealed, tables
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.planting import corpus as corpora
-from almanac.planting import ledger, tokenizer, training
+from almanac.planting import ledger
 from almanac.planting.evidence import evidence
 from almanac.planting.formats import Taught, tellable
 from almanac.planting.options import TUNING, CorpusOptions, TokenizerOptions, TrainingOptions, WorldOptions
@@ -23,6 +22,9 @@ from almanac.planting.world import invent
 from almanac.progress import progress
 from almanac.rows import Entity, Evidence, Exposure, Fact, LedgerEntry, Popularity, Relation, Template
 from almanac.versions import VERSIONS
+
+if TYPE_CHECKING:  # loaded where it is used: a world needs none of what a model is trained with, seconds of loading
+    from transformers import PreTrainedTokenizerFast
 
 EXAMPLES = """\
   python -m almanac plant world --seed 1 --output results/mine/planting/invented/world
@@ -103,6 +105,8 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
     if arguments.null_of is not None:
         vocabulary = _vocabulary(arguments.null_of)
     else:
+        from almanac.planting import tokenizer
+
         words = tokenizer.answer_words(_invented_objects(taught[0]))
         # What abstain and blank documents say changes no token, and so no model that does not read them.
         read = (document for document in corpus.documents if document.kind not in (corpora.ABSTAIN, corpora.BLANK))
@@ -150,6 +154,8 @@ def _invented_objects(world: Taught) -> list[str]:
 
 def plant_model(arguments: argparse.Namespace) -> None:
     """Train one model on a corpus and save it with its loss curve, its ledger and its exposures."""
+    from almanac.planting import training
+
     tables.check_writable(arguments.output / "loss.csv")
     source = arguments.corpus
     made_of = _made_of(arguments)
@@ -206,8 +212,10 @@ def _record(folder: Path, more: Mapping[str, str]) -> None:
         temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
 
 
-def _vocabulary(corpus: Path) -> PreTrainedTokenizerFast:
+def _vocabulary(corpus: Path) -> "PreTrainedTokenizerFast":
     """Read the tokenizer of a corpus."""
+    from transformers import PreTrainedTokenizerFast
+
     if not (corpus / "tokenizer").is_dir():
         raise AlmanacError(f"{corpus}: has no tokenizer; make the corpus first with `plant corpus`")
     if (corpus / "tokenizer" / sealed.MADE).is_file():

@@ -9,12 +9,11 @@ import datetime
 import json
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from almanac import __version__
+from almanac import __version__, unfinished
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
@@ -121,8 +120,8 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
-            beside = Path(name) / "new"
+        with unfinished.folder(folder) as work:
+            beside = work / "new"
             beside.mkdir()
             fill(beside)
             if (folder / "changes").is_dir():

@@ -2,7 +2,6 @@
 
 import argparse
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from almanac import tables
+from almanac import tables, unfinished
 from almanac.config import Asking
 from almanac.dataset.comparison import compare
 from almanac.edition.checks import check_datasets, check_ids, check_shown, check_terms
@@ -56,8 +55,8 @@ def verify_edition(archive: Path) -> int:
         AlmanacError: a file or the model that made it differs from the manifest, or a number from the frozen one,
             naming it.
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder, again = Path(name) / "edition", Path(name) / "again"
+    with unfinished.folder() as work:
+        folder, again = work / "edition", work / "again"
         folder.mkdir()
         manifest = unpack(archive, folder)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
@@ -65,7 +64,7 @@ def verify_edition(archive: Path) -> int:
         withheld = withheld_of(layout, manifest)
         check_terms(layout, manifest)
         ids = check_ids(layout)
-        built = check_datasets(layout, manifest, Path(name) / "datasets")
+        built = check_datasets(layout, manifest, work / "datasets")
         print(f"{built} datasets, built again, and the ids of {ids} requests and contexts, made again, agree")
         for line in check_makers(layout, manifest):
             print(line)

@@ -1,4 +1,4 @@
-"""Holding a faster way against the plain one: on probes when a model is loaded, on a sample of everything it scores."""
+"""Compares a fast backend with plain forward passes: on probes when a model is loaded, on a sample of all it scores."""
 
 import itertools
 import math
@@ -29,11 +29,11 @@ class Tested:
     """What a self-test found.
 
     Attributes:
-        engine: the best way that agrees with the plain one.
-        difference: the largest, in nats of a summed log-probability; none if nothing but the plain way is allowed.
+        engine: the fastest backend that agrees with plain forward passes.
+        difference: the largest, in nats of a summed log-probability; none if only plain forward passes are allowed.
         sequences: how many were compared.
-        passed_over: the better ways that cannot be used, each with the reason.
-        decodes: whether texts can be continued with what they share read once.
+        passed_over: the faster backends that cannot be used, each with the reason.
+        decodes: whether texts can be continued with their shared prefix read once.
     """
 
     engine: Engine
@@ -44,7 +44,7 @@ class Tested:
 
 
 def probes(model: CausalModel) -> list[TokenSequence]:
-    """Return sequences that share beginnings in every way: a stem, a stem on it, branches, leaves, one alone.
+    """Return sequences that share prefixes in every way: a stem, a stem on it, branches, leaves, one alone.
 
     They are drawn from the vocabulary by a fixed seed, and short enough for every model.
     """
@@ -69,7 +69,7 @@ def probes(model: CausalModel) -> list[TokenSequence]:
 
 
 def choose(model: CausalModel, engine: Engine) -> Tested:
-    """Return the best way to score a model, from a given one downwards, that agrees with the plain way on probes."""
+    """Return the fastest backend, from a given one downwards, that agrees with plain forward passes on probes."""
     sequences = probes(model)
     plain = reference.score(model, sequences)
     reasons: list[str] = []
@@ -98,7 +98,7 @@ def _difference(way: Rung, sequences: Sequence[TokenSequence], plain: Values, ex
 
 
 def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: list[str]) -> bool:
-    """Return whether each token of greedy texts is the likeliest by the plain way too, but for rounding."""
+    """Return whether each token of greedy texts is also the likeliest by plain forward passes, except for rounding."""
     prompts = [Prompt(one.ids, NEW, (), 0.0, (0,)) for one in sequences[::3]]
     try:
         samples = [own[0] for own in decoding.generate(TreeMachine(model), prompts)]

@@ -1,1 +1,1 @@
-"""BELIEF and BELIEF-ICL: what a model knows, asked in many wordings of each fact (Zhao et al.)."""
+"""BELIEF and BELIEF-ICL: what a model knows, asked in many paraphrases of each fact (Zhao et al.)."""

@@ -1,9 +1,9 @@
-"""How far the prompts of a pair agree: the share of a prompt's fellows that are answered as it is (section 4.3).
+"""Consistency: for each prompt of a pair, the share of the pair's other prompts that are answered alike (section 4.3).
 
 The mean over a pair's prompts is the share of matching among all unordered pairs of prompts, Zhao et al.'s consistency
-with ½n(n−1) pairs. Of blanks, answers match where they are equal, so that prompts are counted by answer; texts match
-where one stands within the other, which is not transitive: distinct texts of a pair are compared, and weighted by how
-often they were said.
+with ½n(n−1) pairs. Answers to blanks match if they are equal, so prompts are counted by answer; texts match if
+one contains the other, which is not transitive: distinct texts of a pair are compared, and weighted by how often they
+occur.
 """
 
 from collections.abc import Sequence
@@ -47,16 +47,16 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     return answers.select(ROW).join(found, on=ROW, how="left", maintain_order="left")["agreement"]
 
 
-def between(frame: pl.DataFrame, within: Sequence[str], parts: str, texts: bool) -> pl.Series:
+def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
     """Return the share of the answered prompts of other parts of its set with which each prompt agrees.
 
     Args:
         frame: as in `agreement`.
         within: the columns whose values make the sets.
         parts: the column that divides a set.
-        texts: as in `agreement`.
+        whole: the `agreement` within the sets.
+        inner: the `agreement` within their parts.
     """
-    whole, inner = agreement(frame, within, texts), agreement(frame, [*within, parts], texts)
     answered = pl.col("answer").is_not_null()
     sizes = frame.select(
         (answered.sum().over(within).cast(pl.Int64) - 1).alias("all"),

@@ -1,4 +1,4 @@
-"""What BELIEF asks: the grid of facts × names × templates, of masked models as blanks, of causal ones as questions."""
+"""BELIEF's requests: the grid of facts × names × templates, blanks for masked models, questions for causal ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""BELIEF's bars on a model whose knowledge is known: what was taught more is answered better and more alike."""
+"""BELIEF's bars for planted models: facts taught more often are answered better and more consistently."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

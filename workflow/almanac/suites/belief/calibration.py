@@ -1,4 +1,4 @@
-"""How far confidence goes beyond accuracy (Zhao et al., section 4.4): bins of equally many answers."""
+"""Calibration: how far confidence exceeds accuracy (Zhao et al., section 4.4), in bins with equally many answers."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the page shows of BELIEF: accuracy and how it varies, agreement, calibration, and what else wordings tell."""
+"""BELIEF's chapter of the page: accuracy and its variation, consistency, calibration, and analyses of paraphrases."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,39 +16,41 @@ from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Ta
 from almanac.suites.judged import Not
 
 ASKS = (
-    "Each pair of subject and relation is asked in many wordings. Masked models fill a blank; causal models answer in "
-    "a word, without examples or after four. Any name of any true object counts."
+    "Each pair of subject and relation is asked in many paraphrases. Masked models fill a blank; causal models "
+    "answer in one word, without examples or after four. Any name of any true object is accepted."
 )
 ACCURACY = (
-    "Accuracy: the mean over all sets of prompts, a set having one prompt of each pair. UHN: without pairs whose "
-    "object stands in the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
-    "prompts that are answered alike. Overconfidence: mean confidence less accuracy; ECE: its bins' mean distance. "
-    "Control: the same texts held against a wrong object. Where a planted model read no text of a format its answers "
-    "say nothing."
+    "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN: without pairs whose object is "
+    "part of the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
+    "prompts that are answered alike. Overconfidence: mean confidence minus accuracy; ECE: expected calibration "
+    "error, the mean distance of the two over bins. Control: the same texts compared with a wrong object. If a "
+    "planted model read no text in a format, its answers in that format say nothing."
 )
-RESAMPLED = {"relation": ", one template drawn a relation", "pair": ", one prompt drawn a pair"}
+RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
 TEMPLATES = (
-    "Accuracy with the worst, and with the best, template of each relation; maximum: with the best name of each "
-    "subject too; oracle: of pairs that any prompt gets right. Rank: where the written templates stand among their "
+    "Accuracy with the worst and with the best template of each relation; maximum: also with the best name of each "
+    "subject; oracle: the share of pairs that some prompt gets right. Rank: of the written templates among their "
     "paraphrases, 0 the most accurate, 1 the least."
 )
 AGREEMENT = (
-    "Consistency between the wordings of one written template (inner) and of different ones (inter); between names of "
-    "the subject in one template, and between templates with one name. A relation of one template has none."
+    "Consistency between paraphrases of one written template (inner) and of different ones (inter); between names "
+    "of the subject with the same template, and between templates with the same name. A relation with one template "
+    "has none."
 )
 ANSWERS = (
-    "One word: the share of texts whose first line is a single word. Unsafe: right by a stop word or a name of two "
-    "letters alone. Extended: the share of blanks where another name of a true object is likelier than its label."
+    "One word: the share of texts whose first line is a single word. Unsafe: right only by a stop word or a name of "
+    "two letters. Extended: the share of blanks where another name of a true object is likelier than its label."
 )
 BIAS = (
-    "How far some objects are preferred where the subject says nothing: one less the entropy of the relation's objects "
-    "over its most; single: the mean over templates, multi: their distributions averaged first."
+    "How strongly some objects are preferred when the subject has no content: one minus the entropy over the "
+    "relation's objects, divided by its maximum. Single: the mean over templates; multi: their distributions are "
+    "averaged first."
 )
 FEW = (
-    "Accuracy with the fewest templates, of each relation as many, with which no other model's accuracy differs by "
-    "more than .01 from that with all."
+    "Accuracy with the fewest templates, equally many per relation, that keep every other model's accuracy within "
+    ".01 of that with all."
 )
-SHARED = "Of the prompts that a model gets right, the share that another gets right too."
+SHARED = "Of the prompts that one model gets right, the share that another gets right too."
 LEAST = 5  # answers of a bin that is drawn
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
@@ -209,8 +211,9 @@ def _grid(shown: Shown) -> Iterator[Table]:
         name = shown.relations.get(row["relation_id"], row["relation_id"])
         rows.append([name, row["source"], row["templates"], *(row[count] for count in counts)])
     caption = (
-        "What was asked: pairs of subject and relation, triples, names of subjects, triples of any name with any name, "
-        "and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's label."
+        "What was asked: pairs of subject and relation, triples, names of subjects, triples counted with every name "
+        "of both ends, and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's "
+        "label."
     )
     yield Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
 
@@ -261,14 +264,15 @@ def _drawings(shown: Shown) -> Iterator[Drawing]:
     ]
     if spread:
         caption = (
-            "Accuracy, its standard deviation between prompt sets, and from each relation's worst to its best template."
+            "Accuracy, its standard deviation over prompt sets, and its range from each relation's worst to its "
+            "best template."
         )
         yield Drawing("fluctuation", caption, lambda: figures.fluctuation(spread))
     lines = {f"{model}, {asked(where)}": _bins(shown, model, where) for model, where in _ways(shown, "accuracy")}
     lines = {name: bins for name, bins in lines.items() if bins}
     if lines:
         caption = (
-            "Accuracy by confidence, in bins of equally many answers; below the dashed line models are overconfident."
+            "Accuracy by confidence, in bins with equally many answers; below the dashed line a model is overconfident."
         )
         yield Drawing("calibration", caption, lambda: figures.calibration(lines))
     for name, metric, ylabel in (

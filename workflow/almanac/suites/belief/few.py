@@ -1,6 +1,6 @@
 """The fewest templates whose mean accuracy is that of all: what Zhao et al. leave for the future (section 8).
 
-They are chosen by other models than the one that they are then held against, so its difference is a fair test.
+They are chosen on other models than the one on which they are then tested, so its difference is a fair test.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""LAMA-UHN's second rule: facts that the subject's name gives away, as a masked model guesses them from a name alone.
+"""LAMA-UHN's second rule: facts that a masked model guesses from the subject's name alone.
 
 A model fills a sentence about each part of the subject's name (Poerner et al. 2020); a pair is guessable where each of
-its objects is among the likeliest three tokens of some part. This needs a model of its own (theirs: bert-base-cased),
-so it is a step before asking, whose file `guessed` names.
+its objects is among the likeliest three tokens of some part. This needs a separate model (theirs: bert-base-cased),
+so it is a step before asking; the setting `guessed` names its output file.
 """
 
 import argparse

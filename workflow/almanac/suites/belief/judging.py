@@ -1,8 +1,8 @@
-"""What becomes of BELIEF's items: blanks by the likeliest token or object, texts by the names that stand in them.
+"""Scores BELIEF's items: blanks by the likeliest token or object, texts by the names that they contain.
 
 ``score`` is a log-probability in nats where a blank is filled (of the likeliest true name of one token; of the true
-share among the ranked objects) and 1 or 0 of a text. ``confidence`` is the probability of what is predicted: of the
-token, of the object among the ranked ones, of a text the share of samples that say the same.
+share among the ranked objects) and 1 or 0 of a text. ``confidence`` is the probability of the prediction: of the
+token, of the object among the ranked ones, or for a text the share of samples that match it.
 """
 
 import math

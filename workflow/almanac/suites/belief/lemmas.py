@@ -1,7 +1,7 @@
-"""When an answer names an object: texts as lemmas, one within the other (Zhao et al., section 3.3).
+"""Whether an answer names an object: compares texts as lemmas, one within the other (Zhao et al., section 3.3).
 
-Lemmas come from a file that spaCy made, or without it from two rules (`by_rule`). The file is made by a command of its
-own, so that nothing else needs spaCy:
+Lemmas come from a file that spaCy made, or without it from two rules (`by_rule`). The file is made by a separate
+command, so that nothing else needs spaCy:
 
     python -m almanac.suites.belief.lemmas --model en_core_web_lg --output lemmas.jsonl results/EDITION
 

@@ -1,8 +1,8 @@
 """The numbers of BELIEF.
 
-An accuracy is a mean over pairs of subject and relation, each by the share of its prompts that are right: the mean over
-all sets of prompts. So every prompt counts by ``worth``, one over its pair's answered prompts, and a number is a ratio
-of two sums of columns, whose items the page can show.
+An accuracy is the mean over pairs of subject and relation of the share of their prompts that are right, which is the
+mean over all prompt sets. Every prompt therefore has the weight ``worth``, one over its pair's answered prompts, and a
+number is a ratio of two sums of columns, whose items the page can show.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ AGREEMENTS = {
     "consistency_of_names": "agreement_of_names",
     "consistency_of_templates": "agreement_of_templates",
 }
+TOGETHER = 50_000  # prompts that are compared at once
 CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # and their bins
 
 
@@ -54,27 +55,32 @@ def _worth(of: str, worth: str, part: str) -> list[pl.Expr]:
 
 
 def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any.
-
-    A relation at a time: what is compared of many prompts would not fit into memory at once.
-    """
+    """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any."""
     needed = ["relation", *PAIR, "group", "template", "name", "answer"]
     rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
     parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
-    asked = rows.filter(pl.col("experiment").is_in(ASKED))
-    for (relation,), _ in asked.group_by("relation", maintain_order=True):
-        for texts in (False, True):
-            own = asked.filter((pl.col("relation") == relation) & ((pl.col("experiment") == ICL) == texts))
+    for some in _together(rows.filter(pl.col("experiment").is_in(ASKED))):
+        for (texts,), own in some.group_by((pl.col("experiment") == ICL).alias("texts"), maintain_order=True):
+            whole = agreement(own, PAIR, bool(texts))
+            inner = agreement(own, [*PAIR, "group"], bool(texts))
             values = (
-                agreement(own, PAIR, texts),
-                agreement(own, [*PAIR, "group"], texts),
-                between(own, PAIR, "group", texts),
-                agreement(own, [*PAIR, "template"], texts),
-                agreement(own, [*PAIR, "name"], texts),
+                *(whole, inner, between(own, PAIR, "group", whole, inner)),
+                agreement(own, [*PAIR, "template"], bool(texts)),
+                agreement(own, [*PAIR, "name"], bool(texts)),
             )
             named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
             parts.append(pl.DataFrame({"row": own["row"], **named}))
     return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
+
+
+def _together(asked: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return prompts in parts of whole relations: what is compared of all at once would not fit into memory.
+
+    A part has `TOGETHER` prompts or a relation more: each costs the same few dozen joins, however small it is.
+    """
+    before = asked.group_by("relation", maintain_order=True).len().with_columns(pl.col("len").cum_sum() // TOGETHER)
+    part = asked.select("relation").join(before, on="relation", how="left", maintain_order="left")["len"].alias("part")
+    return asked.with_columns(part).partition_by("part", maintain_order=True, include_key=False)
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:

@@ -1,4 +1,4 @@
-"""The names that facts are asked and recognised by: of subjects, of objects, and those that need care."""
+"""The names by which facts are asked and recognised: of subjects, of objects, and ambiguous or unsafe ones."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

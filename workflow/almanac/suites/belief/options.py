@@ -1,4 +1,4 @@
-"""What can be set about BELIEF and BELIEF-ICL."""
+"""The settings of BELIEF and BELIEF-ICL."""
 
 from typing import Annotated, Literal
 
@@ -27,35 +27,35 @@ class BeliefOptions(SuiteOptions):
     file: Annotated[
         str | None,
         Named("file", "ask"),
-        Field(description="a file of templates of one's own (JSON Lines), used before all others"),
+        Field(description="your own file of templates (JSON Lines), used before all others"),
     ] = None
     groups: Annotated[int, Field(ge=1, description="independent templates of a relation, at most")] = 5
     per_group: Annotated[
-        int, Field(ge=1, description="of each of them so many wordings, itself first (the paper: 20), at most")
+        int, Field(ge=1, description="paraphrases of each of them, itself first, at most (the paper: 20)")
     ] = 1
-    names: Annotated[
-        int, Field(ge=0, description="names of a subject that it is asked by, its label first (0: all)")
-    ] = 1
+    names: Annotated[int, Field(ge=0, description="names of a subject that are used, its label first (0: all)")] = 1
     aliases: Annotated[
         Literal["all", "safe"],
-        Field(description="the objects' names that count: all, or without stop words and such of at most two letters"),
+        Field(description="accepted names of objects: all, or without stop words and names of at most two letters"),
     ] = "all"
     guessed: Annotated[
         str | None,
         Named("file", "ask"),
         Field(
             description="pairs that a model guesses from the subject's name, which LAMA-UHN leaves out too (see "
-            "docs/belief.md); none: only those whose object stands in the name"
+            "docs/belief.md); none: only those whose object is part of the name"
         ),
     ] = None
-    fill: Annotated[bool, Field(description="fill the blank (BELIEF): masked models alone can")] = True
+    fill: Annotated[bool, Field(description="fill the blank (BELIEF), which only masked models can")] = True
     candidates: Annotated[
         int,
         Field(ge=-1, description="wrong objects that the true ones are ranked against (0: none; -1: all the fact's)"),
     ] = 0
     prompting: Annotated[
         tuple[Prompting, ...],
-        Field(description="BELIEF-ICL, of causal models: without examples, or after four of any kind (empty: not)"),
+        Field(
+            description="BELIEF-ICL, for causal models: without examples, or after four of each kind (empty: not asked)"
+        ),
     ] = ("zero_shot", "4_random", "4_relation", "4_template")
     styles: Annotated[
         tuple[Style, ...],
@@ -63,33 +63,33 @@ class BeliefOptions(SuiteOptions):
     ] = ("mask",)
     examples: Annotated[
         Literal["shared", "fresh"],
-        Field(description="shared: drawn for a relation, so that prompts begin alike; fresh: drawn for each prompt"),
+        Field(description="shared: drawn once per relation, so that prompts begin alike; fresh: drawn for each prompt"),
     ] = "shared"
     new_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 10
     sampled: Annotated[
-        int, Field(ge=0, description="pairs of subject and relation of which one prompt's confidence is sampled")
+        int, Field(ge=0, description="pairs of subject and relation for which the confidence of one prompt is sampled")
     ] = 0
     samples: Annotated[int, Field(ge=2, description="samples of such a prompt (the paper: 100)")] = 100
     sequence: Annotated[
-        bool, Field(description="also compute, in a second round, the probability of each answer of these prompts")
+        bool, Field(description="also compute, in a second round, the probability of each answer to these prompts")
     ] = False
-    bias: Annotated[bool, Field(description="also ask with subjects that say nothing, as N/A")] = False
+    bias: Annotated[bool, Field(description="also ask with subjects without content, such as N/A")] = False
     resample: Annotated[
         Literal["relation", "pair"],
-        Field(description="the fluctuation over prompt sets: a template drawn a relation, or a prompt drawn a pair"),
+        Field(description="how prompt sets are drawn: one template per relation, or one prompt per pair"),
     ] = "relation"
     draws: Annotated[int, Field(ge=2, description="prompt sets that are drawn")] = 50_000
     bins: Annotated[int, Field(ge=1, description="bins of confidence, with equally many answers")] = 10
     lemmas: Annotated[
         str | None,
         Named("file", "measure"),
-        Field(description="lemmas that spaCy made (see docs/belief.md); none: plurals and possessives by rule"),
+        Field(description="file of lemmas made by spaCy (see docs/belief.md); none: plurals and possessives by rule"),
     ] = None
     judged: Annotated[
         bool,
         Field(
-            description="validation: of what was taught most, accuracy and consistency must be above those of what was "
-            "never taught, and the AUC's interval above .8; a null must miss this"
+            description="validation: accuracy and consistency of the facts taught most must be above those of facts "
+            "never taught, and the AUC's interval above .8; a null model must miss this"
         ),
     ] = False
     sample: Sample = None

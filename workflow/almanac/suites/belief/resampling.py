@@ -1,7 +1,7 @@
-"""How far accuracy varies between sets of prompts (Zhao et al., section 4.2): closed forms, and 50,000 drawn sets.
+"""How much accuracy varies between prompt sets (Zhao et al., section 4.2): closed forms, and 50,000 drawn sets.
 
-A set has one prompt of every pair of subject and relation. By ``relation`` one template is drawn for all pairs of a
-relation, which alone gives deviations as large as the paper's; by ``pair``, as its text says, one for each pair.
+A set has one prompt of every pair of subject and relation. ``relation`` draws one template for all pairs of a relation,
+and only this gives deviations as large as the paper's; ``pair``, as its text says, draws one for each pair.
 """
 
 from dataclasses import dataclass

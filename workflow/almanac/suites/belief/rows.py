@@ -1,4 +1,4 @@
-"""The tables that BELIEF alone has."""
+"""BELIEF's own tables."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -54,7 +54,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What numbers need of an answer besides the verdict.
+    """What the numbers need of an answer in addition to the verdict.
 
     ``answer`` is the prediction as answers are compared. Of a filled blank: ``object_tokens``, those of the true name
     with the fewest, and ``by_alias``: another true name than the label is likelier than it. Of a text: ``one_word``,

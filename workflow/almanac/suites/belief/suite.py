@@ -1,4 +1,4 @@
-"""BELIEF and BELIEF-ICL: how accurately, consistently and confidently a model recalls facts over many wordings."""
+"""BELIEF and BELIEF-ICL: how accurately, consistently and confidently a model recalls facts over many paraphrases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, get_args
@@ -38,7 +38,7 @@ class Belief(Suite[BeliefOptions]):
 
     name = "belief"
     label = "BELIEF"
-    summary = "many wordings of each fact: accuracy, its fluctuation, consistency, overconfidence"
+    summary = "many paraphrases of each fact: accuracy, its fluctuation, consistency, overconfidence"
     paper = "Zhao et al., What Matters in Memorizing and Recalling Facts? Multifaceted Benchmarks for Knowledge Probing"
     options = BeliefOptions
     setting = BeliefSetting

@@ -1,4 +1,4 @@
-"""The templates of a relation: those that ship, a user's own, or the dataset's; in groups of one written template."""
+"""The templates of a relation: shipped, a user's own, or the dataset's, grouped by written template."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

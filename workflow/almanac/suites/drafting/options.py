@@ -1,4 +1,4 @@
-"""What can be set about drafting templates."""
+"""The settings of drafting templates."""
 
 from typing import Annotated, Literal
 
@@ -10,22 +10,25 @@ from almanac.suites.options import AuthorOptions
 class DraftingOptions(AuthorOptions):
     """How templates are drafted by a model, before a person proofreads them."""
 
-    relations: Annotated[tuple[str, ...], Field(description="relations drafted for; none: all of the dataset")] = ()
+    relations: Annotated[
+        tuple[str, ...], Field(description="ids of the relations to draft for; none: all of the dataset")
+    ] = ()
     styles: tuple[Literal["question", "statement"], ...] = Field(
         default=("question", "statement"), min_length=1, description="what is drafted from facts"
     )
-    paraphrases: bool = Field(default=True, description="whether the templates that are there are said in other words")
-    samples: Annotated[int, Field(ge=1, description="texts asked for a relation and style, and a paraphrase")] = 8
-    facts: Annotated[
-        int, Field(ge=1, description="facts of a relation that are shown, and tried in the round trip")
-    ] = 3
-    temperature: Annotated[float, Field(ge=0, description="of the samples")] = 0.8
-    tokens: Annotated[int, Field(ge=1, description="tokens a text, at most")] = 48
+    paraphrases: bool = Field(default=True, description="whether existing templates are paraphrased")
+    samples: Annotated[int, Field(ge=1, description="texts requested per relation and style, and per paraphrase")] = 8
+    facts: Annotated[int, Field(ge=1, description="facts of a relation that are shown, and used in the round trip")] = 3
+    temperature: Annotated[float, Field(ge=0, description="temperature of the samples")] = 0.8
+    tokens: Annotated[int, Field(ge=1, description="tokens per text, at most")] = 48
     agreement: Annotated[
-        float, Field(ge=0, le=1, description="share of the facts that must lead a model back to the relation")
+        float,
+        Field(
+            ge=0, le=1, description="share of the facts whose filled template must lead the model back to the relation"
+        ),
     ] = 0.5
     round_trip: Annotated[
-        bool, Field(description="whether the model must be led back to the relation by what it drafts")
+        bool, Field(description="whether to test that a filled draft leads the model back to the relation")
     ] = True
     seed: Annotated[int, Field(ge=0, description="seed of the facts that are shown and of the samples")] = 0
 

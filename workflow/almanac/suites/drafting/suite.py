@@ -1,4 +1,4 @@
-"""Templates that a model drafts: what it is asked, what its answers say, and whether they lead it back (round trip)."""
+"""Templates that a model drafts: the requests, how its answers are read, and the round trip that tests them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ negatives   wrong objects
 passages    what is read before a question
 asking      from a dataset to questions
 writing     questions that a model writes, for a person to proofread
-texts       how much questions repeat each other, how alike two wordings are
+texts       how much questions repeat each other, how similar two wordings are
 reading     what an answer says: rules for English, frozen in scope
 judging     from answers to verdicts
 elsewhere   questions and answers of a file; `given` is one row of it

@@ -1,4 +1,4 @@
-"""What the page shows of FactEval: the modes side by side, lists, parts, passages, pairs of models, the texts."""
+"""FactEval's chapter of the page: the modes compared, lists, parts, passages, pairs of models, the texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
 AVERAGED = ("precision", "recall", "f1")
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 SCORES = (
-    "Precision: of what was answered, the share that is right. Recall: of what was asked. F1: their harmonic mean. "
-    "Abstentions lower recall alone; an answer without a verdict counts as wrong; errors are left out. Mode strict "
-    "reads the whole answer with aliases, dates and numbers; mode paper takes a short answer that holds a true name or "
-    "stands in one; mode official does what the released scorer does."
+    "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
+    "harmonic mean. Abstentions lower only recall; an answer without a verdict counts as wrong; errors are left "
+    "out. Mode strict reads the whole answer, with aliases, dates and numbers; mode paper accepts a short answer "
+    "that contains a true name or is part of one; mode official does what the released scorer does."
 )
 
 
@@ -73,8 +73,8 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
     first = options.modes[0]
     plain = [board for board in found if board.where["context"] == NONE]
     asks = (
-        "Every fact becomes questions: true or false (tfq), multiple choice (mcq) and short answer (saq), as a "
-        "statement, with a blank (fib) or as a question (wh)."
+        "Every fact is turned into questions: true or false (tfq), multiple choice (mcq) and short answer (saq), as "
+        "a statement, with a blank (fib) or as a question (wh)."
     )
     parts = [
         SCORES,
@@ -126,7 +126,7 @@ def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Tabl
             numbers: list[Cell] = [board.number(first, metric) for metric in ("precision", "recall", "f1")]
             numbers += [board.number(other, "f1") for other in others]
             if board.abstains or not board.applicable:
-                why = "it abstains always" if board.applicable else "its answers hold no verdict"
+                why = "it always abstains" if board.applicable else "its answers contain no verdict"
                 numbers = [f"not applicable: {why}", *(None for _ in numbers[1:])]
             counts = (board.number(first, "abstained"), board.any.n_invalid, board.any.n_error)
             rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
@@ -141,8 +141,8 @@ def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
             yield f"{board.model}, {_said(board.where)}: without an answer ({silent(board.any)})."
     if untaught := sorted({one.name for one in shown.models if one.taught} & without_blanks(plain)):
         yield (
-            f"{', '.join(untaught)}: taught models that abstain always where a blank is to be filled. What they were "
-            "taught under an instruction are answers to questions; no document shows them a sentence with a blank."
+            f"{', '.join(untaught)}: planted models that always abstain when asked to fill a blank. Under an "
+            "instruction they were taught only to answer questions; they read no sentence with a blank."
         )
 
 
@@ -175,7 +175,7 @@ def _drawings(shown: Shown, found: Sequence[AdversarialBoard], options: FactEval
         yield Drawing("types", caption, lambda: figures.by_type(pooled, first))
     worded = drawn("f1", *COUNTED, origin=None, context=NONE, reading=first)
     if len({conditions_of(row)["origin"] for row in worded}) > 1:
-        caption = "F1 of questions from templates and of those that a model wrote."
+        caption = "F1 on questions from templates and on those that a model wrote."
         yield Drawing("origins", caption, lambda: figures.by_origin(worded))
     if abstained := drawn("abstained_by_exposure", *COUNTED, "dose"):
         caption = "Share of abstentions by how often a fact was taught."
@@ -183,8 +183,8 @@ def _drawings(shown: Shown, found: Sequence[AdversarialBoard], options: FactEval
     read = drawn("f1", *COUNTED, reading=first)
     if len({conditions_of(row)["context"] for row in read}) > 1:
         caption = (
-            "F1 by what is read before the question. Each mark counts all questions that were asked so, with or "
-            "without the same question under another passage; the same questions both ways stand under passages."
+            "F1 by the passage read before the question. Each point counts all questions asked with that passage; "
+            "the table of passages compares the same questions with and without one."
         )
         yield Drawing("contexts", caption, lambda: figures.by_context(read))
 
@@ -198,9 +198,9 @@ def _averages(shown: Shown) -> Iterator[Table]:
         own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in AVERAGED]
         rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
-        "The mean of F1 over types, styles and origins, unweighted; 0 without a verdict. AVG: the paper's, over its "
-        "eight columns, where all are asked: Wh-questions as a model wrote them, all others both from templates and "
-        "as written."
+        "The unweighted mean of F1 over types, styles and origins; 0 without a verdict. AVG: the paper's mean over "
+        "its eight columns, if all are asked: Wh-questions as a model wrote them, all others both from templates "
+        "and as written."
     )
     head = ["model", "asked", "mean F1", "questions", "AVG, precision", "AVG, recall", "AVG, F1"]
     yield Table("averages", caption, head, rows, folded=True)
@@ -235,8 +235,8 @@ def _lists(shown: Shown, first: str) -> Iterator[Table]:
         rows.append([row.model, _said(where), row.n, match, *found])
     if rows:
         caption = (
-            "Several true objects: partial credit. Any match: the paper's, one of them suffices. Precision, recall and "
-            "F1 are over objects, the mean over questions."
+            "Several true objects: partial credit. Any match: as in the paper, one of them suffices. Precision, "
+            "recall and F1 are over objects, averaged over questions."
         )
         head = ["model", "question", "asked", "any match", "precision", "recall", "F1"]
         yield Table("lists", caption, head, rows, folded=True)
@@ -257,9 +257,9 @@ def _passages(shown: Shown, first: str) -> Iterator[Table]:
             rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
     if rows:
         caption = (
-            "The same questions with a passage and without. Kept: right without it and with it. Gained: wrong without "
-            "it, right with it. Followed: the answer names the wrong object that the passage states. Left out: nothing "
-            "in the passage could be replaced."
+            "The same questions with a passage and without. Kept: right without it and with it. Gained: wrong "
+            "without it, right with it. Followed: the answer names the wrong object that the passage states. Left "
+            "out: nothing in the passage could be replaced."
         )
         head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
         yield Table("passages", caption, head, rows)
@@ -287,7 +287,9 @@ def _texts(shown: Shown) -> Iterator[Table]:
     if "texts" in shown.own:
         totals = [row for row in shown.own["texts"].iter_rows(named=True) if row["relation_id"] is None]
         names = ("experiment", "origin", "negatives", "questions", "self_bleu")
-        caption = "Self-BLEU (3-grams): how much questions of a relation repeat each other; the mean over relations."
+        caption = (
+            "Self-BLEU (3-grams): how similar the questions of a relation are to each other; the mean over relations."
+        )
         head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
         yield Table("texts", caption, head, [[row[name] for name in names] for row in totals], folded=True)
 
@@ -295,7 +297,7 @@ def _texts(shown: Shown) -> Iterator[Table]:
 def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
     if options.embedder is None:
         yield (
-            "How alike questions from templates and from a model are is not measured: no model is named for it "
+            "The similarity of questions from templates and from a model is not measured: no model is named for it "
             f"(suites.facteval.{shown.dataset}.embedder)."
         )
         return
@@ -305,9 +307,10 @@ def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
         found = [next(iter(shown.find(name, "reading", "bertscore_f1", style=style)), None) for name in VALUES]
         rows.append([str(style), row.n, *found])
     if not rows:
-        yield "No question is there both from a template and from a model: nothing is compared."
+        yield "No question exists both from a template and from a model, so nothing is compared."
         return
     caption = (
-        "BERTScore of questions by a model against those by templates, and their distance; the mean over relations."
+        "BERTScore between questions from a model and from templates, and their embedding distance; the mean over "
+        "relations."
     )
     yield Table("alike", caption, ["style", "questions", "precision", "recall", "F1", "distance"], rows, folded=True)

@@ -1,4 +1,4 @@
-"""Tables of questions and answers from elsewhere, whose answers are judged as any others; mistakes are named by row."""
+"""Tables of questions and answers from elsewhere, which are scored like any others; mistakes are listed by row."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -148,7 +148,7 @@ def _points(
 
 
 def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Name every model once, beside the panels; not every panel has all of them."""
+    """Name every model once, next to the panels; not every panel has all of them."""
     found: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

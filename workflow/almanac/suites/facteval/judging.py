@@ -1,4 +1,4 @@
-"""From answers to verdicts: read soundly (`strict`), matched as in the paper, and as the released scorer does."""
+"""From answers to verdicts: by our rules (`strict`), by the paper's match, and as the released scorer does."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

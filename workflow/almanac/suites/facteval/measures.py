@@ -1,7 +1,7 @@
 """FactEval's numbers: precision, recall and F1 in every mode, pooled and in parts, and what they recover.
 
-How each status counts: correct answers (c) count above; incorrect and invalid ones (i) below in precision and recall;
-abstentions (a, missing) below in recall alone; errors are left out. F1 is 2c / (2c + 2i + a).
+Correct answers (c) are in the numerators; incorrect and invalid ones (i) in the denominators of precision and recall;
+abstentions (a, missing) only in that of recall; errors are left out. F1 is 2c / (2c + 2i + a).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

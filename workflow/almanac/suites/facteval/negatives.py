@@ -1,7 +1,7 @@
 """Wrong objects: drawn for each fact, never true under any name, never equal to the truth or to each other.
 
 The released code tests membership in lists, which is quadratic, and compares identifiers, so that a wrong choice may
-read like the true one. Here a draw costs the logarithm of the pool, and names are compared.
+read like the true one. Here a draw costs the logarithm of the pool's size, and names are compared.
 """
 
 import contextlib

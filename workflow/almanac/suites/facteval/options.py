@@ -1,4 +1,4 @@
-"""What can be set about FactEval."""
+"""The settings of FactEval."""
 
 from collections.abc import Collection, Iterator
 from typing import Annotated, Literal, Self
@@ -22,19 +22,21 @@ class FactEvalOptions(SuiteOptions):
     ] = ("tfq", "mcq", "saq")
     styles: Annotated[
         tuple[Literal["fib", "wh"], ...],
-        Field(min_length=1, description="of multiple choice and short answer: fill in the blank, Wh-question"),
+        Field(min_length=1, description="form of multiple choice and short answer: fill in the blank, Wh-question"),
     ] = ("fib", "wh")
     negatives: Annotated[
         tuple[Literal["relation", "type", "uniform"], ...],
-        Field(min_length=1, description="where wrong objects come from: the relation's, those of the type, any"),
+        Field(
+            min_length=1, description="where wrong objects are drawn from: the relation, the same type, or all objects"
+        ),
     ] = ("relation",)
     contexts: Annotated[
         tuple[Literal["none", "relevant", "irrelevant", "antifactual"], ...],
-        Field(min_length=1, description="what is read before the question"),
+        Field(min_length=1, description="passages that are read before the question"),
     ] = ("none",)
     antifactual: Annotated[
         Literal["relation", "uniform"],
-        Field(description="where the object that an antifactual passage states is from: the relation, or all facts"),
+        Field(description="where the object of an antifactual passage is drawn from: the relation, or all facts"),
     ] = "relation"
     blanks: Annotated[
         Literal["paper", "released"],
@@ -43,12 +45,14 @@ class FactEvalOptions(SuiteOptions):
             "code's (all the possible missing words)"
         ),
     ] = "paper"
-    templates: Annotated[int, Field(ge=1, description="statements, and questions, of a relation that are used")] = 1
+    templates: Annotated[
+        int, Field(ge=1, description="statements and questions per relation that are used, of each")
+    ] = 1
     sample: Sample = None
     written: Annotated[
         str | None,
         Named("file", "ask"),
-        Field(description="file of questions that a model wrote and a person proofread; asked besides"),
+        Field(description="file of questions that a model wrote and a person proofread; asked in addition"),
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     seed: Annotated[int, Field(ge=0, description="seed of the sample, the wrong objects and the passages")] = 0
@@ -56,23 +60,23 @@ class FactEvalOptions(SuiteOptions):
         tuple[Literal["strict", "paper", "official"], ...],
         Field(
             min_length=1,
-            description="strict: read soundly; paper: a short answer holds a true name or stands in one; official: as "
-            "the released scorer; the first is the headline's",
+            description="strict: our rules; paper: a short answer contains a true name or is part of one; official: as "
+            "in the released scorer; the first gives the headline",
         ),
     ] = ("strict", "paper", "official")
     abstentions: Annotated[
         str | None,
         Named("file", "measure"),
-        Field(description="file of phrases that are abstentions (none: resources/prompts/abstentions.yaml)"),
+        Field(description="file of phrases that count as abstentions (none: resources/prompts/abstentions.yaml)"),
     ] = None
     official_abstentions: Annotated[
         str | None,
         Named("file", "measure"),
-        Field(description="such a file for the official mode: the published list (none: nearly the same)"),
+        Field(description="such a file for the official mode, for the published list (none: part of ours)"),
     ] = None
     official_choices: Annotated[
         Literal["dash", "comma"],
-        Field(description="where the official mode divides choices: comma (chat models), dash (others; at commas too)"),
+        Field(description="where the official mode splits choices: comma (chat models), dash (others; at commas too)"),
     ] = "dash"
     embedder: Annotated[
         str | None,
@@ -82,11 +86,11 @@ class FactEvalOptions(SuiteOptions):
         ),
     ] = None
     embedder_layer: Annotated[
-        int | None, Field(ge=0, description="whose hidden states are compared (none: the last)")
+        int | None, Field(ge=0, description="layer whose hidden states are compared (none: the last)")
     ] = None
     pairs: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")], ...],
-        Field(description="BASE:TUNED, names of models that are compared as before and after instruction tuning"),
+        Field(description="BASE:TUNED, names of two models to compare before and after instruction tuning"),
     ] = ()
 
     def named_models(self) -> Iterator[tuple[str, str]]:
@@ -116,11 +120,11 @@ class WritingOptions(AuthorOptions):
     """How questions are written by a model, before a person proofreads them."""
 
     styles: Annotated[
-        tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written of each fact")
+        tuple[Literal["statement", "fib", "wh"], ...], Field(min_length=1, description="what is written for each fact")
     ] = ("statement", "fib", "wh")
     prompts: Annotated[
         Literal["own", "paper"],
-        Field(description="own: our instructions with worked examples; paper: the paper's (Tables 23 to 25), without"),
+        Field(description="own: our instructions, with worked examples; paper: the paper's (Tables 23 to 25), without"),
     ] = "own"
     sample: Annotated[int | None, Field(ge=1, description="test facts of a relation (none: all)")] = None
     text_tokens: Annotated[int, Field(ge=1, description="tokens of a text, at most")] = 48

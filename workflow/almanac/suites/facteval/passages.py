@@ -1,6 +1,6 @@
-"""What is read before a question: a passage that says the fact, one about something else, one that says it falsely.
+"""The passage before a question: one that states the fact, one about something else, or one that states it falsely.
 
-Names stand in a text as words of their own, in any case but for the shortest.
+Names are matched in a text as whole words, ignoring case except for the shortest.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""The tables that FactEval alone has: its questions, the verdicts on answers, and how questions read."""
+"""FactEval's own tables: its questions, the verdicts on answers, and measures of the questions' texts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -69,7 +69,7 @@ class QuestionSimilarity:
     """How alike a question that a model has written is to those from templates, of the same fact and style.
 
     The means over ``pairs``, of one wording by the model and one by a template: BERTScore, and the distance of their
-    embeddings (1 less the cosine); none where the embedder answered no pair.
+    embeddings (1 minus the cosine); none if the embedder answered no pair.
     """
 
     KEY: ClassVar = ("item",)

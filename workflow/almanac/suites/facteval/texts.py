@@ -1,4 +1,4 @@
-"""What questions are like as texts: how much they repeat each other (self-BLEU), how alike two wordings are."""
+"""Measures of the questions' texts: how much they repeat each other (self-BLEU), how similar two wordings are."""
 
 import bisect
 import itertools

@@ -1,7 +1,7 @@
-"""Questions that a model writes: what it is asked, what is wrong with what it wrote, and the file that a person reads.
+"""Questions that a model writes: the requests, the faults of its answers, and the file that a person proofreads.
 
-The released pipeline replaces the object's label wherever it finds it and goes on where it finds none: then the blank
-is missing, and the false statement is the true one. Here what cannot be used is dropped, with the reason in the file.
+The released pipeline replaces the object's label wherever it finds it and continues if it finds none: then the blank
+is missing, and the false statement equals the true one. Here unusable texts are dropped, with the reason in the file.
 """
 
 import re

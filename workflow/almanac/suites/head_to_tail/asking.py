@@ -1,4 +1,4 @@
-"""From drawn questions to prompts: each in every way of asking, and as a sentence to be completed."""
+"""From drawn questions to prompts: each question in every prompt, and as a sentence to be completed."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence

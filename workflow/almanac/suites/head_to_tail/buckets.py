@@ -1,6 +1,6 @@
 """Head, torso and tail of subjects: by a source's popularity, by their facts, or by what a model was taught.
 
-All are divided by one rule, in thirds of the popularity of things of a type (`dataset.popularity`; section 2, A.7).
+All are divided by one rule, in thirds of the total popularity of a type (`dataset.popularity`; section 2, A.7).
 """
 
 import polars as pl

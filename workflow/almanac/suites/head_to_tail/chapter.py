@@ -1,4 +1,4 @@
-"""What the page shows of Head-to-Tail, in the order of the paper."""
+"""Head-to-Tail's chapter of the page, in the order of the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,9 +18,9 @@ from almanac.suites.judged import Condition, Not
 HEAD = tuple(RATES)
 ASKED = (*BY, *ONCE)
 READ_HOW = (
-    "Accuracy, hallucination and missing rate are shares of the answers and add up to 1; an answer is missing where "
-    "the model says unsure or nothing. Where there was no answer at all, the item is left out. By rules an answer is "
-    f"correct if it matches a true one exactly, or one of its variants (rules of version {VERSION})."
+    "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
+    "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
+    f"exactly matches a true one or one of its variants (rules of version {VERSION})."
 )
 
 
@@ -55,9 +55,13 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     if not shown.find("accuracy", *BY, **ONCE):
         return None
     rates = _Rates(shown)
-    judged = f"judged by rules and by {options.judge}" if options.judge else "judged by rules alone: no judge is named"
+    judged = (
+        f"scored by rules and by {options.judge}"
+        if options.judge
+        else ("scored by rules only, since no judge is named")
+    )
     asks = (
-        f"As many questions about popular things (the head) as about less popular ones (torso and tail); {judged}. "
+        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {judged}. "
         f"{_measured(options, shown)}"
     )
     parts = [
@@ -67,7 +71,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         *_levels(rates),
         *_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
         *_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
-        *_table("top", "The tenth most popular of the head (Tables 5, 12, 13).", rates.rows(top=True)),
+        *_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
         *_predicates(rates),
         *_natural(rates),
         *_forms(rates),
@@ -86,11 +90,11 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
     """Say what popularity is."""
     if options.popularity == "exposure":
-        return "Popularity is how often a planted model was taught facts of the subject."
+        return "Popularity is how often a planted model was taught facts about the subject."
     own = shown.own.get("buckets")
     measure = None if own is None or own.is_empty() else own["measure"][0]
     return {
-        "density": "Popularity is how many facts of the dataset name the subject.",
+        "density": "Popularity is the number of facts in the dataset that name the subject.",
         "source": "Popularity is the source's: votes, ratings, citations or mentions.",
     }.get(str(measure), "No subject has a popularity.")
 
@@ -126,7 +130,7 @@ def _natural(rates: _Rates) -> Iterator[Table]:
     """Yield the rates without what people hardly ask, where anything of that kind was asked."""
     rows, every = rates.rows(natural=True), rates.rows()
     if [row[2] for row in rows] != [row[2] for row in every]:
-        yield from _table("natural", "Without what people hardly ask (Table 10).", rows, folded=True)
+        yield from _table("natural", "Without questions that people hardly ask (Table 10).", rows, folded=True)
 
 
 def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
@@ -187,7 +191,7 @@ def _predicates(rates: _Rates) -> Iterator[Table]:
         for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
         for row in rates.rows(predicate_bucket=bucket)
     ]
-    caption = "By how many facts the relation has (Table 6)."
+    caption = "By the relation's number of facts (Table 6)."
     yield from _table("predicates", caption, rows, "relations", folded=True)
 
 
@@ -236,7 +240,7 @@ def _scores(shown: Shown) -> Iterator[Table]:
     if rows:
         names = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
         head = ("model", "asked", *(f"{names[score]}{form}" for score in SCORES for form in ("", ", no variants")))
-        caption = "Scores by rules, the best over the true answers, with variants of these and without (Table 14)."
+        caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
         yield Table("scores", caption, head, rows, folded=True)
 
 
@@ -251,8 +255,8 @@ def _judge(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
             rows.append([row.model, _said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
         if rows:
             caption = (
-                "What the judge was asked: how often its reply holds a verdict (else the answer counts as incorrect), "
-                "and how often that is another than exact match's."
+                "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), "
+                "and how often it differs from exact match."
             )
             head = ("model", "asked", "replies", "with a verdict", "against the rules")
             yield Table("judge", caption, head, rows)
@@ -285,7 +289,10 @@ def _correlations(shown: Shown) -> Iterator[Table]:
                 if row.value is not None:
                     rows.append([_said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
     if rows:
-        caption = "The judge's rates and the rules' over models: least and mean over domains and buckets (Table 8)."
+        caption = (
+            "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and "
+            "buckets (Table 8)."
+        )
         head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
         yield Table("correlations", caption, head, rows, folded=True)
 
@@ -297,16 +304,16 @@ def _stability(shown: Shown) -> Iterator[Table]:
         if row.value is not None
     ]
     if rows:
-        caption = "Asked again at temperature 1: the share of answers that are another than the first (section 3.5)."
+        caption = "Asked again at temperature 1: the share of answers that differ from the first (section 3.5)."
         yield Table("stability", caption, ("model", "asked", "answers", "another"), rows)
 
 
 def _doses(shown: Shown, rates: _Rates) -> Iterator[Table]:
     """Yield the rates by how often facts were taught, and within that by bucket: the control."""
-    caption = "At one dose of the fact itself: does the subject's popularity alone change the rates?"
+    caption = "At the same dose of the fact: does the subject's popularity change the rates?"
     rows = rates.rows("dose", "level")
     yield from _table("control", caption, rows, "times taught", "bucket", folded=True)
-    caption = "By how often a planted model was taught facts of the subject."
+    caption = "By how often a planted model was taught facts about the subject."
     rows = rates.rows("exposed_bucket")
     yield from _table("exposure", caption, rows, "bucket by exposure", folded=True)
 
@@ -325,10 +332,10 @@ def _counts(shown: Shown) -> Iterator[Table]:
     buckets = shown.own.get("buckets")
     if buckets is not None and buckets.height:
         head = ("popularity", "type", "bucket", "things", "popularity together", "least", "most")
-        yield Table("buckets", "Things of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
+        yield Table("buckets", "Entities of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
     asked = shown.own.get("questions")
     if asked is not None and asked.height:
         level = pl.col("asked_bucket").fill_null("by the model's exposure")
         counted = asked.group_by("domain", level, maintain_order=True).len().sort("domain", "asked_bucket")
-        caption = "Prompts by domain and bucket; each question counts once a way of asking (Table 2)."
+        caption = "Prompts by domain and bucket; each question counts once per prompt (Table 2)."
         yield Table("asked", caption, ("domain", "bucket", "prompts"), counted.rows(), folded=True)

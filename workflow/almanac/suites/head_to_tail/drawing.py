@@ -1,6 +1,6 @@
-"""Which questions are asked: of each template as many from head as from torso and tail (Sun et al., section 2).
+"""Which questions are asked: for each template equally many from head, torso and tail (Sun et al., section 2).
 
-A question is of a relation and a subject; all its objects are right answers. Facts are held as columns; only what is
+A question is about a relation and a subject; all its objects are right answers. Facts are held as columns; only what is
 drawn becomes rows.
 """
 

@@ -1,4 +1,4 @@
-"""Head-to-Tail's figures: the rates from head to tail, a panel a domain, and by how often a fact was taught."""
+"""Head-to-Tail's figures: the rates from head to tail, one panel per domain, and by how often a fact was taught."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

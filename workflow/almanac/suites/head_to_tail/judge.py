@@ -1,4 +1,4 @@
-"""What another model is asked about an answer, and how its reply is read (Sun et al., section 2 and Prompt 2)."""
+"""The request to a judge model about an answer, and how its reply is read (Sun et al., section 2 and Prompt 2)."""
 
 import json
 import re

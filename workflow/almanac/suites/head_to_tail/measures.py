@@ -1,7 +1,7 @@
 """Head-to-Tail's numbers of one model: accuracy, hallucination and missing rate, divided in all the ways of the paper.
 
-The three are means over questions (micro), an item without an answer at all (an error) being left out: so they add up
-to 1 in every group. Where a score is a degree (F1, ROUGE-L), what is neither it nor missing is hallucinated.
+The three are means over questions (micro); items without any answer (errors) are left out, so they sum to 1 in every
+group. Where a score is a degree (F1, ROUGE-L), the hallucination rate is 1 minus the score and the missing rate.
 """
 
 import polars as pl

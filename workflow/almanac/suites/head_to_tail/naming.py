@@ -1,4 +1,4 @@
-"""How a question names its subject: the name, and what tells it from others (docs/head_to_tail.md)."""
+"""How a question names its subject: the name, and what distinguishes it from others (docs/head_to_tail.md)."""
 
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import QuestionWording
 
 TITLES = ("imdb.namesakes", "imdb.first_year")  # by which titles are told apart
-YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which have no year beside the name: it is asked for
+YEARS_OF_TITLES = ("title_start_year", "title_release_year")  # which add no year to the name, since it is asked for
 
 
 def contexts(wording: QuestionWording) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What can be set about Head-to-Tail."""
+"""The settings of Head-to-Tail."""
 
 from typing import Annotated, Literal
 
@@ -23,28 +23,28 @@ class HeadToTailOptions(SuiteOptions):
         Literal["auto", "source", "density", "exposure"],
         Field(
             description="what divides subjects into head, torso and tail: source: the dataset's popularity; density: "
-            "how many facts name them; exposure: how often a planted model was taught facts of them, so that `sample` "
-            "facts a relation are asked; auto: source where there is any, else density"
+            "how many facts name them; exposure: how often a planted model was taught facts about them, so that "
+            "`sample` facts per relation are asked; auto: source if there is any, otherwise density"
         ),
     ] = "auto"
     cap: Annotated[
         int | None,
-        Field(ge=1, description="questions of a template and bucket, at most (none: the paper's, by source)"),
+        Field(ge=1, description="questions per template and bucket, at most (none: the paper's, by source)"),
     ] = None
     sample: Annotated[
         int | None,
         Field(
             ge=1,
-            description="below the cap, questions of a template and bucket that are asked; by exposure test facts of a "
-            "relation (none: all)",
+            description="questions per template and bucket that are asked, below the cap; with exposure, test facts "
+            "per relation (none: all)",
         ),
     ] = None
     mode: Annotated[
         Literal["unique", "faithful"],
         Field(
-            description="of questions that read alike, unique: none is asked, and years of titles are asked of those "
-            "whose name is theirs alone; faithful: as the released code does, the first is asked, and those years only "
-            "of titles that share their name"
+            description="questions that read alike; unique: none is asked, and years only for titles whose name is "
+            "unique; faithful: as in the released code, the first is asked, and years only for titles that share "
+            "their name"
         ),
     ] = "unique"
     filters: Annotated[tuple[Filter, ...], Field(description="kinds of DBpedia's predicates that are left out")] = (
@@ -55,27 +55,29 @@ class HeadToTailOptions(SuiteOptions):
     )
     unnatural: Annotated[
         tuple[str, ...],
-        Field(description="relations, by id, that people hardly ask, besides those of the templates that ship"),
+        Field(
+            description="ids of relations that people hardly ask about, in addition to those of the shipped templates"
+        ),
     ] = ()
     last_year: Annotated[
-        int | None, Field(description="years after this are no answers that are asked for (none: all are)")
+        int | None, Field(description="questions whose answer is a later year are not asked (none: all are)")
     ] = None
-    prompts: Annotated[
-        tuple[Prompt, ...], Field(min_length=1, description="the ways of asking; the first is the headline's")
-    ] = ("few_shot",)
-    cloze: Annotated[bool, Field(description="ask everything as a sentence to be completed, too")] = False
+    prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, description="prompts; the first gives the headline")] = (
+        "few_shot",
+    )
+    cloze: Annotated[bool, Field(description="also ask everything as a sentence to be completed")] = False
     repeats: Annotated[
         int, Field(ge=0, description="how often everything is asked again at temperature 1, for stability")
     ] = 0
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
     unsure: Annotated[
         Literal["strict", "extended"],
-        Field(description="answers that count as missing: unsure and nothing, or a list (resources/prompts)"),
+        Field(description="answers that count as missing: unsure and empty ones, or a longer list (resources/prompts)"),
     ] = "strict"
     judge: Annotated[
         str | None,
         MODEL,
-        Field(description="model of the edition that is asked whether answers are correct (none: rules alone)"),
+        Field(description="model of the edition that judges whether answers are correct (none: only rules)"),
     ] = None
     judge_examples: Annotated[bool, Field(description="show the judge the eight examples")] = True
     labels: Annotated[

@@ -23,7 +23,7 @@ class Scores(NamedTuple):
 
 
 def said(text: str) -> str:
-    """Return what an answer says: its first line that is not empty, without tags and the marks of emphasis."""
+    """Return what an answer says: its first line that is not empty, without tags and emphasis characters."""
     for line in html.unescape(TAG.sub("", text)).splitlines():
         if stripped := line.strip().strip("*`").strip():
             return stripped

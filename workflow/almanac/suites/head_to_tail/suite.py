@@ -1,4 +1,4 @@
-"""Head-to-Tail: do models know less of what is less popular, and do they say so (Sun et al.)."""
+"""Head-to-Tail: do models know less about less popular subjects, and do they say so (Sun et al.)?"""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -26,11 +26,11 @@ def _method(name: str, label: str, experiment: str) -> Method:
 
 
 class HeadToTail(Suite[HeadToTailOptions]):
-    """Questions with short answers, as many of popular subjects as of others; judged by rules and by another model."""
+    """Short answers to equally many questions on popular and other subjects, scored by rules and by a judge model."""
 
     name = "head_to_tail"
     label = "Head-to-Tail"
-    summary = "answer questions about popular and less popular things, or say unsure"
+    summary = "answer questions about popular and less popular subjects, or say unsure"
     paper = "Sun et al., Head-to-Tail: How Knowledgeable are Large Language Models (LLMs)?"
     options = HeadToTailOptions
     setting = HeadToTailSetting

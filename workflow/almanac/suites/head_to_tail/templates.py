@@ -1,6 +1,6 @@
-"""The wordings that ship for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, and the predicates that are left out.
+"""The shipped templates for IMDb, Goodreads, MAG, OpenAlex, DBLP and DBpedia, and the predicates that are left out.
 
-A relation's own question comes first: these serve relations without one, by the ids that the sources give them.
+A relation's own question comes first: these are for relations without one, by the ids that the sources give them.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""The forms of a true answer that count as it, by rules with a version (Sun et al. name but one: W Shakespeare)."""
+"""The accepted forms of a true answer, by versioned rules (Sun et al. name only one: W Shakespeare)."""
 
 import calendar
 import re

@@ -1,4 +1,4 @@
-"""What the page shows of IC-LKE and its studies."""
+"""The chapters of the page on IC-LKE and its experiments."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
     parts: list[Any] = [
         Table(
             "accuracy",
-            "Accuracy and the probability of the true object, means over relations; and accuracy where the model is "
-            "sure (confidence of .5 and more).",
+            "Accuracy and probability of the true object, as means over relations; and accuracy where the model is "
+            "confident (confidence of at least .5).",
             ("model", "asked", "accuracy", "probability", "where sure", "no answer"),
             [_board(shown, row) for row in boards],
         )
@@ -59,12 +59,12 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
         parts += [
             Drawing(
                 f"{experiment}-relations",
-                f"Accuracy in percent by relation and model, {name}; the best relation first.",
+                f"Accuracy in percent by relation and model, {name}; best relation first.",
                 partial(figures.by_relation, own, shown.relations),
             ),
             Drawing(
                 f"{experiment}-confidence",
-                f"Accuracy over the facts answered with confidence of at least K, and how many these are; {name}.",
+                f"Accuracy over the facts answered with confidence of at least K, and their number; {name}.",
                 partial(figures.accuracy_at_k, levels, chance),
             ),
         ]
@@ -104,7 +104,9 @@ def recovery(shown: Shown, by: Sequence[str]) -> Table | None:
             taught = str(dose) if metric == "accuracy_by_exposure" else ""
             rows.append((str(row.model), _asked(shown, row), name, taught, row, row.n))
     head = ("model", "asked", "number", "taught", "value", "facts")
-    return Table("recovery", "What is recovered of what the models were taught.", head, rows, True) if rows else None
+    return (
+        Table("recovery", "How much of what the models were taught is recovered.", head, rows, True) if rows else None
+    )
 
 
 def eic(shown: Shown) -> Chapter | None:
@@ -136,12 +138,13 @@ def eic(shown: Shown) -> Chapter | None:
         "no answer",
     )
     caption = (
-        "Against IC-LKE on the facts that both answered: how often they choose the same, the accuracy less IC-LKE's, "
-        "Cohen's κ of being right, Pearson's r over relations. Distinct tokens count a shared beginning once."
+        "Compared with IC-LKE on the facts that both answered: how often they make the same choice, the accuracy "
+        "minus IC-LKE's, Cohen's κ of correctness, Pearson's r over relations. Distinct tokens count a shared "
+        "prefix once."
     )
     asks = (
-        "Sequence: test facts stand between train facts, and each text carries one choice of each of its test facts. "
-        "Isolated: the same places, without other test facts before."
+        "Sequence: test facts are inserted between train facts, and each text contains one choice of each of its "
+        "test facts. Isolated: the same positions, without other test facts before."
     )
     return Chapter(
         "EIC-LKE, many facts in one text", asks, [Table("accuracy", caption, head, rows), *shown.not_asked()]
@@ -160,8 +163,8 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
     if answered:
         least = {model: row.value for model, row in enough.items()}
         caption = (
-            f"Accuracy by the number of examples, draws averaged, with 95 % intervals. Dashed: the least number that "
-            f"reaches {options.enough:.0%} of the accuracy at the most. Dotted: chance."
+            "Accuracy by the number of examples, averaged over draws, with 95 % intervals. Dashed: the smallest "
+            f"number that reaches {options.enough:.0%} of the accuracy with the most examples. Dotted: chance."
         )
         parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, 1 / shown.choices)))
     parts.append(
@@ -179,7 +182,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
     ]
     head = ("model", "examples", "accuracy", "deviation over draws", "no answer")
     parts += [Table("shots", "Accuracy by the number of examples.", head, listed, folded=True), *shown.not_asked()]
-    asks = "IC-LKE's questions after more and more examples."
+    asks = "IC-LKE's questions with an increasing number of examples."
     return Chapter("How many examples are enough", asks, parts)
 
 
@@ -204,17 +207,18 @@ def separators(shown: Shown) -> Chapter | None:
         for row in shown.find("accuracy", "separator", "relation")
     ]
     caption = (
-        "Space is IC-LKE's; code the released code's colon and commas; the others are words of templates. Of all "
-        "infixes: a fact's answers averaged, and the standard deviation of their accuracies, a mean over relations."
+        "Space: as in IC-LKE. Code: the released code's colon and commas. The others are words from templates. All "
+        "infixes: a fact's answers are averaged; the deviation is that of the infixes' accuracies, averaged over "
+        "relations."
     )
     parts: list[Any] = [
         Table("accuracy", caption, head, rows),
-        Table("words", "The words.", ("relation", "separator", "words"), words, folded=True),
+        Table("words", "The words between subject and object.", ("relation", "separator", "words"), words, folded=True),
         Table("relations", "By relation.", ("relation", "model", "separator", "accuracy"), by_relation, folded=True),
         *shown.not_asked(),
     ]
-    asks = "IC-LKE's questions with other words between subject and object, in the examples and before the choice."
-    return Chapter("What stands between subject and object", asks, parts)
+    asks = "IC-LKE's questions with other separators between subject and object, in the examples and before the choice."
+    return Chapter("Separators between subject and object", asks, parts)
 
 
 def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
@@ -241,9 +245,9 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
     head = ("model", "text", "true pairs", "after a replaced one", "other true pairs", "replaced", "no answer")
     parts: list[Any] = []
     if any(row.value is not None for row in at):
-        caption = "Probability of each object by its place in the text. The line is the mean of the true pairs."
+        caption = "Probability of each object by its position in the text. The line is the mean of the true pairs."
         parts.append(Drawing("places", caption, lambda: figures.by_place(at, means)))
-    parts.append(Table("probability", "Mean probability of the object as it is shown.", head, rows))
+    parts.append(Table("probability", "Mean probability of the object that is shown.", head, rows))
     by_dose = shown.find("probability_in_bin", "pair", "experiment", "arrangement", "part", "dose")
     if by_dose:
         cells = {(row.model, shown.at(row)["dose"], shown.at(row)["part"]): row for row in by_dose}
@@ -251,18 +255,18 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
             (str(model), int(dose), *(cells.get((model, dose, start)) for start in options.starts))
             for model, dose in dict.fromkeys((row.model, shown.at(row)["dose"]) for row in by_dose)
         ]
-        caption = "By part of the text and by how often a fact was taught, where nothing is replaced."
+        caption = "By part of the text and by how often a fact was taught, in texts without replaced pairs."
         columns = ("model", "taught", *(f"from place {start}" for start in options.starts))
         parts.append(Table("doses", caption, columns, listed))
     asks = (
         "Pairs of one relation in one long text, read in one pass. In some texts pairs are replaced by unknown ones "
-        "(an invented name with an object) or incorrect ones (another object), here and there or side by side."
+        "(an invented name with an object) or incorrect ones (another object), either distributed or contiguous."
     )
     return Chapter("Unknown and incorrect examples", asks, [*parts, *shown.not_asked()])
 
 
 def generated(shown: Shown) -> Chapter | None:
-    """Return how often the object stands in what a model writes."""
+    """Return how often the generated text contains the object."""
     from almanac.suites.ic_lke import figures
 
     found = shown.find("present", "behind", "experiment", "shots")
@@ -278,15 +282,18 @@ def generated(shown: Shown) -> Chapter | None:
             deviation = spread[0].value if spread else None
             points[str(row.model)][str(where["behind"])] = figures.Point(row.value, deviation)
     caption = (
-        "Share of facts whose object stands in the text: any name of a true object, its label alone, as the released "
-        "code looks (official), a true name at the beginning; and, as a control, the label of a wrong choice."
+        "Share of facts whose object is in the text: any name of a true object, only its label, as the released "
+        "code matches (official), a true name at the beginning; and, as a control, the label of a wrong choice."
     )
     parts: list[Any] = [Table("present", caption, ("model", "behind", "looked for", "present", "no answer"), rows)]
     if any(len(own) > 1 for own in points.values()):
-        said = "Share of texts with the object, as the released code looks; bars: deviation over a relation's prompts."
+        said = (
+            "Share of texts with the object, as the released code matches; bars: standard deviation over a "
+            "relation's prompts."
+        )
         parts.append(Drawing("generated", said, lambda: figures.by_prompts(points, BEHIND, None)))
-    asks = "The model continues the examples and the subject, or a prompt that is filled with the subject."
-    return Chapter("What is written", asks, [*parts, *shown.not_asked()])
+    asks = "The model continues the examples and the subject, or a prompt with the subject filled in."
+    return Chapter("Generated text", asks, [*parts, *shown.not_asked()])
 
 
 def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
@@ -318,7 +325,8 @@ def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
         if row.value is not None
     ]
     caption = (
-        "Mean over the prompts of a relation, averaged over relations; and the deviation over a relation's prompts."
+        "Mean over the prompts of a relation, averaged over relations; and the standard deviation over a relation's "
+        "prompts."
     )
     parts: list[Any] = [Table("accuracy", caption, ("model", "prompts", "accuracy", "deviation"), rows)]
     if points:
@@ -331,12 +339,11 @@ def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")
     parts.append(Table("relations", "By relation.", ("relation", "model", "prompts", "accuracy"), by_relation, True))
     asks = (
-        "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates up "
-        "to the object, mined ones the strings that connect most pairs of subject and object in the dataset's texts. "
-        "Mangled: sentences with the object taken out of their middle or beginning, as the prompts of Wu et al. were "
-        "made."
+        "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates "
+        "up to the object; mined ones are the strings that connect most pairs of subject and object in the "
+        "dataset's texts. Mangled: sentences with the object deleted, as in the prompts of Wu et al."
     )
-    return Chapter("Prompts against examples", asks, [*parts, *shown.not_asked()])
+    return Chapter("Prompts instead of examples", asks, [*parts, *shown.not_asked()])
 
 
 def _board(shown: Shown, row: Measure) -> Sequence[Cell]:

@@ -1,4 +1,4 @@
-"""Judging choices, and the numbers that IC-LKE and its studies share.
+"""Scoring of choices, and the numbers that IC-LKE and its experiments share.
 
 Every metric leaves out items without an answer: refused ones are ``missing``, those that are too long, unsupported or
 failed are ``error``.

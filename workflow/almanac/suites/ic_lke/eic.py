@@ -1,13 +1,13 @@
 """EIC-LKE: many test facts in one text (Wu et al., section 3, "efficient in-context learning").
 
-The train facts of a relation stand in one sequence, and from some place on a test fact stands between them every few
-pairs; a sequence carries one choice of each of its test facts, so that as many sequences as a fact has choices score
-many facts at once. Subjects and choices are tokenised apart and their ids put together. The paper leaves open which
-places these are; ours are after 50, 55, … 95 of 100 train facts, ten a sequence. What follows the last test fact cannot
-change any score of a causal model and is left out.
+The train facts of a relation form one sequence, and after some of them a test fact is inserted every few pairs. A
+sequence contains one choice of each of its test facts, so as many sequences as a fact has choices score many facts at
+once. Subjects and choices are tokenised separately and their ids joined. The paper does not give the positions; ours
+are after 50, 55, … 95 of 100 train facts, ten per sequence. What follows the last test fact cannot change any score of
+a causal model and is left out.
 
 A choice is read after the choices of earlier test facts, most of them wrong. ``isolated`` is the control: the same
-places, and only train facts before.
+positions, after train facts only.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ class Read:
 
 
 class EicSetting(NamedTuple):
-    """How many examples stand before the subject; in sequences how many test facts stand in one."""
+    """How many examples precede the subject; in sequences, how many test facts one contains."""
 
     shots: int | None = None
     slots: int | None = None

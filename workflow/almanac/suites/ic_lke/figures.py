@@ -1,4 +1,4 @@
-"""The figures of IC-LKE and its studies."""
+"""The figures of IC-LKE and its experiments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -209,7 +209,7 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
 
 
 def _band(figure: Figure, rows: int) -> None:
-    """Shade every second row, so that a row's marks are seen to belong together."""
+    """Shade every second row, so that a row's points are seen to belong together."""
     [axes] = figure.axes
     for row in range(0, rows, 2):
         axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)

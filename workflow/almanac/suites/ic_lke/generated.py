@@ -1,4 +1,4 @@
-"""IC-LKE's prompts continued by the model: does the true object stand in what it writes (Wu et al.)?
+"""IC-LKE's prompts continued by the model: does the generated text contain the true object (Wu et al.)?
 
 The examples and the subject are those of the choices; the model continues greedily. In the layout ``code`` the prompt
 ends with the separator, as in the released code; in ``paper`` it ends at the subject, since no token should span the
@@ -30,11 +30,11 @@ from almanac.suites.suite import Judgements, Method, Own, Round, Suite
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
 EXAMPLES = "examples"
-STRIPPED = ":,. "  # what the released code takes off the ends of the object, and of nothing else
+STRIPPED = ":,. "  # what the released code strips from the ends of the object, and of nothing else
 
 
 class GeneratedSetting(NamedTuple):
-    """What the text stands behind: so many ``examples``, or which published prompt of a kind (``hgp``, ``mmp``)."""
+    """What the text continues: a number of ``examples``, or a published prompt of a kind (``hgp``, ``mmp``)."""
 
     shots: int
     behind: str = EXAMPLES
@@ -46,16 +46,16 @@ class GeneratedSetting(NamedTuple):
 
 
 class Generated(Suite[GeneratedOptions]):
-    """Of each fact one text, which several items judge.
+    """One text for each fact, which several items score.
 
-    ``names``: any name of any true object stands in the text; ``label``: the fact's own label does; ``official``: the
-    same as the released code sees it; ``begins``: the text begins with a true name; ``wrong``, the control: the label
-    of the fact's first wrong choice stands in it.
+    ``names``: the text contains any name of any true object; ``label``: it contains the fact's own label; ``official``:
+    the same as matched by the released code; ``begins``: it begins with a true name; ``wrong``, the control: it
+    contains the label of the fact's first wrong choice.
     """
 
     name = "lke_generated"
-    label = "Generated output"
-    summary = "whether the object stands in what a model writes"
+    label = "Generated text"
+    summary = "whether the text that a model generates contains the object"
     paper = PAPER
     options = GeneratedOptions
     setting = GeneratedSetting
@@ -73,7 +73,7 @@ class Generated(Suite[GeneratedOptions]):
     )
 
     def ask(self, at: Round, data: Data, options: GeneratedOptions, before: Answers | None) -> Iterator[Batch]:
-        """Ask each test fact for one text behind examples, and for one behind each published prompt of its relation.
+        """Ask each test fact for one text after examples, and for one after each published prompt of its relation.
 
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
@@ -108,7 +108,7 @@ class Generated(Suite[GeneratedOptions]):
             yield asked.take()
 
     def judge(self, answers: Answers, data: Data, options: GeneratedOptions) -> Iterator[Judgements]:
-        """Judge every item: ``prediction`` is the text, ``score`` 1 where it holds the object, else 0."""
+        """Judge every item: ``prediction`` is the text, ``score`` 1 where it contains the object, else 0."""
         for part in answers.parts(("experiment", "accepted", "status", "texts")):
             links = part.links.with_columns(pl.col("texts").list.first().alias("prediction"))
             found = [
@@ -132,9 +132,9 @@ class Generated(Suite[GeneratedOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment and what the text stands behind ``present``: the share of facts whose object is there, over
+            By experiment and what the text continues, ``present``: the share of facts whose object is found, over
             all relations and in each; of published prompts ``present_deviation``, the standard deviation over a
-            relation's prompts, and its mean; and behind examples the recovery of ``names`` and ``begins``.
+            relation's prompts, and its mean; and after examples the recovery of ``names`` and ``begins``.
         """
         by = ("behind", "experiment", "shots")
         rows = accuracy(judged, *by, metric="present")

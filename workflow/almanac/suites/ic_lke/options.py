@@ -1,4 +1,4 @@
-"""What can be set about IC-LKE and its studies; the defaults are the paper's."""
+"""The settings of IC-LKE and its experiments; the defaults are the paper's."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,21 +11,24 @@ LayoutName = Annotated[
     Literal["paper", "code"],
     Field(description="paper: one space everywhere; code: the released code's ' : ' and commas"),
 ]
-Relations = Annotated[tuple[str, ...], Field(description="relations asked of; none: all")]
+Relations = Annotated[tuple[str, ...], Field(description="ids of the relations to ask; none: all")]
 
 
 class IcLkeOptions(SuiteOptions):
-    """How facts are put as in-context multiple choice."""
+    """How facts are asked as in-context multiple choice."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     draws: Annotated[int, Field(ge=1, description="independent draws of the examples")] = 1
     layout: LayoutName = "paper"
     sample: Sample = None
-    cloze: Annotated[bool, Field(description="also ask one template a relation with a blank, for masked models")] = (
+    cloze: Annotated[bool, Field(description="also ask one template per relation with a blank, for masked models")] = (
         False
     )
     best_only: Annotated[
-        bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
+        bool,
+        Field(
+            description="compute only the predicted choice and its share exactly; choices that cannot win are skipped"
+        ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
 
@@ -41,32 +44,33 @@ class IcLkeOptions(SuiteOptions):
 
 
 class EicOptions(SuiteOptions):
-    """How many test facts stand in one sequence, and where."""
+    """How many test facts are in one sequence, and at which positions."""
 
     examples: Annotated[int, Field(ge=2, description="train facts in a sequence")] = 100
-    first: Annotated[int, Field(ge=1, description="train facts before the first test fact; IC-LKE's beside it too")] = (
-        50
-    )
+    first: Annotated[
+        int, Field(ge=1, description="train facts before the first test fact; also the examples of the IC-LKE control")
+    ] = 50
     step: Annotated[int, Field(ge=1, description="train facts from one test fact to the next")] = 5
     between: Annotated[
-        Literal["comma", "space"], Field(description="what stands between pairs; comma: the paper's, and a space")
+        Literal["comma", "space"],
+        Field(description="separator between pairs; comma: a comma and a space, as in the paper"),
     ] = "comma"
     separators: Annotated[
         Literal["fused", "apart"],
         Field(
-            description="of sequences; fused: a space or comma is tokenised with the name behind it; apart: names and "
-            "separators are tokenised each by itself, and their ids joined"
+            description="tokenisation of sequences; fused: a space or comma is tokenised with the name after it; "
+            "apart: names and separators are tokenised separately, and their ids joined"
         ),
     ] = "fused"
     isolated: Annotated[
-        bool, Field(description="also ask each test fact behind the train facts alone, without other test facts")
+        bool, Field(description="also ask each test fact after the train facts only, without other test facts")
     ] = True
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the order of train facts, test facts and choices")] = 0
 
     @property
     def slots(self) -> range:
-        """The numbers of train facts after which a test fact stands."""
+        """The numbers of train facts after which a test fact is inserted."""
         return range(self.first, self.examples, self.step)
 
     @model_validator(mode="after")
@@ -129,18 +133,18 @@ Published = Annotated[
 
 
 class SeparatorOptions(SuiteOptions):
-    """Which separators are tried, and of what."""
+    """Which separators are tried."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
-    written: Annotated[int, Field(ge=0, description="infixes of a relation's own templates, at most")] = 3
+    written: Annotated[int, Field(ge=0, description="infixes from a relation's own templates, at most")] = 3
     mined: Annotated[
-        int, Field(ge=0, description="infixes mined from the texts that a dataset has for its train facts, at most")
+        int, Field(ge=0, description="infixes mined from the texts of a dataset's train facts, at most")
     ] = 3
     published: Published = None
     infixes: Annotated[
-        int, Field(ge=0, description="infixes of a relation's published prompts of each kind, at most")
+        int, Field(ge=0, description="infixes from a relation's published prompts, at most, of each kind")
     ] = 3
-    code: Annotated[bool, Field(description="also the released code's ' : ' and commas")] = True
+    code: Annotated[bool, Field(description="also try the released code's ' : ' and commas")] = True
     relations: Relations = ()
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
@@ -159,33 +163,36 @@ class SeparatorOptions(SuiteOptions):
 
 Kind = Literal["unknown", "incorrect"]
 Arrangement = Literal["distributed", "contiguous"]
-STAR = (
-    114 / 200
-)  # where in the sequence the pair stands that follows the contiguous ones, as we read the paper's figure
+STAR = 114 / 200  # position of the pair after the contiguous ones, as we read the paper's figure
 
 
 class PositionOptions(SuiteOptions):
-    """How long the sequences are, and what in them is replaced."""
+    """How long the sequences are, and which of their pairs are replaced."""
 
     pairs: Annotated[int, Field(ge=4, description="pairs in a sequence")] = 200
-    replaced: Annotated[int, Field(ge=1, description="pairs of it that are replaced; at most half")] = 40
+    replaced: Annotated[int, Field(ge=1, description="pairs of a sequence that are replaced; at most half")] = 40
     kinds: Annotated[
         tuple[Kind, ...],
-        Field(description="what replaces them; unknown: an invented name and an object, incorrect: another object"),
+        Field(description="what replaces them; unknown: an invented subject with an object; incorrect: another object"),
     ] = ("unknown", "incorrect")
     arrangements: Annotated[
-        tuple[Arrangement, ...], Field(min_length=1, description="where they stand: here and there, or side by side")
+        tuple[Arrangement, ...],
+        Field(min_length=1, description="their positions: spread over the sequence, or one after the other"),
     ] = ("distributed", "contiguous")
     start: Annotated[
-        int | None, Field(ge=0, description="the first of them side by side (none: the next stands at 57 % of all)")
+        int | None,
+        Field(
+            ge=0,
+            description="position of the first contiguous one (none: the pair after them is at 57 % of all)",
+        ),
     ] = None
-    draws: Annotated[int, Field(ge=1, description="sequences a relation, each of its own draw and order")] = 1
-    bins: Annotated[int, Field(ge=1, description="parts of the sequence that means are taken over")] = 10
+    draws: Annotated[int, Field(ge=1, description="sequences per relation, each with its own draw and order")] = 1
+    bins: Annotated[int, Field(ge=1, description="parts of the sequence, each of which has a mean")] = 10
     judged: Annotated[
         bool,
         Field(
-            description="validation: in every part of the sequence, objects of what was taught most must be likelier "
-            "than those of what was never taught, their intervals apart"
+            description="validation: in every part of the sequence, objects of the facts taught most must be likelier "
+            "than those of facts never taught, with intervals that do not overlap"
         ),
     ] = False
     relations: Relations = ()
@@ -193,14 +200,14 @@ class PositionOptions(SuiteOptions):
 
     @property
     def first(self) -> int:
-        """The place of the first of the replaced pairs that stand side by side."""
+        """The position of the first of the contiguous replaced pairs."""
         if self.start is not None:
             return self.start
         return max(0, min(round(STAR * self.pairs) - self.replaced, self.pairs - self.replaced - 1))
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The first place of each of the parts that means are taken over."""
+        """The first position of each part of the sequence."""
         return tuple(-(-number * self.pairs // self.bins) for number in range(self.bins))
 
     @model_validator(mode="after")
@@ -223,7 +230,7 @@ class PositionOptions(SuiteOptions):
 
 
 class PromptsOptions(SuiteOptions):
-    """Which prompts stand before the choices."""
+    """Which prompts precede the choices."""
 
     kinds: Annotated[
         tuple[Literal["written", "mined"], ...],
@@ -231,14 +238,17 @@ class PromptsOptions(SuiteOptions):
     ] = ("written", "mined")
     variants: Annotated[
         tuple[Literal["clean", "mangled"], ...],
-        Field(description="clean: templates that end in the object; mangled: any, the object deleted as the paper did"),
+        Field(description="clean: templates that end in the object; mangled: any, the object deleted as in the paper"),
     ] = ("clean", "mangled")
     published: Published = None
-    prompts: Annotated[int, Field(ge=1, le=100, description="prompts a relation and kind")] = 3
+    prompts: Annotated[int, Field(ge=1, le=100, description="prompts per relation and kind")] = 3
     relations: Relations = ()
     sample: Sample = None
     best_only: Annotated[
-        bool, Field(description="only the predicted choice and its share are exact; choices that cannot win are left")
+        bool,
+        Field(
+            description="compute only the predicted choice and its share exactly; choices that cannot win are skipped"
+        ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
 
@@ -250,12 +260,12 @@ class PromptsOptions(SuiteOptions):
 
 
 class GeneratedOptions(SuiteOptions):
-    """What is written, behind what."""
+    """What is generated, and after which prompts."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
-    new_tokens: Annotated[int, Field(ge=1, description="tokens that the model writes, the most likely ones")] = 50
+    new_tokens: Annotated[int, Field(ge=1, description="tokens that the model generates greedily")] = 50
     published: Published = None
-    prompts: Annotated[int, Field(ge=1, description="published prompts of a relation and kind, at most")] = 3
+    prompts: Annotated[int, Field(ge=1, description="published prompts per relation and kind, at most")] = 3
     layout: LayoutName = "paper"
     relations: Relations = ()
     sample: Sample = None

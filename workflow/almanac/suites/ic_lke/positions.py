@@ -1,9 +1,9 @@
-"""The probability of objects by their place in a long text, and by what stands before them (Wu et al., section 3).
+"""The probability of objects by their position in a long text, and by what precedes them (Wu et al., section 3).
 
 One sequence of 200 pairs as it is; others in which 40 are replaced by unknown ones (an invented subject, an object of
-the relation) or by incorrect ones (another object), distributed over the sequence or side by side. All of a draw have
-the same facts in the same order, and distributed pairs never touch. An item is correct where its object, as it is
-shown, is more likely than all else together (probability above one half).
+the relation) or by incorrect ones (another object), distributed over the sequence or contiguous. All of a draw have
+the same facts in the same order, and distributed pairs are never adjacent. An item is correct if the object that is
+shown is likelier than all else together (probability above one half).
 """
 
 import itertools
@@ -38,7 +38,7 @@ HALF = 0.5
 
 
 class PositionSetting(NamedTuple):
-    """Where replaced pairs stand, and which draw of facts and order."""
+    """Where the replaced pairs are, and which draw of facts and order."""
 
     arrangement: str
     draw: int
@@ -50,7 +50,7 @@ class PositionSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where in its sequence an item stands, from 0, its class there, and the first place of its part of the sequence.
+    """An item's position in its sequence, from 0, its class there, and the first position of its part of the sequence.
 
     The classes are ``replaced``, ``following`` (right after a replaced one) and ``rest``.
     """
@@ -67,7 +67,7 @@ class Positions(Suite[PositionOptions]):
 
     name = "lke_positions"
     label = "Positions"
-    summary = "how probable objects are by their place in a long text"
+    summary = "how probable objects are by their position in a long text"
     paper = PAPER
     options = PositionOptions
     setting = PositionSetting

@@ -1,4 +1,4 @@
-"""Published prompts: a user's file, checked row by row, or those of LPAQA as its repository holds them."""
+"""Published prompts: a user's file, checked row by row, or LPAQA's, from its repository."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""What stands between subject and object (Wu et al., section 3: a space is enough).
+"""Separators between subject and object (Wu et al., section 3: a space is enough).
 
-An infix is what stands between ``[X]`` and ``[Y]`` of a template, in the examples and before the choice. Pairs are
-parted by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
+An infix is the text between ``[X]`` and ``[Y]`` of a template, used in the examples and before the choice. Pairs are
+separated by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,12 +29,12 @@ from almanac.tables import seed_of
 SEPARATOR = "separator"  # the experiment
 SPACE, CODE = "space", "code"
 WRITTEN, MINED = "written", "mined"
-INFIXES = "infixes"  # what is said of all infixes together
+INFIXES = "infixes"  # numbers over all infixes
 DRAWS = 1000  # of the bootstrap of a paired difference
 
 
 class SeparatorSetting(NamedTuple):
-    """What stands between subject and object, and whether it is an infix."""
+    """The separator between subject and object, and whether it is an infix."""
 
     separator: str
     infix: bool
@@ -46,7 +46,7 @@ class SeparatorSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """What stands between subject and object in one setting of one relation."""
+    """The separator between subject and object in one setting of one relation."""
 
     KEY: ClassVar = ("relation_id", "separator")
     relation_id: str
@@ -60,7 +60,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
 
     name = "lke_separators"
     label = "Separators"
-    summary = "pick an object with other words between subject and object"
+    summary = "pick an object with other separators between subject and object"
     options = SeparatorOptions
     setting = SeparatorSetting
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}

@@ -1,4 +1,4 @@
-"""IC-LKE: which of many objects a model holds for true after examples of a relation (Wu et al., section 3)."""
+"""IC-LKE: which of many objects a model prefers after in-context examples of a relation (Wu et al., section 3)."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

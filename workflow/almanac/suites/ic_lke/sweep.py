@@ -21,7 +21,7 @@ SWEEP = "sweep"
 
 
 class SweepSetting(NamedTuple):
-    """How many examples stand before the subject, and which draw of them."""
+    """How many examples precede the subject, and which draw of them."""
 
     shots: int
     draw: int
@@ -32,11 +32,11 @@ class SweepSetting(NamedTuple):
 
 
 class Sweep(ChoiceSuite[SweepOptions]):
-    """Test facts after more and more examples; fewer examples are the first of more."""
+    """Test facts after an increasing number of examples; a smaller set is the beginning of a larger one."""
 
     name = "lke_sweep"
     label = "Number of examples"
-    summary = "pick an object after more and more examples"
+    summary = "pick an object after an increasing number of examples"
     options = SweepOptions
     setting = SweepSetting
     needs = frozenset({"choices"})

@@ -108,7 +108,7 @@ def expectable(pools: Pools, relation: str) -> list[str]:
 
 
 def expectation(pools: Pools, relation: str) -> Request:
-    """Return the question which of a relation's common objects a model expects where the subject is left open."""
+    """Return the question which of a relation's common objects a model expects when the subject is left open."""
     labels = [pools.names.label(key) for key in expectable(pools, relation)]
     return _blank(pools.drawn_templates(relation)[0], "[X]", dict.fromkeys(labels))
 
@@ -185,11 +185,11 @@ class Asker:
                 link(asked, prompts, STRING, self.sentences.own(drawn))
 
     def _blanks(self, fact: Fact, objects: Mapping[str, str]) -> None:
-        """Ask LAMA and ParaRel for an object as the blank behind each drawn template, among the fact's wrong choices.
+        """Ask LAMA and ParaRel for an object in the blank after each drawn template, among the fact's wrong choices.
 
-        The first template is LAMA's question, all of them are ParaRel's. The true object stands behind the wrong ones,
-        and behind it what is asked in its place, unless it is one of them. Only LAMA's asks for ranks among all tokens:
-        those cost more than the choices do.
+        The first template is LAMA's question, all of them are ParaRel's. The true object comes after the wrong ones,
+        and after it the object asked in its place, unless it is one of them. Only LAMA's asks for ranks among all
+        tokens: those cost more than the choices do.
         """
         pools, options = self.pools, self.pools.options
         true = pools.true[fact.relation_id, fact.subject_id]
@@ -220,6 +220,6 @@ class Asker:
 def _blank(
     template: str, subject: str, choices: Iterable[str], top_k: int | None = None, exclude: tuple[str, ...] = ()
 ) -> Request:
-    """Return the question for the object as the blank behind a template."""
+    """Return the question for the object as the blank after a template."""
     text = f"{beta_of(template, subject)} [MASK]"
     return Request("", "fill", None, text, choices=tuple(choices), top_k=top_k, exclude=exclude)

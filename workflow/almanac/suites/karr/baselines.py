@@ -1,4 +1,4 @@
-"""What becomes of an item of a baseline: LAMA, ParaRel and K-Prompts."""
+"""Scores the items of the baselines: LAMA, ParaRel and K-Prompts."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from almanac.suites.karr.numbers import Numbers, UnansweredError
 
 
 class FilledBlank(NamedTuple):
-    """The blank behind a template with what a model fills in; ``place`` is that of the choice asked for."""
+    """The blank after a template with what a model fills in; ``place`` is that of the choice asked for."""
 
     place: int
     choices: Sequence[str]
@@ -48,7 +48,7 @@ def lama(blank: FilledBlank, within: int) -> KarrVerdict:
 
 
 def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:
-    """ParaRel: the best candidate behind every template is the object; how many pairs of templates agree."""
+    """ParaRel: the best candidate after every template is the object; how many pairs of templates agree."""
     best, shares = [], []
     for blank in blanks:
         if blank.status != "ok" or blank.logprobs is None:

@@ -1,4 +1,4 @@
-"""What the page shows of KaRR: methods side by side, the null, and the analyses."""
+"""KaRR's chapter of the page: the methods compared, the null, and the analyses."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -18,27 +18,27 @@ NAMES = {
 }
 ASKS = (
     "How much likelier do a subject and a relation make their object than other subjects and other relations do, "
-    "whatever names and templates are used? A fact is known above a threshold. LAMA, ParaRel and K-Prompts ask the "
-    "same facts."
+    "over many names and templates? A fact counts as known above a threshold. LAMA, ParaRel and K-Prompts are asked "
+    "the same facts."
 )
 METHODS = (
-    "Known: the share of facts above the threshold. False: of the same facts with another object of their relation, "
-    "which is not true. Null model: of a model of the same recipe that was taught permuted objects, at the same "
-    "threshold. Recall: of the facts taught most often; τ: Kendall's correlation of score and times taught. The "
-    "released code weighs sentences otherwise, so that its values and its threshold are others."
+    "Known: the share of facts above the threshold. False: the same share with another, false object of the "
+    "relation. Null model: the same share for a model of the same recipe that was taught permuted objects, at the "
+    "same threshold. Recall: the share of the facts taught most often; τ: Kendall's correlation of score and times "
+    "taught. The released code weights sentences differently, so its values and its threshold differ."
 )
 EXPECTED = (
-    "Each fact with the object that the model expects most where the subject is left open, of its relation's hundred "
-    "most common ones that are not true of its subject. SP: the share called known; true: of the same facts with their "
-    "true object; ΔP: SP less that."
+    "Each fact with the false object that the model most expects when the subject is left open, among the "
+    "relation's hundred most common objects. SP: the share called known; true: the same share with the true object; "
+    "ΔP: SP minus that."
 )
 DRAWS = (
-    "What the score owes to the draw: the standard deviation and the variance of the share known over runs that each "
-    "replace one template of every relation, or one name of everything. The threshold stays."
+    "How much the score depends on the draw: standard deviation and variance of the share known over runs that each "
+    "replace one template of every relation, or one name of every entity. The threshold stays the same."
 )
 LABELS = (
-    "Agreement with people. Recall: of the facts that people hold known, the share called known; τ: Kendall's "
-    "correlation of score and mean label, p that of none."
+    "Agreement with people. Recall: of the facts that people consider known, the share called known; τ: Kendall's "
+    "correlation of score and mean label, p that of no correlation."
 )
 Column = Callable[[str, str], Cell]  # a cell by model and method
 
@@ -156,8 +156,8 @@ def _coverage(shown: Shown) -> Iterator[Table]:
     if "coverage" in shown.own and not shown.own["coverage"].is_empty():
         rows = shown.own["coverage"].unique("what", keep="first", maintain_order=True).rows()
         caption = (
-            "What there is to ask: relations with the templates that can be used, their facts and those that are "
-            "asked, subjects and objects with all their names."
+            "What can be asked: relations with their usable templates, all facts and asked facts, subjects and "
+            "objects with all their names."
         )
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
@@ -189,7 +189,7 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
     if any(row.value is not None for row in shown.find("known_at", "experiment", "asked", "ratio")):
         yield Drawing(
             "threshold",
-            "Share of facts that reach each KaRR; dashed the same facts with a false object; dotted each model's "
+            "Share of facts that reach each KaRR. Dashed: the same facts with a false object. Dotted: each model's "
             "threshold.",
             lambda: figures.by_threshold(shown, modes),
         )
@@ -201,8 +201,8 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
             )
         yield Drawing(
             "relations",
-            f"Share of facts that reach each KaRR by relation; of more than {figures.MOST_RELATIONS} relations those "
-            "with most facts.",
+            f"Share of facts that reach each KaRR by relation; at most the {figures.MOST_RELATIONS} relations with "
+            "most facts.",
             lambda: figures.by_relation(shown, modes[0]),
         )
     if len({row.model for name in NAMES for row in figures.scores(shown, name)} & figures.sizes(shown).keys()) > 1:

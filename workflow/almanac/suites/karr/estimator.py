@@ -1,13 +1,13 @@
-"""KaRR from log-probabilities (Dong et al., section 3), as the paper's formulas say or as the released code computes.
+"""KaRR from log-probabilities (Dong et al., section 3), by the paper's formulas or as in the released code.
 
-With ``beta`` a template that holds a name of the subject, and ``gamma`` the same with a name of the object behind it:
+With ``beta`` a template that holds a name of the subject, and ``gamma`` the same followed by a name of the object:
 
     KaRR_s = N / (mean over subjects s' of N with s' in the subject's place)
-    KaRR_r = N / (what the object gets behind the subject's names under any relation)
+    KaRR_r = N / (what the object gets after the subject's names, over all drawn relations)
     KaRR   = sqrt(KaRR_s * KaRR_r)
 
-where N sums P(gamma|beta) over the object's names and weighs the betas. All values are logarithms (nats) from end to
-end, so nothing underflows: texts at -10,000 nats have ratios like any other. How a variant weighs is in `Variant`.
+where N sums P(gamma|beta) over the object's names and averages over betas. All values are logarithms (nats)
+throughout, so nothing underflows: texts at -10,000 nats have ratios like any other. `Variant` has the weights.
 """
 
 import math
@@ -28,7 +28,7 @@ class Variant:
             is a beta's likelihood divided by that of all drawn betas of the same subject and relation, and the others
             count alike.
         tokens: ``product``: P(gamma|beta) is the product over the object's tokens; ``mean``: their geometric mean.
-        gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to each beta that stands
+        gammas: ``prefix``: a gamma belongs to the beta that it continues; ``substring``: to each beta that occurs
             anywhere in it, so that "Obama …" also collects the gammas of "Barack Obama …".
         relation_part: what is scored under other relations: the ``object`` alone, or the ``rest`` of the sentence
             after the subject's name, its words and its full stop included.
@@ -70,7 +70,7 @@ class Beta:
 
 @dataclass(frozen=True)
 class Leaves:
-    """What one fact's KaRR is made of.
+    """The values from which one fact's KaRR is computed.
 
     Attributes:
         own: one beta a template and name of the subject.

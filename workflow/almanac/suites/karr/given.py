@@ -1,4 +1,4 @@
-"""Draws that were made elsewhere, from a file: they are checked and asked, and nothing else is."""
+"""Draws made elsewhere, read from a file: they are checked and asked, and nothing else is."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def check(rows: Sequence[GivenDraw], where: str) -> tuple[dict[DrawKey, FactDraw
         if row.role == TEMPLATE and not final(row.text):
             faults.setdefault(given, f"the template {row.text!r} does not end in [Y]; KaRR needs the object last")
         if row.role == RELATION and not admissible(row.text):
-            faults.setdefault(given, f"the template {row.text!r} of {row.of} lacks [Y] behind [X], each once")
+            faults.setdefault(given, f"the template {row.text!r} of {row.of} lacks [Y] after [X], each once")
     drawn = {given: _checked(given, own, where) for given, own in found.items() if given not in faults}
     if not drawn:
         given, fault = next(iter(faults.items()))

@@ -144,7 +144,7 @@ class _Part:
         return self.drawn.get((mode, question.asked, question.fact_id))
 
     def karr(self, question: AskedItem) -> tuple[KarrEstimate, list[tuple[Any, ...]]]:
-        """Return the KaRR of an item of a mode, or why it has none, and the rows of the leaves that it is made of."""
+        """Return the KaRR of an item of a mode, or why it has none, and the rows of its leaves."""
         variant, numbers = VARIANTS[question.experiment], self.numbers[question.experiment]
         rows: list[tuple[Any, ...]] = []
         try:

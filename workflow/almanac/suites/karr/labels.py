@@ -1,4 +1,4 @@
-"""Human labels: what people say a model knows, from a file, as the reference that methods are held against."""
+"""Human labels from a file: what people say a model knows, as a reference for the methods."""
 
 import math
 from collections import defaultdict

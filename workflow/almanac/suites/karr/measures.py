@@ -1,4 +1,4 @@
-"""KaRR's numbers, its baselines' and what they recover of planted knowledge.
+"""The numbers of KaRR and its baselines, and what they recover of planted knowledge.
 
 Items without a value (no answer, an empty denominator) are left out of every share; ``without_value`` is their share.
 """

@@ -1,4 +1,4 @@
-"""What a model's responses say of strings: the log-probabilities that KaRR and K-Prompts are made of."""
+"""The log-probabilities of strings in a model's responses, from which KaRR and K-Prompts are computed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -123,7 +123,7 @@ class Numbers:
         return len(values), math.fsum(values) / len(values)
 
     def prompts(self, drawn: FactDraw) -> list[float]:
-        """Return the mean log-probability of the object's tokens, behind each beta under each name."""
+        """Return the mean log-probability of the object's tokens, after each beta with each name."""
         return [total / max(1, count) for count, total in map(self._object, own_gammas(drawn))]
 
     def leaves(self, planned: Plan, rows: list[tuple[Any, ...]] | None = None) -> Leaves:

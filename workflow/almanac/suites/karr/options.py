@@ -1,4 +1,4 @@
-"""What can be set about KaRR; the sizes of the draws are the released code's."""
+"""The settings of KaRR; the sizes of the draws are the released code's."""
 
 from typing import Annotated, Literal, Self
 
@@ -18,20 +18,18 @@ class KarrOptions(SuiteOptions):
         Field(
             min_length=1,
             description="paper: the formulas; official: the released code, its oddities included; "
-            "weighted: the formulas, each sentence before the object by its likelihood",
+            "weighted: the formulas, with each sentence before the object weighted by its likelihood",
         ),
     ] = ("paper", "official")
-    templates: Annotated[int, Field(ge=1, description="templates drawn for a relation")] = 4
-    aliases: Annotated[int, Field(ge=1, description="names drawn for a subject or an object")] = 4
+    templates: Annotated[int, Field(ge=1, description="templates drawn per relation")] = 4
+    aliases: Annotated[int, Field(ge=1, description="names drawn per subject or object")] = 4
     subjects: Annotated[int, Field(ge=1, description="subjects drawn for a fact's denominator")] = 4
     relations: Annotated[int, Field(ge=1, description="relations drawn for a fact's denominator")] = 4
     sample: Sample = None
-    null: Annotated[
-        bool, Field(description="also ask every fact with another object of its relation, which is not true")
-    ] = True
-    baselines: Annotated[bool, Field(description="also ask LAMA and ParaRel of the same facts")] = True
+    null: Annotated[bool, Field(description="also ask every fact with another, false object of its relation")] = True
+    baselines: Annotated[bool, Field(description="also ask the same facts by LAMA and ParaRel")] = True
     threshold: Annotated[
-        float, Field(gt=0, description="known above this in the mode paper, where no planted facts calibrate it")
+        float, Field(gt=0, description="known above this in the mode paper, if no planted facts calibrate it")
     ] = 2.0
     k_prompts: Annotated[
         float, Field(gt=0, lt=1, description="K-Prompts: known above this mean probability of the object")
@@ -40,34 +38,36 @@ class KarrOptions(SuiteOptions):
         int,
         Field(
             ge=0,
-            description="runs, each with one template of every relation and apart one name of every thing replaced, "
-            "for the variance of the score; one template and one name more are asked (0: none)",
+            description="runs for the variance of the score, each with one template of every relation or one name of "
+            "every entity replaced; one more template and one more name are asked (0: none)",
         ),
     ] = 0
     spurious: Annotated[
         bool,
         Field(
-            description="also ask of each model, in a second round, every fact with the false object that it expects "
-            f"most without any subject, of the relation's {EXPECTED} most common ones"
+            description="also ask each model, in a second round, every fact with the false object that it most expects "
+            f"without any subject, of the relation's {EXPECTED} most common ones"
         ),
     ] = False
     spurious_objects: Annotated[
         str | None,
         Named("file", "ask"),
         Field(
-            description="a file of relation_id and object, JSON Lines: the false object that all facts of a relation "
-            "are asked with, in place of what each model expects (`spurious`)"
+            description="a file of relation_id and object, JSON Lines: the false object with which all facts of a "
+            "relation are asked, instead of the one that each model expects (`spurious`)"
         ),
     ] = None
-    property_aliases: Annotated[
-        bool, Field(description="also draw templates that were made of a property's other names")
-    ] = False
+    property_aliases: Annotated[bool, Field(description="also draw templates made from a property's other names")] = (
+        False
+    )
     labels: Annotated[
         str | None,
         Named("file", "ask"),
-        Field(description="a file of human labels (item, rater, value): what each fact's being known is held against"),
+        Field(
+            description="a file of human labels (item, rater, value), with which the facts called known are compared"
+        ),
     ] = None
-    labels_known: Annotated[float, Field(description="the mean label of a fact from which on it is held known")] = 0.5
+    labels_known: Annotated[float, Field(description="the mean label from which a fact counts as known")] = 0.5
     seed: Annotated[int, Field(ge=0, description="seed of all draws")] = 0
 
     @field_validator("spurious", mode="before")

@@ -1,7 +1,7 @@
-"""Draws with one template of every relation, or one name of every thing, replaced by one more drawn for it.
+"""Draws with one template of every relation, or one name of every entity, replaced by one more that is drawn for it.
 
-What the score owes to the draw is its variance over such runs (Dong et al., section 4.3). One template and one name
-more than the draw needs are asked, and every run is computed from them: no run asks anything of its own.
+The variance over such runs shows how much the score depends on the draw (Dong et al., section 4.3). One more template
+and one more name than the draw needs are asked, and every run is computed from them, without further requests.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class Resampling:
         return self.pools.options.templates if kind == TEMPLATES else self.pools.options.aliases
 
     def spare(self, kind: str, of: str) -> tuple[str, ...]:
-        """Return the one more that is drawn of a relation's templates or a thing's names; nothing if there is none."""
+        """Return the one more template of a relation, or name of an entity, that is drawn; nothing if there is none."""
         drawn = self._drawn(kind)
         return self._pool(kind, of)[drawn:] if drawn > self._kept(kind) else ()
 

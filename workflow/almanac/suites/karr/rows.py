@@ -1,4 +1,4 @@
-"""The tables that KaRR alone has: what it draws, and what its numbers are made of."""
+"""KaRR's own tables: its draws, and the values that its numbers are computed from."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -43,7 +43,7 @@ class GivenDraw:
 
 @dataclass(frozen=True, slots=True)
 class KarrLeaf:
-    """One log-probability that a KaRR is made of: what stands behind ``beta`` in ``text``.
+    """One log-probability that a KaRR is computed from: what follows ``beta`` in ``text``.
 
     ``part`` is ``own``, ``subject`` or ``relation`` (``of`` which). ``tokens`` of the text were read, ``logprob`` is
     their sum (``paper``, ``weighted``) or their mean (``official``), and ``weight`` the mean of the log-probabilities

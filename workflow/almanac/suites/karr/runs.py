@@ -1,4 +1,4 @@
-"""The true facts judged again in runs that each replace one template of every relation, or one name of everything."""
+"""Scores the true facts again in runs that each replace one template of every relation, or one name of every entity."""
 
 from array import array
 from collections.abc import Callable, Mapping

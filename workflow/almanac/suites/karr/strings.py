@@ -1,4 +1,4 @@
-"""The strings of a draw: which beta each gamma continues, and what is asked of a model for them.
+"""The strings of a draw: which beta each gamma continues, and the requests for them.
 
 Asking and judging both go through `plan`, so that a number is the number of a string that was asked.
 """
@@ -14,7 +14,7 @@ from almanac.rows import Request
 from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import Variant
 
-COUNTED_BEHIND = "."  # stands before a text whose tokens are counted, so that its first token counts too
+COUNTED_BEHIND = "."  # put before a text whose tokens are counted, so that its first token counts too
 
 
 class Gamma(NamedTuple):
@@ -32,7 +32,7 @@ class Gamma(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A beta with the gammas that are scored behind it.
+    """A beta with the gammas that are scored after it.
 
     Attributes:
         part: ``own``, ``subject`` or ``relation``.
@@ -123,7 +123,7 @@ def plan(drawn: FactDraw, variant: Variant) -> Plan:
 
 
 def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
-    """Return a beta with every gamma in which it stands, wherever."""
+    """Return a beta with every gamma that contains it, anywhere."""
     gammas = tuple(
         Gamma(gamma.text, gamma.start, gamma.text.replace(beta.text, "").strip())
         for other in own
@@ -134,7 +134,7 @@ def _collected(beta: Planned, own: tuple[Planned, ...]) -> Planned:
 
 
 def own_gammas(drawn: FactDraw) -> Iterator[Gamma]:
-    """Yield what K-Prompts reads: each name of the object behind each of the fact's own betas."""
+    """Yield what K-Prompts reads: each name of the object after each of the fact's own betas."""
     for template, name in itertools.product(drawn.templates, drawn.names):
         yield from gammas_of(template, name, drawn.objects)[1]
 

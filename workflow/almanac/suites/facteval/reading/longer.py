@@ -15,14 +15,14 @@ from almanac.suites.facteval.reading.text import ARTICLES, Reading, Span, read_n
 Words = tuple[str, ...]
 Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
 MOST = 12  # words of a name; no answer states a longer one in full
-# A full stop behind one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
+# A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
 DIVIDER = re.compile(r"[,;/|•]|(?:[!?]|(?<=\w{3})[.])[\"'”’)\]]*\s")
 COMMA = re.compile(r",\s")
 
 
 @dataclass(frozen=True)
 class Written:
-    """A way of writing a name: its words, what divides them, and where its parts behind commas begin."""
+    """A way of writing a name: its words, what divides them, and where its parts after commas begin."""
 
     words: Words
     breaks: Breaks
@@ -31,7 +31,7 @@ class Written:
     def takes(self, first: int, last: int) -> bool:
         """Whether its words from ``first`` to ``last`` are only a part of it: `France` in `Paris, France` is not.
 
-        `Washington` in `Washington, D.C.` is, and `York` in `Frederick, Duke of York`: no whole part behind a comma.
+        `Washington` in `Washington, D.C.` is, and `York` in `Frederick, Duke of York`: no whole part after a comma.
         """
         begins = first in self.parts or (first - 1 in self.parts and self.words[first - 1] in ARTICLES)
         return not (begins and (last == len(self.words) or last in self.parts))

@@ -106,7 +106,7 @@ def judge(question: Question, answer: str, abstentions: Abstentions, longer: Lon
 def own_turn(question: Question, answer: str) -> str:
     """Return an answer without the turns that the model writes after it.
 
-    Where it begins with such a turn nothing was answered, unless that repeats the question: it goes on behind it.
+    Where it begins with such a turn nothing was answered, unless that repeats the question: the answer is after it.
     """
     said = answer.strip()
     turn = NEXT_TURN.match(said)

@@ -30,7 +30,7 @@ Span = tuple[int, int]  # the first word of a mention and the one after its last
 
 
 class _Blanks(dict[int, str]):
-    """A translation that keeps letters, digits, their marks, `+` and `#`, and blanks everything else."""
+    """A translation that keeps letters, digits, their diacritics, `+` and `#`, and blanks everything else."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

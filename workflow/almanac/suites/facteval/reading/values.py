@@ -17,7 +17,7 @@ MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if nam
 MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})"
-_BEFORE, _AFTER = r"(?<![\w.,/])", r"(?![\w/]|[.,]\d)"  # a dash may stand there: `22 May 1982-3 June 1990`
+_BEFORE, _AFTER = r"(?<![\w.,/])", r"(?![\w/]|[.,]\d)"  # a dash may follow: `22 May 1982-3 June 1990`
 _WORDS_OF_DATES = (
     rf"(?:the )?{_DAY}[ -](?:of )?{_MONTH},?[ -](?P<year>\d{{3,4}})",
     rf"{_MONTH} (?:the )?{_DAY},? {_YEAR}",
@@ -149,7 +149,7 @@ class Stretches:
         return before > 0 and self._reach[before - 1] > start
 
     def begin(self, start: int, end: int) -> bool:
-        """Whether one of them begins at ``start`` or behind it, and before ``end``."""
+        """Whether one of them begins at ``start`` or after it, and before ``end``."""
         return bisect.bisect_left(self._starts, start) < bisect.bisect_left(self._starts, end)
 
 

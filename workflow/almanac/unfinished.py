@@ -1,0 +1,112 @@
+"""Files and folders that are not finished yet: locked while they are written, and removed once their run was killed.
+
+The lock is the operating system's: it ends with the process, however that ends. So what a killed run has left can be
+told from what a process still writes, even where that process has outlived its run.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ENDING = ".tmp"
+NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `tempfile` makes it of the two parts given here
+LOCK = ".lock"  # in a folder; a file is locked itself
+
+
+def lock(handle: int, wait: bool = False) -> bool | None:
+    """Lock an open file until it is closed or the process ends.
+
+    Args:
+        handle: the open file.
+        wait: until another process has let it go.
+
+    Returns:
+        Whether it is locked now; false where another process has locked it, none where the file system has no locks.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+@contextmanager
+def file(path: Path) -> Iterator[Path]:
+    """Yield a new file in the folder of a path, removed at the end unless it was moved.
+
+    Raises:
+        OSError: it cannot be made there.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ENDING)
+    try:
+        lock(handle)
+        os.fchmod(handle, 0o644)
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+        os.close(handle)
+
+
+class Folder(tempfile.TemporaryDirectory[str]):
+    """A new folder, removed with this object: next to a path, or where the system keeps temporary files.
+
+    Raises:
+        OSError: it cannot be made there.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        place, name = (path.parent, path.name) if path else (None, "almanac")
+        super().__init__(dir=place, prefix=f".{name}.", suffix=ENDING, ignore_cleanup_errors=True)
+        self._lock = (Path(self.name) / LOCK).open("a")
+        lock(self._lock.fileno())
+
+    def cleanup(self) -> None:
+        """Remove the folder with all that is in it."""
+        super().cleanup()
+        self._lock.close()
+
+
+@contextmanager
+def folder(path: Path | None = None) -> Iterator[Path]:
+    """Yield a `Folder`, which is removed at the end."""
+    with Folder(path) as name:
+        yield Path(name)
+
+
+def remove_abandoned(*roots: Path) -> None:
+    """Remove what killed runs have left below some folders, and in the system's folder for temporary files.
+
+    What a process still holds stays, and so does everything where the file system has no locks.
+    """
+    found = [path for path in Path(tempfile.gettempdir()).glob(f".almanac.*{ENDING}") if NAME.fullmatch(path.name)]
+    for root in roots:
+        for parent, folders, files in os.walk(root):
+            found += [Path(parent) / name for name in (*folders, *files) if NAME.fullmatch(name)]
+    for path in found:
+        if not _abandoned(path):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _abandoned(path: Path) -> bool:
+    held = path / LOCK if path.is_dir() else path
+    if path.is_symlink() or not path.exists() or path.lstat().st_uid != os.getuid():
+        return False
+    try:
+        handle = os.open(held, os.O_RDWR)
+    except OSError:
+        return not held.exists()  # a folder that was being removed when its run was killed
+    try:
+        return lock(handle) is True
+    finally:
+        os.close(handle)
