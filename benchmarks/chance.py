@@ -5,7 +5,8 @@
 An edition of 200 models is simulated: each has its own liking of objects, follows how common they are, or both, and
 knows a share of the facts. Relations' objects are skewed (a Zipf distribution). Printed are the share of models, and of
 whole editions of twelve such rows adjusted together, that are called above chance: with all facts of the relations
-asked, and with two of each, whose answers are held against the others all the same.
+asked, and with two of each, whose answers are held against the others all the same. Then models that pick any of the
+choices they are offered, where few or none of these are true of another fact.
 """
 
 import argparse
@@ -61,6 +62,30 @@ def model(rng: np.random.Generator, liking: tuple[float, float, float], knows: f
     return rows[ABOVE].p or 0.0
 
 
+def picks(rng: np.random.Generator, choices: int, objects: int) -> float:
+    """Return the p of a model that picks any of the choices, of 60 facts of one relation with so many objects."""
+    facts = 60
+    offered = [rng.permutation(objects)[:choices] for _ in range(facts)]
+    true, told = [row[0] for row in offered], [rng.choice(row) for row in offered]
+    names = [str(at) for at in range(facts)]
+    frame = pl.DataFrame(
+        {
+            "item": pl.Series(range(facts), dtype=pl.UInt32),
+            "relation": ["r"] * facts,
+            "fact": names,
+            "subject": names,
+            "hit": np.equal(true, told),
+            "outcome": np.where(np.equal(true, told), "correct", "incorrect"),
+            "prediction": [str(one) for one in told],
+        }
+    )
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
+    shown = pl.DataFrame({"fact": names, "offered": [[str(one) for one in row] for row in offered]})
+    truths = Truths(of_item, {at: frozenset({str(at)}) for at in range(objects)}, shown)
+    rows = {row.metric: row for row in against_others(Judged("s", "d", "m", frame), frame, truths)}
+    return rows[ABOVE].p or 0.0
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance", description=__doc__)
@@ -74,6 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             whole = [min(holm(ps[at : at + ROWS])) <= LEVEL for at in range(0, count - ROWS + 1, ROWS)]
             called = np.mean(np.array(ps) <= LEVEL)
             print(f"{name:<18}{asked:>7}{knows:>7.2f}{called:>12.3f}{np.mean(whole):>12.3f}")
+    print(f"\n{'choices':<18}{'of objects':>14}{'p <= .025':>12}")
+    for choices, objects in ((3, 40), (4, 8), (10, 100), (20, 60), (20, 1000)):
+        called = np.mean([picks(rng, choices, objects) <= LEVEL for _ in range(count)])
+        print(f"{choices:<18}{objects:>14}{called:>12.3f}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 
 from almanac.report import answer
 from almanac.rows import Measure
@@ -75,9 +76,23 @@ def test_a_samples_answers_are_held_against_the_facts_that_were_not_drawn_too():
     named = {"a": {fact: frozenset({name}) for fact, name in objects.items()}}
     found = numbers(own, Truths(truths.of_item, truths.names, None, named))
     assert found[CHANCE].value == pytest.approx((1 / 5 + 2 / 5) / 2)
-    offered = pl.DataFrame({"fact": ["f0", "f1"], "offered": [["Rome", "Oslo"]] * 2})
+    offered = pl.DataFrame({"fact": ["f0", "f1"], "offered": [["Rome", "Oslo", "Lima"]] * 2})
     restricted = numbers(own, Truths(truths.of_item, truths.names, offered, named))
-    assert restricted[CHANCE].value == pytest.approx((1 / 3 + 2 / 4) / 2)
+    # Right for one of three and for two of four, and a third of a fact more.
+    assert restricted[CHANCE].value == pytest.approx(((1 + 1 / 3) / 4 + (2 + 1 / 3) / 5) / 2)
+
+
+@pytest.mark.parametrize("hits", [0, 5, 12])
+def test_an_answer_that_no_other_fact_can_be_held_against_is_right_once_in_as_many_as_were_offered(hits):
+    """Each of 48 facts has an object and nine wrong choices of its own."""
+    rows = [("a", f"s{at}", [f"o{at}"], f"o{at}" if at < hits else f"w{at} 0") for at in range(48)]
+    own, truths = judged(rows)
+    choices = [[f"o{at}", *(f"w{at} {n}" for n in range(9))] for at in range(48)]
+    offered = pl.DataFrame({"fact": [f"f{at}" for at in range(48)], "offered": choices})
+    found = numbers(own, Truths(truths.of_item, truths.names, offered))
+    assert found[CHANCE].value == pytest.approx(0.1)
+    assert found[ABOVE].value == pytest.approx(hits / 48 - 0.1)
+    assert found[ABOVE].p == pytest.approx(binom.sf(hits - 1, 48, 0.1))
 
 
 def test_statements_that_are_true_or_false_are_held_against_those_that_were_asked():
@@ -127,7 +142,8 @@ def test_only_facts_whose_truth_was_offered_count_and_names_are_found_in_longer_
     assert open_answers == pytest.approx(np.mean([1 / 3, 1 / 3, 0, 0]))
     offered = pl.DataFrame({"fact": [f"f{at}" for at in range(4)], "offered": [["NYC", "Rome"], ["Rome", "Oslo"]] * 2})
     restricted = numbers(own, Truths(truths.of_item, truths.names, offered))[CHANCE].value
-    assert restricted == pytest.approx(np.mean([1 / 3, 1, 0, 0]))
+    # Half of a fact more; never below a half, where a choice is named at all: Romeo is none.
+    assert restricted == pytest.approx(np.mean([1 / 2, (1 + 1 / 2) / 2, 0, 1 / 2]))
 
 
 def test_facts_of_one_subject_are_one_draw():

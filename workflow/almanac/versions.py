@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 7,
-    "measure": 21,
+    "measure": 22,
     "report": 20,
     "freeze": 6,
 }

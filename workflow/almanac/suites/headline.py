@@ -245,6 +245,10 @@ def _expected(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield for each distinct answer of a relation how often it would be right for the other facts.
 
+    An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
+    which may be few or none. So one more fact is counted with them, for which the answer is right once in k, and the
+    share is never below 1/k: else an answer that nothing was held against would have no chance to be right.
+
     Args:
         part: the items of one relation.
         keys: what makes answers distinct.
@@ -269,13 +273,24 @@ def _expected(
     shown = "offered" in part.columns
     for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
         mine = own[row["fact"]]
-        if shown and row["offered"] is not None:
-            there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
+        if not shown or row["offered"] is None:
+            others = total - sum(mine.values())
+            hits = sum(every[one] - mine[one] for one in right.of(row["prediction"]))
+            yield (*(row[key] for key in keys), hits / others if others else 0.0)
+            continue
+        there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
+        said = right.of(row["prediction"]) & there
+        share = 0.0
+        if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
             others = sum(every[truth] - mine[truth] for truth in there)
-        else:
-            there, others = None, total - sum(mine.values())
-        hits = sum(every[one] - mine[one] for one in right.of(row["prediction"]) if there is None or one in there)
-        yield (*(row[key] for key in keys), hits / others if others else 0.0)
+            guess = 1 / len(row["offered"])
+            share = max(guess, (sum(every[one] - mine[one] for one in said) + each * guess) / (others + each))
+        yield (*(row[key] for key in keys), share)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a name stands in a text as whole words."""
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 class _Right:
@@ -291,7 +306,7 @@ class _Right:
             text = folded(answer)
             found = set(self._of_text.get(text, ()))
             for name, truths in self._of_text.items():
-                if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                if _stands_in(name, text):
                     found |= truths
             self._known[answer] = found
         return found
