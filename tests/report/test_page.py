@@ -209,3 +209,21 @@ def words(name):
 )
 def test_shares_are_written_as_the_field_writes_them(value, shown):
     assert share(value) == shown
+
+
+def test_a_suite_that_could_ask_nothing_says_why(tmp_path):
+    """No relation has a sentence that a blank could be filled in, so BELIEF asks nothing."""
+    config = {
+        **CONFIGURATION,
+        "planting": {"worlds": {}},
+        "datasets": {REAL: {"source": "real", **SIZES}},
+        "suites": {"belief": {REAL: {}}},
+        "models": [{"name": "mine", "path": "models/mine"}],
+    }
+    relations = [Relation("P1", RELATION, *[None] * 4)]
+    known = editions.Known(relations, editions.facts_of(("P1",)), entities_of(), [])
+    layout = editions.finish(editions.asked(tmp_path, config, known), answer)
+    [own] = [one.chapter for one in chapters(layout)[0] if one.suite == "belief"]
+    assert own.title == "BELIEF"
+    assert own.asks.startswith("Nothing of data is asked. 1 not asked; the first: relation P1 (it has no template")
+    assert "Nothing of data is asked." in (layout.root / "report.html").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from almanac.report import agreeing, answer
 from almanac.report.page import Page
 from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
+from almanac.suites.chapter import Chapter
 from almanac.suites.headline import Finding
 
 
@@ -23,6 +24,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         own = shown(layout, suite, dataset, askings, between)
         measures[suite.name, dataset] = list(own.measures)
         chapter = suite.chapter(own, layout.options(askings[0]))
+        if chapter is None and own.refused:
+            chapter = Chapter(suite.label, " ".join([f"Nothing of {dataset} is asked.", *own.not_asked()]), [])
         if chapter is not None:
             found.append(Page(f"{suite.name}-{dataset}", suite.name, dataset, chapter))
         compared_here = [row for row in between if (row.suite, row.dataset) == (suite.name, dataset)]
