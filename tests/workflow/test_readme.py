@@ -58,7 +58,7 @@ def clone(fresh, tmp_path_factory):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=origin, check=True)
     folder = tmp_path_factory.mktemp("newcomer")
     cloning, making = BLOCKS[0].strip().splitlines()
-    cloned = shell(re.sub(r"https://\S+", str(origin), cloning), folder)
+    cloned = shell(cloning.replace("ADDRESS", str(origin)), folder)
     assert cloned.returncode == 0, cloned.stderr
     # What is installed already is not installed again.
     environment = folder / "almanac" / ".venv"
