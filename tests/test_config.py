@@ -488,6 +488,7 @@ def test_small_models_answer_all_that_they_are_asked_in_one_job():
         "small-one": [Asking("small-one", *it) for it in (("ic_lke", "real"), ("ic_lke", "one"), ("karr", "real"))],
         "small-two": [Asking("small-two", *it) for it in (("ic_lke", "real"), ("karr", "real"))],
         "tiny": [Asking("tiny", "ic_lke", "real")],
+        "card": [Asking("card", *it) for it in (("ic_lke", "real"), ("karr", "real"))],
     }
     assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answered_together() == {}
 

@@ -247,13 +247,11 @@ class EditionConfig(AuthorsConfig):
                         yield Asking(participant.name, suite, dataset)
 
     def answered_together(self) -> dict[str, list["Asking"]]:
-        """Return all that is asked of each model that answers it in one job: small ones that take no GPU."""
+        """Return all that is asked of each model that answers it in one job: the small ones."""
         small = {
             name
             for name, participant in self.participants().items()
-            if participant.model.api is None
-            and participant.model.size < self.answer_together
-            and not participant.model.takes_gpu(self.gpus)
+            if participant.model.api is None and participant.model.size < self.answer_together
         }
         out: dict[str, list[Asking]] = {}
         for asking in self.asked():
