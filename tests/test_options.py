@@ -96,7 +96,7 @@ def numbers(kind: type, limits: list[Any]) -> st.SearchStrategy[Any]:
 
 
 def consistent(values: dict[str, Any]) -> dict[str, Any]:
-    """Mend what a model checks across its settings: shares that add up to 1, heads that divide the width."""
+    """Mend what a model checks across its settings: shares add up to 1, heads divide the width."""
     if "prose" in values:
         prose = round(values["prose"], 3)
         values |= {"prose": prose, "lists": (1 - prose) / 4, "questions": (1 - prose) * 3 / 4}
@@ -113,6 +113,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         if values["start"] is not None:
             values["start"] = min(values["start"], values["pairs"] - values["replaced"] - 1)
     values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
+    if values.get("spurious"):
+        values["spurious_objects"] = None
     if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
         values["relations"] = ("P36",)
     return values
