@@ -142,8 +142,13 @@ def test_only_facts_whose_truth_was_offered_count_and_names_are_found_in_longer_
     assert open_answers == pytest.approx(np.mean([1 / 3, 1 / 3, 0, 0]))
     offered = pl.DataFrame({"fact": [f"f{at}" for at in range(4)], "offered": [["NYC", "Rome"], ["Rome", "Oslo"]] * 2})
     restricted = numbers(own, Truths(truths.of_item, truths.names, offered))[CHANCE].value
-    # Half of a fact more; never below a half, where a choice is named at all: Romeo is none.
-    assert restricted == pytest.approx(np.mean([1 / 2, (1 + 1 / 2) / 2, 0, 1 / 2]))
+    # With half of a fact more, (1 + 1/2) / 4, (1 + 1/2) / 2, 0 and (1/2) / 3, less than guesses; Romeo is no choice.
+    assert restricted == pytest.approx(np.mean([1 / 2, 1 / 2, 0, 1 / 2]))
+    offered = pl.DataFrame(
+        {"fact": ["f0", "f1", "f2"], "offered": [["NYC", "Rome"], ["Rome", "Oslo"], ["Lima", "Rome"]]}
+    )
+    above_guesses = numbers(own, Truths(truths.of_item, truths.names, offered))[CHANCE].value
+    assert above_guesses == pytest.approx(np.mean([(1 + 1 / 2) / 4, (1 + 1 / 2) / 2, 0, 0]))
 
 
 def test_facts_of_one_subject_are_one_draw():

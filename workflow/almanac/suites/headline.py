@@ -226,12 +226,19 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     frame = pl.concat(part for part, _ in parts)
     expected = [one for part, unasked in parts for one in _expected(part, keys, truths.names, unasked)]
     found = pl.DataFrame(
-        expected, [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64)], orient="row"
+        expected,
+        [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64), ("guess", pl.Float64)],
+        orient="row",
     )
     frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
     facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
-        pl.col("hit").mean(), pl.col("by_chance").fill_null(0.0).mean()
+        pl.col("hit").mean(), pl.col("by_chance", "guess").fill_null(0.0).mean()
     )
+    # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
+    if (guessed := _macro(facts, "guess")) > 0:
+        lacking = max(0.0, guessed - _macro(facts, "by_chance"))
+        lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
+        facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
     facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
     yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", ("prediction", "fact"))
     yield own.measure(ABOVE, _difference(facts), "other", ("prediction", "hit", "fact"), _p(facts))
@@ -243,11 +250,12 @@ def _expected(
     names: Mapping[int, frozenset[str]],
     unasked: Sequence[frozenset[str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield for each distinct answer of a relation how often it would be right for the other facts.
+    """Yield for each distinct answer of a relation how often it, and a guess, would be right for the other facts.
 
     An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
-    which may be few or none. So one more fact is counted with them, for which the answer is right once in k, and the
-    share is never below 1/k: else an answer that nothing was held against would have no chance to be right.
+    which may be few or none. So one more fact is counted with them, for which the answer is right once in k: else an
+    answer that nothing was held against would have no chance to be right. A guess is right once in k; of open answers,
+    and of those that name no choice, it is 0.
 
     Args:
         part: the items of one relation.
@@ -276,16 +284,16 @@ def _expected(
         if not shown or row["offered"] is None:
             others = total - sum(mine.values())
             hits = sum(every[one] - mine[one] for one in right.of(row["prediction"]))
-            yield (*(row[key] for key in keys), hits / others if others else 0.0)
+            yield (*(row[key] for key in keys), hits / others if others else 0.0, 0.0)
             continue
         there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
         said = right.of(row["prediction"]) & there
-        share = 0.0
+        share = guess = 0.0
         if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
             others = sum(every[truth] - mine[truth] for truth in there)
             guess = 1 / len(row["offered"])
-            share = max(guess, (sum(every[one] - mine[one] for one in said) + each * guess) / (others + each))
-        yield (*(row[key] for key in keys), share)
+            share = (sum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
+        yield (*(row[key] for key in keys), share, guess)
 
 
 def _stands_in(name: str, text: str) -> bool:
