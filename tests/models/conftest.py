@@ -6,10 +6,10 @@ from pathlib import Path
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
-import tiny_encoders
 import torch
-from tiny_networks import IDS, LENGTH, SHAPE, llama, sharpen
-from tiny_tokenizers import TOKENIZERS, byte_level, metaspace, unigram, wordpiece
+from tests.models import tiny_encoders
+from tests.models.tiny_networks import IDS, LENGTH, SHAPE, llama, sharpen
+from tests.models.tiny_tokenizers import TOKENIZERS, byte_level, metaspace, unigram, wordpiece
 from transformers import (
     BertConfig,
     BertForMaskedLM,

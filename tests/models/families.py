@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tiny_tokenizers import TOKENIZERS
+from tests.models.tiny_tokenizers import TOKENIZERS
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
 LENGTH = 224  # Tokens that a family with a limit reads; longer requests are refused.

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from tests.models.servers import Reply, Wire, proxy, reference_wire
 
 from almanac import tables
 from almanac.cli import main
@@ -16,7 +17,6 @@ from almanac.models.scoring import reference
 from almanac.models.scoring.blanks import read_blank
 from almanac.models.scoring.boundaries import tokenise
 from almanac.rows import Context, Request, Response
-from servers import Reply, Wire, proxy, reference_wire
 
 CONTEXT = "Ada Lovelace was born in London in 1815. "
 SCORES = ("choices", "spans", "fill")

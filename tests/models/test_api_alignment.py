@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_tokenizers import byte_level, metaspace
+from tests.models.tiny_tokenizers import byte_level, metaspace
 
 from almanac.models.api.alignment import align, special_tokens, token_range
 from almanac.models.scoring import boundaries

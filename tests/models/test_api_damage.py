@@ -4,12 +4,12 @@ import json
 import re
 
 import pytest
+from tests.models.servers import Reply, Wire, reference_wire
 
 from almanac import tables
 from almanac.cli import main
 from almanac.models.api.answerer import LONG
 from almanac.rows import Context, Request, Response
-from servers import Reply, Wire, reference_wire
 
 
 def chat(content):

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.servers import Reply, Wire, reference_wire
 
 import almanac
 from almanac import tables
@@ -23,7 +24,6 @@ from almanac.models.api import ApiAnswerer
 from almanac.models.api.key import IN_MESSAGES, IN_TEXTS, Key
 from almanac.models.options import ApiOptions
 from almanac.rows import Context, Request, Response
-from servers import Reply, Wire, reference_wire
 
 KEY = 'sk-0123456789/ab+cd"ef<gh\\secret~ijkl'
 

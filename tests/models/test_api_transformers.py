@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from tests.models.servers import Reply, proxy, transformers_server
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
 from almanac.models.options import ApiOptions
 from almanac.rows import Request
-from servers import Reply, proxy, transformers_server
 
 TEMPLATE = "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}assistant:"
 QUESTIONS = ["Where was Ada Lovelace born?", "Paris is the capital of", "naïve café 東京"]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_networks import LENGTH, llama, sharpen
-from tiny_tokenizers import byte_level, metaspace
+from tests.models.servers import proxy, vllm_server
+from tests.models.tiny_networks import LENGTH, llama, sharpen
+from tests.models.tiny_tokenizers import byte_level, metaspace
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
@@ -16,7 +17,6 @@ from almanac.models.registry import ModelSource, load
 from almanac.models.scoring import reference
 from almanac.models.scoring.boundaries import tokenise
 from almanac.rows import Request
-from servers import proxy, vllm_server
 
 VLLM = Path(os.environ.get("ALMANAC_SERVERS", "")) / "bin" / "vllm"
 pytestmark = [

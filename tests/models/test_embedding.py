@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_tokenizers import wordpiece
+from tests.models.tiny_tokenizers import wordpiece
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from almanac.errors import AlmanacError

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import FAMILIES, make, plain_network
-from tiny_tokenizers import TEXT
+from tests.models.families import FAMILIES, make, plain_network
+from tests.models.tiny_tokenizers import TEXT
 
 from almanac.errors import AlmanacError
 from almanac.models.answering import LocalAnswerer

@@ -5,7 +5,8 @@ import dataclasses
 import shutil
 
 import pytest
-from tiny_tokenizers import byte_level, metaspace
+from tests.models.servers import Reply, Wire, reference_wire
+from tests.models.tiny_tokenizers import byte_level, metaspace
 
 from almanac import tables
 from almanac.cli import main
@@ -18,7 +19,6 @@ from almanac.models.registry import ModelSource, load
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.wrappers import find
 from almanac.rows import Context, Request, Response
-from servers import Reply, Wire, reference_wire
 
 INSTRUCTION = "Answer in one word."
 PASSAGE = {"p": "Paris is the capital of France."}

@@ -4,8 +4,8 @@ import math
 import shutil
 
 import pytest
-import tiny_encoders
 import torch
+from tests.models import tiny_encoders
 from torch.nn import functional
 
 from almanac.errors import AlmanacError

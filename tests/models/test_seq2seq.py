@@ -1,9 +1,9 @@
 import json
 
 import pytest
-import tiny_encoders
 import torch
 from safetensors.torch import load_file, save_file
+from tests.models import tiny_encoders
 
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer

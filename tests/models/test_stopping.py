@@ -2,6 +2,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.servers import Reply, Wire
 
 from almanac.models.api import ApiAnswerer
 from almanac.models.options import ApiOptions
@@ -11,7 +12,6 @@ from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.samples import Prompt
 from almanac.models.stopping import said
 from almanac.rows import Request
-from servers import Reply, Wire
 
 LINE = ("\n",)
 PROMPT = "Paris is"

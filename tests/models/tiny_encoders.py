@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from tiny_tokenizers import TEXT, byte_level, wordpiece
+from tests.models.tiny_tokenizers import TEXT, byte_level, wordpiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     CONFIG_MAPPING,

@@ -1,8 +1,8 @@
 """A real SPARQL server with some of the facts that ship, and clients that do not wait."""
 
 import pytest
-from sparql_servers import oxigraph, proxy
-from wikidata_rdf import WikidataShape, shipped
+from tests.sources.sparql_servers import oxigraph, proxy
+from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.sources.options import Manners
 from almanac.sources.sparql import Client

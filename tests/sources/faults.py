@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "workflow"), str(Path(__file__).resolve().parent)]
+    sys.path[:0] = [str(Path(__file__).resolve().parents[2] / folder) for folder in ("workflow", ".")]
 
-from sparql_servers import FAULTS, LETS_WAIT, Proxy, oxigraph, proxy
-from wikidata_rdf import WikidataShape, shipped
+from tests.sources.sparql_servers import FAULTS, LETS_WAIT, Proxy, oxigraph, proxy
+from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging

@@ -3,7 +3,7 @@
 import bz2
 
 import pytest
-from sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
+from tests.sources.sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Popularity
@@ -153,7 +153,7 @@ def test_virtuoso_takes_an_empty_prefix_for_a_false_one_which_is_never_sent(limi
 
 
 def test_the_questions_to_wikidata_run_on_virtuoso_too(shape, tmp_path_factory):
-    from wikidata_rdf import WikidataShape, shipped
+    from tests.sources.wikidata_rdf import WikidataShape, shipped
 
     from almanac.sources import wikidata
     from almanac.sources.options import WikidataOptions

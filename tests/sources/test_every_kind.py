@@ -4,20 +4,22 @@ import json
 import re
 
 import pytest
-import test_bear
-import test_biolama
-import test_dblp
-import test_dbpedia
-import test_goodreads
-import test_google_re
-import test_imdb
-import test_kamel
-import test_lpaqa
-import test_mag
-import test_myriadlama
-import test_openalex
-import test_trex
-import test_umls
+from tests.sources import (
+    test_bear,
+    test_biolama,
+    test_dblp,
+    test_dbpedia,
+    test_goodreads,
+    test_google_re,
+    test_imdb,
+    test_kamel,
+    test_lpaqa,
+    test_mag,
+    test_myriadlama,
+    test_openalex,
+    test_trex,
+    test_umls,
+)
 
 from almanac import tables
 from almanac.cli import main

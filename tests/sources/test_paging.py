@@ -5,7 +5,7 @@ import threading
 import urllib.request
 
 import pytest
-from sparql_servers import oxigraph, proxy
+from tests.sources.sparql_servers import oxigraph, proxy
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging
@@ -111,7 +111,7 @@ class Limited:
             return answer
         if self.says_so:
             raise TooMuchError("cut the rows")
-        from sparql_servers import cut_rows
+        from tests.sources.sparql_servers import cut_rows
 
         return Answer(answer.endpoint, query, cut_rows(answer.body, self.most), answer.time, answer.headers)
 

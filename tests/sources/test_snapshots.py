@@ -9,8 +9,8 @@ import threading
 from functools import partial
 
 import pytest
-from sparql_servers import oxigraph, proxy
-from wikidata_rdf import WikidataShape, shipped
+from tests.sources.sparql_servers import oxigraph, proxy
+from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.cli import main
 from almanac.sources import snapshots

@@ -8,9 +8,9 @@ import itertools
 import threading
 
 import pytest
-from faults import table
-from sparql_servers import FAULTS
-from test_wikidata_api import Handler
+from tests.sources.faults import table
+from tests.sources.sparql_servers import FAULTS
+from tests.sources.test_wikidata_api import Handler
 
 from almanac.errors import AlmanacError
 from almanac.sources import wikidata_queries as queries

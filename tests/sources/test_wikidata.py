@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from sparql_servers import FAULTS, oxigraph, proxy
-from wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
+from tests.sources.sparql_servers import FAULTS, oxigraph, proxy
+from tests.sources.wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, WikidataShape, shipped
 
 from almanac.errors import AlmanacError
 from almanac.sources import paging, wikidata_items

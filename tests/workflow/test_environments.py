@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from local_conda import make_base
 from tests.sources.test_google_re import write
+from tests.workflow.local_conda import make_base
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))

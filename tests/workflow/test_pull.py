@@ -3,8 +3,8 @@
 import json
 
 import yaml
-from sparql_servers import oxigraph, proxy
-from wikidata_rdf import WikidataShape, shipped
+from tests.sources.sparql_servers import oxigraph, proxy
+from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.rows import Fact, Measure
 from almanac.suites.judged import conditions_of

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from local_slurm import Cluster, missing
+from tests.workflow.local_slurm import Cluster, missing
 
 WHY_NOT = missing() or ("" if "ALMANAC_SLURM" in os.environ else "takes minutes; set ALMANAC_SLURM to run it")
 pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.slurm]

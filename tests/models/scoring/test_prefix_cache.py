@@ -2,7 +2,7 @@ import copy
 
 import pytest
 import torch
-from tiny_networks import SHAPE, sharpen
+from tests.models.tiny_networks import SHAPE, sharpen
 from transformers import MistralConfig, MistralForCausalLM
 
 from almanac.models.causal import CausalModel

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from pydantic import ValidationError
-from small_world import answered, tables, world
+from tests.suites.ic_lke.small_world import answered, tables, world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError

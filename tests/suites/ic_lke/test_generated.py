@@ -1,7 +1,7 @@
 """What a model writes: which texts hold the object, by words and as the released code looks for it."""
 
 import pytest
-from small_world import world
+from tests.suites.ic_lke.small_world import world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError

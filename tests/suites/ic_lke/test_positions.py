@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from small_world import CITIES, answered, tables, world
+from tests.suites.ic_lke.small_world import CITIES, answered, tables, world
 from tests.suites.support import Trial, number, ok
 
 from almanac.errors import AlmanacError

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_world import tables, world
+from tests.suites.ic_lke.small_world import tables, world
 from tests.suites.support import Trial, number, picks, silent
 
 from almanac.errors import AlmanacError

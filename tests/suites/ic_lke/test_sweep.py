@@ -2,7 +2,7 @@
 
 import pytest
 from pydantic import ValidationError
-from small_world import answered, world
+from tests.suites.ic_lke.small_world import answered, world
 from tests.suites.support import Trial, number, picks
 
 from almanac.errors import AlmanacError

@@ -1,0 +1,157 @@
+"""The backends that score, fastest first: each is exact where it can be used; what it cannot do falls to the next.
+
+forest      every distinct token once, tree attention in the place of the model's own
+stock_mask  the same forest, the model's own attention under a 4D mask
+prefix_cache  the beginning that a group of texts shares once, then the rest of each
+reference   every text by itself, plainly
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol, get_args
+
+from torch import Tensor
+
+from almanac.models.causal import CausalModel
+from almanac.models.masked import MaskedModel
+from almanac.models.registry import Model
+from almanac.models.scoring import encdec, prefix_cache, pseudo, reference
+from almanac.models.scoring.best import Followed
+from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.scoring.forest import levels, reading
+from almanac.models.scoring.forest.machines import Machine, StockMaskMachine, TreeMachine
+from almanac.models.seq2seq import Seq2SeqModel
+
+Engine = Literal["forest", "stock_mask", "prefix_cache", "reference"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+Values = list[list[list[float]]]  # values[sequence][part][token], nats
+OnRow = Callable[[int, Tensor], None]
+BEGINNING = 16  # Tokens by which the prefix cache puts sequences together.
+
+
+class Backend(Protocol):
+    """A way to score."""
+
+    NAME: str
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence["Place"], on_row: OnRow) -> Values:
+        """Score sequences and read distributions off.
+
+        Args:
+            sequences: what to score.
+            places: token ids and the position whose distribution over the vocabulary is wanted.
+            on_row: takes a place's index and its log-probabilities ``(vocabulary,)``, nats, on the CPU.
+        """
+
+
+Place = tuple[tuple[int, ...], int]
+
+
+class Plain:
+    """Every text by itself: the reference."""
+
+    NAME = reference.ENGINE
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Backend`."""
+        for index, row in enumerate(reference.distributions(self.model, places)):
+            on_row(index, row)
+        return reference.score(self.model, sequences)
+
+
+class Cached:
+    """A prefix cache for each group of texts that begin alike, the reference for the rest."""
+
+    NAME = prefix_cache.ENGINE
+
+    def __init__(self, model: CausalModel) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Backend`."""
+        for index, row in enumerate(reference.distributions(self.model, places)):
+            on_row(index, row)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for index, sequence in enumerate(sequences):
+            groups.setdefault((sequence.head or sequence.tail)[:BEGINNING], []).append(index)
+        found: dict[int, list[list[float]]] = {}
+        alone: list[int] = []
+        for group in groups.values():
+            members = [sequences[index] for index in group]
+            if prefix_cache.is_worth_it(members):
+                found.update(zip(group, prefix_cache.score(self.model, members), strict=True))
+            else:
+                alone += group
+        found.update(zip(alone, reference.score(self.model, [sequences[index] for index in alone]), strict=True))
+        return [found[index] for index in range(len(sequences))]
+
+
+class Trees:
+    """A prefix forest of everything that is asked."""
+
+    def __init__(self, model: CausalModel, machine: Machine) -> None:
+        self.model, self.machine, self.NAME = model, machine, machine.NAME
+        self.work = reading.Work()
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Backend`."""
+        before = [ids[:position] for ids, position in places]
+        return reading.score(self.machine, self.model, sequences, before, on_row, work=self.work)
+
+    def follow(self, groups: Sequence[Sequence[TokenSequence]]) -> list[Followed] | None:
+        """Follow the choices of requests until their best ones are certain; none where the machine cannot."""
+        if not isinstance(self.machine, TreeMachine):
+            return None
+        return levels.follow(self.machine, groups, self.work)
+
+
+class Masked:
+    """Each distinct masked input once, and the head at the masked positions alone."""
+
+    NAME = pseudo.ENGINE
+
+    def __init__(self, model: MaskedModel) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Backend`."""
+        return pseudo.score(self.model, sequences, places, on_row)
+
+
+class EncoderDecoder:
+    """Each text encoded once; encoder-decoders fill no blanks, so that there are no places."""
+
+    NAME = encdec.ENGINE
+
+    def __init__(self, model: Seq2SeqModel) -> None:
+        self.model = model
+
+    def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
+        """Score; see `Backend`."""
+        return encdec.score(self.model, sequences)
+
+
+def fallbacks(engine: Engine, model: Model) -> list[Engine]:
+    """Return a backend and the slower ones; masked models and encoder-decoders have one besides the reference."""
+    if isinstance(model, CausalModel):
+        return list(ENGINES[ENGINES.index(engine) :])
+    return ["reference"] if engine == "reference" else [engine, "reference"]
+
+
+def backend(engine: Engine, model: Model) -> Backend:
+    """Return a backend for a model.
+
+    Raises:
+        UnusableError: it cannot be used with this model.
+    """
+    if engine == "reference":
+        return Plain(model)
+    if isinstance(model, MaskedModel):
+        return Masked(model)
+    if isinstance(model, Seq2SeqModel):
+        return EncoderDecoder(model)
+    if engine == "prefix_cache":
+        return Cached(model)
+    return Trees(model, TreeMachine(model) if engine == "forest" else StockMaskMachine(model))
