@@ -11,7 +11,7 @@ HERE = workflow.current_basedir.get_path_or_uri(secret_free=True)
 ROOT = Path(HERE).resolve().parent
 if not (ROOT / "workflow" / "almanac").is_dir():
     sys.exit(
-        f"almanac: {HERE}: the rules are there without the package behind their commands; "
+        f"almanac: {HERE}: the rules are there without the package that their commands run; "
         "clone the whole project and name the Snakefile of the clone"
     )
 sys.path.insert(0, str(ROOT / "workflow"))

@@ -11,9 +11,9 @@ from almanac.errors import AlmanacError
 from almanac.models import asked as lots_of_requests
 from almanac.models.answering import LocalAnswerer, answer
 from almanac.models.scoring import prefix_cache, reference, selftest
+from almanac.models.scoring.backends import ENGINES
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import reading
-from almanac.models.scoring.ladder import ENGINES
 from almanac.rows import Request
 
 CONTEXT = "Ada Lovelace London Paris France Rome Italy Bordira clock tape river towns London"

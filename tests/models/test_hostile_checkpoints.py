@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -127,6 +128,14 @@ def test_what_weights_need_is_their_numbers_in_the_type_they_run_in(checkpoint, 
     by_files.check_memory(folder, dtype, needed)
     with pytest.raises(AlmanacError, match=r"needs 0\.0 GiB of memory"):
         by_files.check_memory(folder, dtype, needed - 1)
+
+
+@pytest.mark.parametrize(("key", "refused"), [("num_hidden_layers", True), ("vocab_size_per_layer_input", False)])
+def test_how_many_layers_there_are_is_bounded_and_not_how_large_they_are(tmp_path, key, refused):
+    """Gemma 3n has a vocabulary of 262,144 tokens in each layer."""
+    (tmp_path / "config.json").write_text(json.dumps({"text_config": {key: 262_144}}))
+    with pytest.raises(AlmanacError, match=f"{key} is 262144") if refused else nullcontext():
+        by_files.check_config(tmp_path)
 
 
 def test_the_memory_there_is_is_no_more_than_the_machines():

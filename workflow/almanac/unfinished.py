@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 ENDING = ".tmp"
 NAME = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(ENDING))  # as `tempfile` makes it of the two parts given here
 LOCK = ".lock"  # in a folder; a file is locked itself
+NEW = 60  # seconds in which a folder without its lock file may be one that is just being made
 
 
 def lock(handle: int, wait: bool = False) -> bool | None:
@@ -105,7 +107,11 @@ def _abandoned(path: Path) -> bool:
     try:
         handle = os.open(held, os.O_RDWR)
     except OSError:
-        return not held.exists()  # a folder that was being removed when its run was killed
+        try:
+            old = path.lstat().st_mtime < time.time() - NEW
+        except FileNotFoundError:
+            return False
+        return old and not held.exists()  # a folder that was being removed when its run was killed
     try:
         return lock(handle) is True
     finally:

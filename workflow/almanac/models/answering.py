@@ -10,16 +10,16 @@ from torch import Tensor
 
 from almanac.errors import AlmanacError
 from almanac.models import embedding
-from almanac.models.asked import Asked, Lot, lots
+from almanac.models.asked import Asked, Batch, batches
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
-from almanac.models.scoring import blanks, encdec, generation, ladder, selftest
+from almanac.models.scoring import backends, blanks, encdec, generation, selftest
+from almanac.models.scoring.backends import ENGINES, Backend, Engine, Values
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.attention import UnusableError
 from almanac.models.scoring.forest.machines import TreeMachine
-from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Values
 from almanac.rows import Request, Response
 
 CHECKED = 4  # Sequences of a window of requests that are scored both ways.
@@ -35,7 +35,7 @@ class LocalAnswerer:
 
     Args:
         model: the model.
-        engine: the best way that may be used; see `scoring/ladder.py`.
+        engine: the fastest backend that may be used; see `scoring/backends.py`.
         checked: how many sequences of a window are scored both ways.
 
     Raises:
@@ -64,9 +64,9 @@ class LocalAnswerer:
         return said
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 (an answerer lives as long as its model)
-    def way(self, engine: Engine) -> Rung:
+    def way(self, engine: Engine) -> Backend:
         """Return one way to score the model."""
-        return ladder.rung(engine, self.model)
+        return backends.backend(engine, self.model)
 
     @functools.cached_property
     def machine(self) -> TreeMachine | None:
@@ -90,89 +90,89 @@ class LocalAnswerer:
         _check(requests, contexts)
         report = on_progress or (lambda count: None)
         arranged = self.model.framing.arrange(requests, contexts)
-        declined = Lot(self.model, arranged.contexts, self.way("reference").NAME)
+        declined = Batch(self.model, arranged.contexts, self.way("reference").NAME)
         for request in requests:
             if request.request_id in arranged.declined:
                 declined.give(request, "unsupported", arranged.declined[request.request_id])
         found = declined.found
         report(len(found))
-        for some in lots(arranged.requests):
-            found.update(self._answer_lot(some, arranged.contexts))
+        for some in batches(arranged.requests):
+            found.update(self._answer_batch(some, arranged.contexts))
             report(len(some))
         return [found[request.request_id] for request in requests]
 
-    def _answer_lot(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:
-        lot = Lot(self.model, contexts, self.way("reference").NAME)
+    def _answer_batch(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:
+        batch = Batch(self.model, contexts, self.way("reference").NAME)
         kind = requests[0].kind
         if kind not in self.model.KINDS:
             for request in requests:
                 reason = f"the model answers {', '.join(sorted(self.model.KINDS))}; the request is of the kind {kind!r}"
-                lot.give(request, "unsupported", reason)
+                batch.give(request, "unsupported", reason)
         elif kind == "generate":
-            self._attempt(lot, requests, lambda some: self._generate(lot, some))
+            self._attempt(batch, requests, lambda some: self._generate(batch, some))
         elif kind == "similarity":
-            self._attempt(lot, requests, lambda some: self._compare(lot, some))
+            self._attempt(batch, requests, lambda some: self._compare(batch, some))
         else:
-            self._score(lot, requests)
-        return lot.found
+            self._score(batch, requests)
+        return batch.found
 
-    def _attempt(self, lot: Lot, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
+    def _attempt(self, batch: Batch, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
         """Do work on all; where that fails on each half, so that one request's failure is its own."""
         try:
             work(asked)
         except Exception as error:
             if len(asked) > 1:
-                self._attempt(lot, asked[: len(asked) // 2], work)
-                self._attempt(lot, asked[len(asked) // 2 :], work)
+                self._attempt(batch, asked[: len(asked) // 2], work)
+                self._attempt(batch, asked[len(asked) // 2 :], work)
             else:
                 request = asked[0].request if isinstance(asked[0], Asked) else asked[0]
-                lot.give(request, "failed", f"{type(error).__name__}: {error}")
+                batch.give(request, "failed", f"{type(error).__name__}: {error}")
 
-    def _generate(self, lot: Lot, requests: Sequence[Request]) -> None:
-        asked = lot.read_prompts(requests)
+    def _generate(self, batch: Batch, requests: Sequence[Request]) -> None:
+        asked = batch.read_prompts(requests)
         prompts = [prompt for _, prompt in asked]
         assert not isinstance(self.model, MaskedModel)
         if isinstance(self.model, CausalModel):
-            lot.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
+            batch.engine = decoding.ENGINE if self.machine is not None else generation.ENGINE
             try:
                 texts = generation.generate(self.model, prompts, self.machine)
             except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
-                print(f"{lot.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
-                lot.engine = generation.ENGINE
+                print(f"{batch.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
+                batch.engine = generation.ENGINE
                 texts = generation.generate(self.model, prompts)
         else:
-            lot.engine = encdec.ENGINE
+            batch.engine = encdec.ENGINE
             texts = encdec.generate(self.model, prompts)
         for (request, _), found in zip(asked, texts, strict=True):
-            lot.give(request, "ok", None, texts=tuple(found))
+            batch.give(request, "ok", None, texts=tuple(found))
 
-    def _compare(self, lot: Lot, requests: Sequence[Request]) -> None:
-        lot.engine = embedding.ENGINE
+    def _compare(self, batch: Batch, requests: Sequence[Request]) -> None:
+        batch.engine = embedding.ENGINE
         for layer in dict.fromkeys(request.layer for request in requests):
-            asked = lot.read_pairs([request for request in requests if request.layer == layer])
+            asked = batch.read_pairs([request for request in requests if request.layer == layer])
             found = embedding.similarities(self.model, [(one, other) for _, one, other in asked], layer)
             for (request, _, _), values in zip(asked, found, strict=True):
                 if np.isfinite(values).all():
-                    lot.give(request, "ok", None, similarities=tuple(values))
+                    batch.give(request, "ok", None, similarities=tuple(values))
                 else:
-                    lot.give(request, "failed", "a hidden state is no finite number, or all of one are 0")
+                    batch.give(request, "failed", "a hidden state is no finite number, or all of one are 0")
 
-    def _score(self, lot: Lot, requests: Sequence[Request]) -> None:
+    def _score(self, batch: Batch, requests: Sequence[Request]) -> None:
         asked: list[Asked] = []
-        self._attempt(lot, requests, lambda some: asked.extend(lot.read(some)))
-        for engine in ladder.down(self.engine, self.model):
+        self._attempt(batch, requests, lambda some: asked.extend(batch.read(some)))
+        for engine in backends.fallbacks(self.engine, self.model):
             way = self.way(engine)
-            lot.engine = way.NAME
+            batch.engine = way.NAME
             if engine == "reference":
-                self._attempt(lot, asked, lambda some: self._score_by(lot, way, some))  # noqa: B023 (called at once)
+                self._attempt(batch, asked, lambda some: self._score_by(batch, way, some))  # noqa: B023 (called at once)
                 return
             try:
-                self._score_by(lot, way, asked)
+                self._score_by(batch, way, asked)
                 return
             except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
                 print(f"{way.NAME} is of no use for {len(asked)} requests ({error})", file=sys.stderr)
 
-    def _score_by(self, lot: Lot, way: Rung, asked: Sequence[Asked]) -> None:
+    def _score_by(self, batch: Batch, way: Backend, asked: Sequence[Asked]) -> None:
         """Score by one way, check a sample, and give responses.
 
         Raises:
@@ -190,9 +190,9 @@ class LocalAnswerer:
             one.values = [next(values) for _ in one.sequences]
         self._check_sample(way, asked)
         for one in asked:
-            lot.give_scores(one)
+            batch.give_scores(one)
 
-    def _check_sample(self, way: Rung, asked: Sequence[Asked]) -> None:
+    def _check_sample(self, way: Backend, asked: Sequence[Asked]) -> None:
         plain = self.way("reference")
         if way is plain or not self.checked:
             return
@@ -234,14 +234,14 @@ def _no_row(index: int, row: Tensor) -> None:
     """Take no row: used where no distribution is asked for."""
 
 
-def _without_followed(way: Rung, asked: Sequence[Asked]) -> list[Asked]:
+def _without_followed(way: Backend, asked: Sequence[Asked]) -> list[Asked]:
     """Follow the choices of requests of which only the best one is wanted; return the requests that are left.
 
     Only a forest can follow: a masked model reads a choice whole or not at all, and other ways would read the text
     again for every token.
     """
     wanted = [one for one in asked if one.request.kind == "choices" and one.request.best_only]
-    found = way.follow([one.sequences for one in wanted]) if isinstance(way, ladder.Trees) else None
+    found = way.follow([one.sequences for one in wanted]) if isinstance(way, backends.Trees) else None
     if found is None:
         return list(asked)
     for one, followed in zip(wanted, found, strict=True):

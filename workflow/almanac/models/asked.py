@@ -1,4 +1,4 @@
-"""Requests on their way to a local model: put into lots, tokenised, and given their responses."""
+"""Requests on their way to a local model: put into batches, tokenised, and given their responses."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,32 +9,32 @@ from almanac.models import embedding
 from almanac.models.embedding import Text
 from almanac.models.registry import Model
 from almanac.models.scoring import blanks, encdec
+from almanac.models.scoring.backends import Place, Values
 from almanac.models.scoring.boundaries import TokenSequence, full_text, tokenise
-from almanac.models.scoring.ladder import Place, Values
 from almanac.models.scoring.samples import Prompt, sample_seed
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.rows import KINDS, Request, Response
 
-LOT = 2**20  # Characters of text and choices that are worked on at once.
-CHOICE = 8  # Characters that a choice counts beside its own.
+BATCH = 2**20  # Characters of text and choices that are worked on at once.
+CHOICE = 8  # Characters that a choice counts in addition to its own.
 
 
-def lots(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Yield requests of one kind in lots, those that begin alike together, whatever their order was."""
+def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Yield requests of one kind in batches, those that begin alike together, whatever their order was."""
     for kind in (*KINDS, *sorted({request.kind for request in requests} - set(KINDS))):
         members = [request for request in requests if request.kind == kind]
-        lot: list[Request] = []
+        batch: list[Request] = []
         size = 0
         for request in sorted(members, key=lambda one: (one.context_id or "", one.text, one.request_id)):
             cost = len(request.text) + len(request.other or "")
             cost += sum(len(choice) + CHOICE for choice in request.choices or ())
-            if lot and size + cost > LOT:
-                yield lot
-                lot, size = [], 0
-            lot.append(request)
+            if batch and size + cost > BATCH:
+                yield batch
+                batch, size = [], 0
+            batch.append(request)
             size += cost
-        if lot:
-            yield lot
+        if batch:
+            yield batch
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass
-class Lot:
+class Batch:
     """Requests that are answered together, and their responses.
 
     Attributes:

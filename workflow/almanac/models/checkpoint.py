@@ -21,6 +21,7 @@ METADATA = "__metadata__"  # what a header says besides its tensors
 LENGTH = 8  # bytes of a header's length, before it
 MOST_HEADER = 100_000_000  # bytes; the format's own limit
 MOST_COUNTED = 100_000  # layers, experts or labels
+COUNT = re.compile("^(?!.*size).*(layer|expert|label)")  # not how large one is: Gemma 3n's vocab_size_per_layer_input
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 NEEDED = {
     CONFIG: (CONFIG,),
@@ -188,5 +189,5 @@ def _counts(config: Any) -> Iterator[tuple[str, int]]:
     for key, value in config.items() if isinstance(config, dict) else ():
         if isinstance(value, dict):
             yield from _counts(value)
-        elif isinstance(value, int) and any(word in key for word in ("layer", "expert", "label")):
+        elif isinstance(value, int) and COUNT.search(key):
             yield key, value

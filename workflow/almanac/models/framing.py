@@ -64,7 +64,7 @@ class ChatTemplate:
         if not getattr(tokenizer, "chat_template", None):
             raise AlmanacError(
                 f"model {where}: wrapper: the tokenizer has no chat template; name another wrapper, as plain, or put "
-                "the template beside the tokenizer as chat_template.jinja"
+                "the template in the tokenizer's folder as chat_template.jinja"
             )
         # Of several templates this is the one for chats without tools.
         self.source = DATED.sub(lambda call: repr(TODAY.strftime(call[2])), tokenizer.get_chat_template())

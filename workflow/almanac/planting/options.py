@@ -111,7 +111,7 @@ class CorpusOptions(Options):
         default=3, ge=1, le=10, description="Questions in an instruct or abstain document, at most."
     )
     instruct_start: float = Field(
-        default=0.4, ge=0, lt=1, description="The part of the stream before which no such document stands."
+        default=0.4, ge=0, lt=1, description="No such document comes before this part of the stream."
     )
 
     @model_validator(mode="after")

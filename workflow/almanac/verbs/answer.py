@@ -26,7 +26,7 @@ from almanac.models.options import add_api_flags, api_options
 from almanac.models.parts import Parts
 from almanac.models.registry import ModelSource, load
 from almanac.models.reuse import FINAL, Reusable
-from almanac.models.scoring.ladder import ENGINES
+from almanac.models.scoring.backends import ENGINES
 from almanac.options import positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust-remote-code", action="store_true", help="run the code in FOLDER; needs --revision")
     parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
     parser.add_argument("--wrapper", metavar="NAME", help="how instructed requests are arranged [its chat template]")
-    parser.add_argument("--engine", choices=ENGINES, default="forest", help="the best way that may be used [forest]")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
+    )
     # Given once with several files, or several times: all count.
     several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
     parser.add_argument("--requests", **several, help="shards made by `ask`")

@@ -82,7 +82,7 @@ async def _special(calls: Calls, name: str, text: str) -> int:
 
 
 async def _check_places(calls: Calls, name: str) -> None:
-    """Echo texts with two endings: a value belongs to the token that it stands with if it changes with that token."""
+    """Echo texts with two endings: a value belongs to the token of its place if it changes with that token."""
     differ = 0
     for text in PROBES[:FORKS]:
         one, two = await asyncio.gather(*(_echo(calls, name, text + ending) for ending in ENDINGS))

@@ -98,7 +98,7 @@ def tokenise(requests: Sequence[Request], contexts: Mapping[str, str], model: Mo
 
 
 def _placed(ids: Sequence[int], parts: Sequence[tuple[int, int]], model: Model) -> TokenSequence:
-    """Add special tokens, and leave out a first token that nothing stands before."""
+    """Add special tokens, and leave out a first token that has none before it."""
     whole, shift = model.wrap(ids)
     placed = ((max(start + shift, model.FIRST), max(stop + shift, model.FIRST)) for start, stop in parts)
     return TokenSequence(whole, tuple(placed))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from almanac import tables
 from almanac.models.causal import CausalModel
 from almanac.models.scoring import reference
+from almanac.models.scoring.backends import ENGINES, Backend, Engine, Trees, Values, backend
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding, reading
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.plan import Shape
-from almanac.models.scoring.ladder import ENGINES, Engine, Rung, Trees, Values, rung
 from almanac.models.scoring.samples import Prompt
 
 TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
@@ -77,8 +77,8 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
         if name == "reference":
             break
         try:
-            difference = _difference(rung(name, model), sequences, plain, model.exact)
-        except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
+            difference = _difference(backend(name, model), sequences, plain, model.exact)
+        except Exception as error:  # Architectures fail in their own ways; the next backend answers for them.
             reasons.append(f"{name}: {type(error).__name__}: {error}")
             continue
         if difference.agrees:
@@ -88,7 +88,7 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
     return Tested("reference", None, 0, tuple(reasons))
 
 
-def _difference(way: Rung, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "Difference":
+def _difference(way: Backend, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "Difference":
     found = compare(way.score(sequences, (), lambda index, row: None), plain, exact)
     if isinstance(way, Trees):
         small = reading.score(way.machine, way.model, sequences, shape=SMALL)
