@@ -51,9 +51,12 @@ lint: .venv/installed
 benchmark: .venv-benchmark/installed
 	@.venv-benchmark/bin/python -m benchmarks.scoring $(ARGS)
 
-.venv/installed: envs/lock.txt
+# Every package by its hash, and then torch, whose builds (CPU, CUDA) are other files with other needs on every index.
+.venv/installed: envs/lock.txt envs/hashes.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==26.3
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r envs/hashes.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/lock.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -2,7 +2,7 @@
 
 python envs/pins.py lock     # after a change of dependencies: freeze the running environment into envs/lock.txt
 python envs/pins.py envs     # write envs/*.yaml from the lock
-python envs/pins.py check    # exit 1 unless envs/*.yaml are what the lock gives
+python envs/pins.py check    # exit 1 unless envs/*.yaml and envs/hashes.txt are what the lock gives
 """
 
 import subprocess
@@ -13,7 +13,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 HERE = Path(__file__).resolve().parent
-LOCK = HERE / "lock.txt"
+LOCK, HASHES = HERE / "lock.txt", HERE / "hashes.txt"
+UNHASHED = "torch"  # whose builds differ from index to index
 PYTHON = "3.11"
 TABLES = ("pyarrow", "polars", "numpy", "pydantic", "pyyaml", "tqdm", "msgspec", "zstandard")
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "openai")
@@ -37,8 +38,13 @@ def name_of(text: str) -> str:
 
 def locked() -> dict[str, str]:
     """Return the version of each package in the lock."""
-    lines = (line.partition("#")[0].strip() for line in LOCK.read_text(encoding="utf-8").splitlines())
-    return {name_of(name): version for name, _, version in (line.partition("==") for line in lines if line)}
+    return pins_of(LOCK)
+
+
+def pins_of(path: Path) -> dict[str, str]:
+    """Return the version of each package in a file of pip's requirements, with or without hashes."""
+    lines = (line.partition("#")[0].strip(" \\") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name_of(name): version for name, is_pin, version in (line.partition("==") for line in lines) if is_pin}
 
 
 def write_lock() -> None:
@@ -97,7 +103,10 @@ def main() -> int:
         ]
         for step in stale:
             print(f"envs/{step}.yaml is not what envs/lock.txt gives; run `python envs/pins.py envs`")
-        return int(bool(stale))
+        hashed = pins_of(HASHES) == {name: version for name, version in locked().items() if name != UNHASHED}
+        if not hashed:
+            print("envs/hashes.txt has not the pins of envs/lock.txt; write it as CONTRIBUTING.md says")
+        return int(bool(stale) or not hashed)
     print(__doc__)
     return 2
 

@@ -24,3 +24,15 @@ rule freeze_edition:
         edition=subpath(input.edition, parent=True),
     shell:
         "python -m almanac freeze --edition {params.edition} --output {output} 2> {log}"
+
+
+rule verify:
+    """Hold the edition, made again, against the one that is published in resources/editions."""
+    input:
+        LAYOUT.archive(),
+    log:
+        LAYOUT.log("verify"),
+    conda:
+        "../envs/measures.yaml"
+    shell:
+        "python -m almanac verify rebuild {input} 2>&1 | tee {log}"

@@ -48,6 +48,12 @@ def test_torch_is_pinned_as_promised():
     assert "torch==2.13.0" in lock()
 
 
+def test_all_but_torch_is_installed_by_hash():
+    names = {one.split()[0] for one in (REPOSITORY / "envs" / "hashes.txt").read_text().split("\n") if "==" in one}
+    assert names == lock() - {"torch==2.13.0"}
+    assert "--require-hashes -r envs/hashes.txt" in (REPOSITORY / "Makefile").read_text()
+
+
 def bring(pins, folder) -> bool:
     """Whether pip brings these packages into a folder; the run itself then needs no registry, which may be shaky."""
     words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), *pins]

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 22,
-    "report": 20,
+    "report": 21,
     "freeze": 6,
 }

@@ -6,17 +6,22 @@ from pathlib import Path
 
 from almanac.edition.archive import freeze, named
 from almanac.edition.layout import Layout
+from almanac.edition.published import publish
 from almanac.progress import progress
 
 EXAMPLES = """\
   python -m almanac freeze --edition results/demo --output results/editions/demo    # demo-DIGEST.zip in that folder
-  python -m almanac freeze --edition results/demo --output demo.zip"""
+  python -m almanac freeze --edition results/demo --output demo.zip
+  python -m almanac freeze --edition results/almanac-2026.1 --output . --publish resources/editions/almanac-2026.1"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     parser.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
     parser.add_argument("--output", type=Path, required=True, metavar="PLACE", help="a folder, or FILE.zip")
+    parser.add_argument(
+        "--publish", type=Path, metavar="FOLDER", help="write the manifest and the tables that are cited there, too"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(len(layout.tables()), "files") as done:
         manifest = freeze(layout, arguments.output, done)
     path = arguments.output if arguments.output.suffix == ".zip" else arguments.output / named(manifest)
+    if arguments.publish:
+        publish(layout, manifest, arguments.publish)
     size = path.stat().st_size / 1e6
     print(f"{path}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
     print(f"digest {manifest['digest']}")

@@ -1,4 +1,4 @@
-"""Check an `edition` (its bytes, then its numbers, measured again), or `facts` against another source's facts."""
+"""Check an `edition` (its bytes, then its numbers), a `rebuild` of a published one, or `facts` against others."""
 
 import argparse
 import shutil
@@ -12,6 +12,7 @@ import polars as pl
 from almanac import tables, unfinished
 from almanac.config import Asking
 from almanac.dataset.comparison import compare
+from almanac.edition import published
 from almanac.edition.checks import check_datasets, check_ids, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
@@ -27,6 +28,7 @@ from almanac.suites.listing import SUITES
 Row = TypeVar("Row")
 EXAMPLES = """\
   python -m almanac verify edition results/editions/demo/demo-*.zip
+  python -m almanac verify rebuild results/editions/almanac-2026.1     # against resources/editions/almanac-2026.1
   python -m almanac verify facts --facts resources/facts --against another_folder"""
 TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
 
@@ -36,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
     edition.add_argument("archive", type=Path, metavar="FILE", help="made by `freeze`")
+    rebuild = things.add_parser("rebuild", help="hold an edition that was made again against the published one")
+    rebuild.add_argument("archive", type=Path, metavar="PLACE", help="made by `freeze`: FILE.zip, or the folder of one")
+    rebuild.add_argument(
+        "--against", type=Path, metavar="FOLDER", help="what was published [resources/editions/EDITION]"
+    )
     facts = things.add_parser("facts", help="hold facts against another folder's wherever both name a subject")
     facts.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="the facts to check")
     facts.add_argument("--against", type=Path, required=True, metavar="FOLDER", help="the facts to check them by")
@@ -43,7 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify the thing that is asked for."""
-    return verify_facts(arguments) if arguments.thing == "facts" else verify_edition(arguments.archive)
+    if arguments.thing == "facts":
+        return verify_facts(arguments)
+    if arguments.thing == "rebuild":
+        return verify_rebuild(arguments.archive, arguments.against)
+    return verify_edition(arguments.archive)
 
 
 def verify_edition(archive: Path) -> int:
@@ -132,6 +143,32 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
         told = "is frozen and not" if one.kind == "row only in A" else "is not frozen, and"
         raise AlmanacError(f"{name}: the row {first} {told} measured again ({one.count} such rows)")
     return tables.count(path, row)
+
+
+def verify_rebuild(place: Path, against: Path | None) -> int:
+    """Print how a frozen rebuild compares with the published edition; 1 if it is another.
+
+    Raises:
+        AlmanacError: the archive is damaged, or no edition of its name is published.
+    """
+    archives = sorted(place.glob("*.zip")) if place.is_dir() else [place]
+    if len(archives) != 1:
+        raise AlmanacError(f"{place}: holds {len(archives)} archives; name one: FILE.zip")
+    with unfinished.folder() as work:
+        folder = work / "edition"
+        manifest = unpack(archives[0], folder)
+        against = against or published.FOLDER / manifest["edition"]
+        digest = published.manifest_of(against)["digest"]
+        print(f"{archives[0].name}: digest {manifest['digest']}\npublished: digest {digest}")
+        found = published.rebuilt(Frozen.open(folder), manifest, against)
+    print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")
+    print(f"{found.answers} files of answers, {len(found.others)} of them differ")
+    how = "with the published intervals" if found.others else f"(equal within {published.SAME:g})"
+    print(f"{found.numbers} values of the published tables compared {how}, {len(found.apart)} of them differ")
+    for line in (*found.changed, *found.missing, *found.apart):
+        print(f"  {line}")
+    print("the rebuild agrees" if found.agrees else "the rebuild is another edition")
+    return 0 if found.agrees else 1
 
 
 def verify_facts(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,120 @@
+"""An edition made again is held against what the project carries of it: the same, other weights, or another edition."""
+
+import csv
+import json
+
+import pytest
+
+from almanac.cli import main
+from almanac.edition.manifest import digest, written
+
+
+@pytest.fixture(scope="module")
+def archive(small, tmp_path_factory):
+    """A frozen edition, and what is published of it."""
+    folder = tmp_path_factory.mktemp("published")
+    assert not main(["freeze", "--edition", f"{small.root}", "--output", f"{folder}", "--publish", f"{folder / 'was'}"])
+    [path] = folder.glob("*.zip")
+    return path
+
+
+@pytest.fixture
+def held(archive, tmp_path, capsys):
+    """Hold the archive against what was published of it, after some change to that; return the status and the lines."""
+
+    def run(change=lambda folder: None):
+        folder = tmp_path / "was"
+        folder.mkdir()
+        for path in (archive.parent / "was").iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+        change(folder)
+        status = main(["verify", "rebuild", f"{archive}", "--against", f"{folder}"])
+        return status, capsys.readouterr()
+
+    return run
+
+
+def altered(folder, start):
+    """Say that a file was another when the edition was published."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    entry = next(one for one in manifest["files"] if one["path"].startswith(start))
+    entry["sha256"] = "0" * 64
+    manifest["digest"] = digest(manifest)
+    path.write_bytes(written(manifest))
+    return entry["path"]
+
+
+def moved(folder, column, to):
+    """Change the numbers of a column of the findings to what a function says of a row."""
+    path = folder / "findings.csv"
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        row[column] = to(row)
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+KNOWN = "known, of these relations"
+
+
+def test_the_same_edition_agrees_to_the_digit(held):
+    status, printed = held()
+    assert (status, "almanac: " in printed.err) == (0, False)
+    assert ", 0 of them differ" in printed.out and "\n0 " not in printed.out
+    assert printed.out.endswith("the rebuild agrees\n")
+
+
+def test_where_the_answers_are_equal_every_number_is(held):
+    status, printed = held(lambda folder: moved(folder, KNOWN, lambda row: float(row[KNOWN] or 0) + 1e-6))
+    assert status == 1
+    assert f"findings: base, invented, IC-LKE: {KNOWN}: " in printed.out
+
+
+def test_other_weights_may_move_a_number_within_its_interval(held):
+    def change(folder):
+        altered(folder, "responses/")
+        moved(folder, KNOWN, lambda row: row[f"{KNOWN}, low"])
+
+    status, printed = held(change)
+    assert (status, "1 of them differ" in printed.out) == (0, True)
+    assert "with the published intervals, 0 of them differ" in printed.out
+
+
+def test_other_weights_may_not_move_most_numbers_out_of_their_intervals(held):
+    def change(folder):
+        altered(folder, "responses/")
+        for column in (KNOWN, "known, of other relations", "above chance, of these relations"):
+            for end in (", low", ", high"):
+                moved(folder, column + end, lambda row: "0.99")
+
+    status, printed = held(change)
+    assert (status, "[0.99, 0.99]" in printed.out) == (1, True)
+    assert printed.out.endswith("the rebuild is another edition\n")
+
+
+@pytest.mark.parametrize("start", ["dataset/", "requests/"])
+def test_what_is_asked_must_be_equal_whoever_answers(held, start):
+    names = []
+    status, printed = held(lambda folder: names.append(altered(folder, start)))
+    assert (status, f"  {names[0]}\n" in printed.out) == (1, True)
+
+
+def test_a_row_that_is_gone_is_told(held):
+    def change(folder):
+        path = folder / "findings.csv"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+    status, printed = held(change)
+    assert (status, "is rebuilt alone" in printed.out) == (1, True)
+
+
+def test_a_published_edition_that_is_not_there_or_was_changed_is_refused(held, archive, capsys):
+    assert main(["verify", "rebuild", f"{archive}"]) == 1
+    assert "there is no published edition" in capsys.readouterr().err
+    path = "manifest.json"
+    status, printed = held(lambda folder: (folder / path).write_text((folder / path).read_text().replace("0.1.0", "9")))
+    assert (status, "its digest is not of what it says" in printed.err) == (1, True)

@@ -1,0 +1,73 @@
+"""How far to trust each method, as a chapter of a page whose models nobody taught: by those of a published edition."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from almanac.edition.layout import Layout
+from almanac.edition.published import recovered
+from almanac.rows import Measure, Validation
+from almanac.suites.chapter import Cell, Chapter, Table
+from almanac.suites.headline import Finding
+from almanac.suites.suite import Method
+
+EDITION = "almanac-2026.1"
+LARGEST = ("large", "masked")  # its largest decoder, and the model of the methods that no decoder answers
+HEAD = (
+    "method",
+    "planted model",
+    "facts",
+    "AUC, most v. never taught",
+    "ρ with times taught",
+    "never taught",
+    "chance",
+)
+ASKS = (
+    "What these models were taught is not known, so this page cannot say which method is right about them. The "
+    f"published edition {EDITION} can say it of small models trained on invented worlds, in which each fact occurs a "
+    "known number of times. AUC: the chance that a fact taught most often scores above one never taught (1 is perfect, "
+    ".5 a coin). ρ: rank correlation of times taught and correctness. Never taught: the share of such facts that the "
+    "method calls known, which should be chance."
+)
+CAPTION = "What the methods asked here recover of planted knowledge, in all worlds of that edition."
+LIMITS = (
+    "A method that fails there cannot be trusted here; one that succeeds there has passed the easiest test: the models "
+    "are small and were trained on texts of these forms. Settings, such as the number of examples, may differ."
+)
+
+
+def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
+    """Return the chapter; none where the edition's own models were planted, or nothing was asked that is published.
+
+    Args:
+        layout: the edition.
+        findings: what was found.
+    """
+    if layout.read(layout.validation(), Validation):
+        return None
+    methods = {(one.known.suite, one.method.name): one.method for one in findings}
+    rows = {(row["suite"], row["method"], row["model"]): row for row in reversed(recovered(EDITION))}
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for key in methods:
+        own = [rows[*key, model] for model in LARGEST if (*key, model) in rows]
+        if own:
+            found[key] = own[0]
+    if not found:
+        return None
+    best = sorted(found, key=lambda key: -(found[key]["auc"] or 0.0))
+    parts: list[Table | str] = [Table("methods", CAPTION, HEAD, [_cells(methods[key], found[key]) for key in best])]
+    missing = dict.fromkeys(method.label for key, method in methods.items() if key not in found)
+    if missing:
+        parts.append(f"Not asked there: {', '.join(missing)}.")
+    return Chapter("How far to trust each method", ASKS, [*parts, LIMITS])
+
+
+def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
+    numbers = (_number(row, name) for name in ("auc", "spearman", "never"))
+    return (method.label, row["model"], row["n"], *numbers, row["chance"])
+
+
+def _number(row: Mapping[str, Any], name: str) -> Measure:
+    """Return a number that opens no items: they are in the other edition."""
+    ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    counts = (row["n"], 0, 0, 0, 0, 0)
+    return Measure(row["suite"], EDITION, None, None, name, row["where"], "other", (), *ends, None, *counts)
