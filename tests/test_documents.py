@@ -51,3 +51,16 @@ def test_what_a_document_names_in_the_project_is_there(path):
         made_up = {"config/nobell.yaml", "workflow/almanac/sources/KIND.py", "tests/sources/test_KIND.py"}
         places = (REPOSITORY / named, REPOSITORY / "workflow" / "almanac" / named)
         assert named in made_up or any(place.exists() for place in places), named
+
+
+def test_the_drawing_of_the_rules_shows_rules_that_there_are():
+    """Rules of one suite or model are named by it: `ask_SUITE`, `answer_together_MODEL`, `measure_MODEL`."""
+    shown = re.findall(r"<text[^>]*>([^<]+)</text>", (REPOSITORY / "docs" / "rules.svg").read_text())
+    files = [REPOSITORY / "Snakefile", *(REPOSITORY / "rules").glob("*.smk")]
+    named = set(re.findall(r"^rule (\w+):", "\n".join(path.read_text() for path in files), re.MULTILINE))
+    assert len(shown) > 10
+    assert {re.sub(r"^(ask|answer_together|measure)_(?!across).*", r"\1", one) for one in shown} - named == {
+        "ask",
+        "answer_together",
+        "measure",
+    }
