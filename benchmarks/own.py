@@ -21,9 +21,9 @@ from benchmarks.checkpoints import byte_level, filled, save
 from benchmarks.measuring import Counts, calibrate, counting, matrices_of, operations
 
 EXAMPLES = """examples:
-  python -m benchmarks.own --make /tmp/own                 # /tmp/own/small (33 M) and /tmp/own/gpt2 (124 M)
-  make own MODEL=/tmp/own/gpt2                             # results/own; its last line says what it took
-  python -m benchmarks.own --model /tmp/own/gpt2 --edition results/own --suites karr facteval"""
+  python -m benchmarks.own --make FOLDER                # FOLDER/small (33 M) and FOLDER/gpt2 (124 M)
+  make own MODEL=FOLDER/gpt2                            # results/own; its last line says what it took
+  python -m benchmarks.own --model FOLDER/gpt2 --edition results/own --suites karr facteval"""
 VOCABULARY, END = 50_257, "<|endoftext|>"
 
 

@@ -1,0 +1,56 @@
+"""A page whose models nobody taught says what its methods recover of planted knowledge in the published edition."""
+
+import csv
+
+from almanac import tables
+from almanac.config import EditionConfig
+from almanac.edition.layout import Layout
+from almanac.edition.published import FOLDER
+from almanac.report.trust import EDITION, chapter
+from almanac.rows import Measure, Validation
+from almanac.suites.headline import ABOVE_CHANCE, Finding
+from almanac.suites.listing import SUITES
+from almanac.suites.suite import Method
+
+
+def found(suite, method):
+    known = Measure(suite, "facts", "mine", None, "headline", "{}", "share", ("hit",), 0.4, 0.3, 0.5, None, 9, *[0] * 5)
+    return Finding(method, known, None, None, 9, None, ABOVE_CHANCE)
+
+
+def edition(folder, rows=()):
+    layout = Layout(folder, EditionConfig(edition="own"))
+    tables.write(layout.validation(), Validation, rows)
+    return layout
+
+
+def methods():
+    return [(suite.name, method) for suite in SUITES.values() for method in suite.methods]
+
+
+def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_ask(tmp_path):
+    rows = [found(suite, method) for suite, method in methods()]
+    found_here = chapter(edition(tmp_path), [*rows, found("karr", Method("new", "A method of tomorrow", {}))])
+    table, lacking, _ = found_here.parts
+    with (FOLDER / EDITION / "validation.csv").open(newline="", encoding="utf-8") as stream:
+        published = {(row["suite"], row["method"], row["model"]): row for row in csv.DictReader(stream)}
+    names = {method.label: (suite, method.name) for suite, method in methods()}
+    assert len(table.rows) >= 10
+    for label, model, _, area, *_ in table.rows:
+        key = names[label]
+        assert model == ("large" if (*key, "large") in published else "masked")
+        assert area.value == float(published[*key, model]["auc"])
+        assert area.model is None, "a number that would open items which are not on this page"
+    areas = [row[3].value for row in table.rows]
+    assert areas == sorted(areas, reverse=True)
+    assert "A method of tomorrow" in lacking
+
+
+def test_a_page_of_planted_models_has_its_own_validation_instead(tmp_path):
+    numbers = (0.9, 0.8, 1.0, 0.5, 0.4, 0.6, 0.05, 0.0, 0.1)
+    own = Validation("karr", "paper", "{}", "base", 1, 10, *numbers, 0.05, 0.5, False, ())
+    assert chapter(edition(tmp_path, [own]), [found("karr", SUITES["karr"].methods[0])]) is None
+
+
+def test_a_method_that_was_not_asked_there_alone_makes_no_chapter(tmp_path):
+    assert chapter(edition(tmp_path), [found("toy", Method("toy", "Toy", {}))]) is None
