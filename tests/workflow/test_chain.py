@@ -268,6 +268,17 @@ def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
     assert "Traceback" not in refused.stderr
 
 
+def test_a_rebuild_is_held_against_what_is_published_of_the_edition(done, tmp_path):
+    refused = done.snakemake("--", "verify")
+    assert refused.returncode != 0
+    assert "there is no published edition" in refused.stdout + refused.stderr
+    published = ("--publish", "resources/editions/tiny")
+    done.almanac("freeze", "--edition", str(done.results), "--output", str(tmp_path / "tiny.zip"), *published)
+    verified = done.snakemake("--", "verify")
+    assert verified.returncode == 0, verified.stderr
+    assert "the rebuild agrees" in verified.stdout
+
+
 def test_an_edition_with_forged_numbers_does_not_verify(done, tmp_path):
     """A forger who also mends the manifest is caught by measuring again."""
     shutil.copytree(done.results, tmp_path / "forged", ignore=shutil.ignore_patterns("models", "logs"))
