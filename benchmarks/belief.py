@@ -94,6 +94,8 @@ def compared(folder: Path, data: Data, prompting: str | None, prompts: int, samp
 
     def answer() -> Texts:
         rows = answerer.answer(requests, contexts)
+        if unanswered := [row for row in rows if row.status != "ok"]:
+            raise SystemExit(f"{len(unanswered)} requests were not answered: {unanswered[0].reason}")
         return [((row.tokens if prompting is None else row.texts) or ("",))[0] for row in rows]
 
     own, found = rate(answer, repeats)

@@ -64,16 +64,16 @@ def _gpt2s(texts: Sequence[str]) -> PreTrainedTokenizerFast:
 
 
 def asked(edition: Path, suites: Sequence[str]) -> list[tuple[str, list[Request], dict[str, str]]]:
-    """Return what an edition asks: suite, round and kind in words, the requests, and their contexts."""
+    """Return what an edition asks: suite, dataset, round and kind in words, the requests, and their contexts."""
     found = []
     for path in sorted((edition / "requests").glob("*/*/*/*/requests-*.parquet")):
-        suite, _, round_, about = path.parts[-5:-1]
+        suite, dataset, round_, about = path.parts[-5:-1]
         if suites and suite not in suites:
             continue
         contexts = {one.context_id: one.text for one in tables.read_rows(path.with_name("contexts.parquet"), Context)}
         requests = list(tables.read_rows(path, Request))
         for kind in sorted({request.kind for request in requests}):
-            name = " ".join([suite, round_, *([about] if about != "all" else []), kind])
+            name = " ".join([suite, dataset, round_, *([about] if about != "all" else []), kind])
             found.append((name, [one for one in requests if one.kind == kind], contexts))
     return found
 
@@ -93,7 +93,8 @@ def measure(way: ours.Ours, requests: Sequence[Request], contexts: Mapping[str, 
 
 def table(way: ours.Ours, edition: Path, suites: Sequence[str]) -> None:
     """Print what each kind of request takes; the rate of plain products is the mean of before and after."""
-    print("| suite, round, kind | requests | passes | tokens | head rows | CPU s | GFLOP a CPU s | share of rate |")
+    head = "requests", "passes", "tokens", "head rows", "CPU s", "GFLOP a CPU s", "share of rate"
+    print(f"| suite, dataset, round, kind | {' | '.join(head)} |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     total, before = 0.0, calibrate(matrices_of(way.network), 0.1).best
     for name, requests, contexts in asked(edition, suites):
@@ -120,6 +121,8 @@ def main() -> int:
     parser.add_argument("--edition", type=Path, default=Path("results/own"), help="[%(default)s]")
     parser.add_argument("--suites", nargs="*", default=[], help="[all]")
     given = parser.parse_args()
+    if not (given.make or given.model):
+        parser.error("give --make FOLDER, to write the models, or --model FOLDER, to ask one")
     torch.set_num_threads(1)
     if given.make:
         make(given.make)

@@ -60,6 +60,10 @@ def write_lock() -> None:
 def closure(names: tuple[str, ...]) -> list[str]:
     """Return the locked packages that these need, themselves included, by what is installed says it needs."""
     pins, todo, found = locked(), [name_of(name) for name in names], set[str]()
+    if absent := [name for name in todo if name not in pins]:
+        raise SystemExit(
+            f"envs/lock.txt has no {', '.join(absent)}; run `python envs/pins.py lock` where it is installed"
+        )
     while todo:
         name = todo.pop()
         if name in found or name not in pins:

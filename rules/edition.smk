@@ -34,5 +34,8 @@ rule verify:
         LAYOUT.log("verify"),
     conda:
         "../envs/measures.yaml"
+    resources:
+        mem_mb=table_needs("mem_mb"),
+        runtime=table_needs("runtime"),
     shell:
         "python -m almanac verify rebuild {input} 2>&1 | tee {log}"

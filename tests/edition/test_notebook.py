@@ -88,6 +88,8 @@ def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):
     for words, message in [
         ({"suite": "karrr"}, "there is no suite 'karrr'; did you mean karr?"),
         ({"suite": "ic_lke", "shot": 3}, "ic_lke: there is no setting 'shot'; did you mean shots?"),
+        ({"suite": "karr", "templates": "x"}, "karr: templates: "),
+        ({"suite": "ic_lke", "models": ["base"]}, "ic_lke: there is no setting 'models'"),
         ({"suite": "karr", "spurious": True}, "karr: asks in several rounds with these settings"),
         ({"suite": "ic_lke", "facts": "nowhere"}, "there is no folder nowhere"),
     ]:

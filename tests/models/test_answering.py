@@ -166,13 +166,16 @@ def test_a_way_that_is_wrong_on_the_probes_is_passed_over_at_load(model, monkeyp
 
 def test_a_way_that_is_wrong_only_on_what_is_asked_is_noticed_there(model, monkeypatch, capsys):
     monkeypatch.setattr(reading, "score", shifted(reading.score, 2e-4, longer=75))
-    asked = [Request("long", "choices", None, " 3M naïve café" * 21, choices=CHOICES), *requests_of()]
+    best = [Request(f"best-{at}", "choices", "c", " the" * at, choices=CHOICES, best_only=True) for at in range(6)]
+    asked = [Request("long", "choices", None, " 3M naïve café" * 21, choices=CHOICES), *requests_of(), *best]
     answerer = LocalAnswerer(model("llama"))
     assert answerer.record()["engine"] == "forest/1"
     assert 75 < len(model("llama").tokens.ids(asked[0].text)) < 90
     responses = answerer.answer(asked, CONTEXTS)
     assert responses[0].engine == "prefix_cache/1"
     assert "forest/1 is of no use" in capsys.readouterr().err
+    # What the forest left unfinished is scored to its end by the next way.
+    assert {response.bounds for response in responses} == {None}
     for a, b in zip(responses, answer(model("llama"), asked, CONTEXTS, engine="reference"), strict=True):
         assert (a.logprobs or ()) == pytest.approx(b.logprobs or (), abs=1e-5)
 

@@ -158,6 +158,15 @@ def test_facts_of_one_subject_are_one_draw():
     assert pairs.value == alone.value and pairs.p > alone.p
 
 
+def test_where_nothing_is_right_the_interval_says_what_may_have_been_missed():
+    """Of 30 subjects none is right, and no answer fits another fact: Wilson's upper end of 0 of 30 is .1135."""
+    above = numbers(*judged([("a", f"s{at}", [f"o{at}"], f"no {at}") for at in range(30)]))[ABOVE]
+    assert (above.value, above.low) == (0, 0)
+    assert above.high == pytest.approx(0.1135, abs=1e-4)
+    pairs = numbers(*judged([("a", f"s{at // 2}", [f"o{at}"], f"no {at}") for at in range(30)]))[ABOVE]
+    assert pairs.high == pytest.approx(0.2039, abs=1e-4), "of 15 subjects"
+
+
 def false_objects(true, false):
     """Facts with the score of their true object and of a false one; known above 0."""
     scores = [*true, *false]

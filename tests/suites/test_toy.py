@@ -143,7 +143,10 @@ def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("tests.toy.gone:Toy", r"cannot be imported \(No module named 'tests\.toy\.gone'\); mend or uninstall"),
+        (
+            "tests.toy.gone:Toy",
+            r"cannot be imported \(ModuleNotFoundError: No module named 'tests\.toy\.gone'\); mend or uninstall",
+        ),
         ("tests.toy.toy_suite:Toyy", "cannot be imported .*Toyy"),
         ("tests.toy.toy_suite:Offer", "must name a class that inherits from Suite"),
         ("almanac.suites.suite:Suite", "the class has no name, label, summary, options, setting; see docs/adding"),
@@ -152,3 +155,22 @@ def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
 def test_an_installed_suite_that_is_none_is_named_with_what_it_lacks(value, message):
     with pytest.raises(AlmanacError, match=f"entry point toy = '{value}': {message}"):
         _loaded(EntryPoint("toy", value, GROUP))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class Own(Suite): ...", r"cannot be imported \(NameError: name 'Suite' is not defined\); mend or uninstall"),
+        ("class Own(:", r"cannot be imported \(SyntaxError: "),
+        (
+            "from tests.toy.toy_suite import Toy\nclass Own(Toy):\n    def __init__(self, must): ...",
+            r"cannot be made without arguments \(TypeError: .*must",
+        ),
+    ],
+)
+def test_an_installed_suite_that_fails_in_its_own_way_is_named(text, message, tmp_path, monkeypatch):
+    name = f"wrong_{len(text)}"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(AlmanacError, match=f"entry point own = '{name}:Own': {message}"):
+        _loaded(EntryPoint("own", f"{name}:Own", GROUP))

@@ -241,14 +241,18 @@ def _help(field: FieldInfo) -> str:
     return f"{text} [{shown.lower() if isinstance(field.default, bool) else shown}]"
 
 
+def flagged(options: type[Options]) -> list[str]:
+    """Return the names of the settings that have a flag."""
+    return [name for name, field in options.model_fields.items() if not _has_no_flag(field)]
+
+
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:
     """Return the settings that the flags give, checked.
 
     Raises:
         AlmanacError: a value is impossible, naming the flag.
     """
-    fields = (name for name, field in options.model_fields.items() if not _has_no_flag(field))
-    given = {name: value for name in fields if (value := getattr(arguments, name)) is not None}
+    given = {name: value for name in flagged(options) if (value := getattr(arguments, name)) is not None}
     try:
         return options(**given)
     except ValidationError as error:

@@ -1,12 +1,17 @@
 """One suite asked of one model in a notebook: `almanac.measure(model, tokenizer, SUITE)`."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from almanac import cli, unfinished
+from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
+from almanac.options import explain, flagged, to_flags
 from almanac.rows import Measure
 from almanac.suites.listing import SUITES
 
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
 
 FACTS = Path(__file__).resolve().parents[2] / "resources" / "facts"
 # As `make own` has it: few facts are enough, and fewer objects give fewer choices.
-DATASET = {"min_facts": 16, "min_objects": 4, "train": 8, "test": 32, "choices": 20, "fewer_choices": True}
+DATASET = DatasetOptions(min_facts=16, min_objects=4, train=8, test=32, choices=20, fewer_choices=True)
 
 
 def measure(
@@ -41,18 +46,21 @@ def measure(
         raise AlmanacError(f"there is no suite {suite!r}{did_you_mean(suite, SUITES)}")
     options = SUITES[suite].options
     if "shots" in options.model_fields:
-        settings = {"shots": DATASET["train"], **settings}
-    if unknown := [name for name in settings if name not in options.model_fields]:
-        raise AlmanacError(
-            f"{suite}: there is no setting {unknown[0]!r}{did_you_mean(unknown[0], options.model_fields)}"
-        )
-    if len(SUITES[suite].rounds_of(options.model_validate(settings))) > 1:
+        settings = {"shots": DATASET.train, **settings}
+    known = flagged(options)
+    if unknown := [name for name in settings if name not in known]:
+        raise AlmanacError(f"{suite}: there is no setting {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    try:
+        checked = options.model_validate(settings)
+    except ValidationError as error:
+        raise explain(error, suite) from error
+    if len(SUITES[suite].rounds_of(checked)) > 1:
         raise AlmanacError(f"{suite}: asks in several rounds with these settings; run it with `make own`")
     with unfinished.folder() as work:
         checkpoint = Path(model) if isinstance(model, str | Path) else _saved(model, tokenizer, work / "model")
         asked, answered, dataset = work / "asked", work / "responses.parquet", work / "built"
-        flags = _flags(settings)
-        _run("build", "dataset", "--facts", facts, "--output", dataset, *_flags(DATASET))
+        flags = shlex.split(to_flags(checked))
+        _run("build", "dataset", "--facts", facts, "--output", dataset, *shlex.split(to_flags(DATASET)))
         _run("ask", suite, "--dataset", dataset, "--output", asked, *flags)
         files = ("--requests", *asked.glob("requests-*.parquet"), "--contexts", asked / "contexts.parquet")
         _run("answer", "--model", checkpoint, *files, "--output", answered)
@@ -67,15 +75,6 @@ def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
-
-
-def _flags(settings: dict[str, Any]) -> list[str]:
-    out: list[str] = []
-    for name, value in settings.items():
-        several = list(value) if isinstance(value, tuple | list) else [value]
-        words = [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
-        out += [f"--{name.replace('_', '-')}", *words]
-    return out
 
 
 def _run(verb: str, *words: object) -> None:

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 7,
-    "measure": 22,
-    "report": 21,
+    "measure": 23,
+    "report": 22,
     "freeze": 6,
 }

@@ -26,11 +26,12 @@ CARRIED: Mapping[str, tuple[str, ...]] = {
     "validation": ("suite", "method", "where", "model"),
     "agreement-pairs": ("model", "of", "one", "other"),
 }
-# What no model has a say in: the facts, the worlds, what is asked and what planted models read.
+# What does not depend on any model's answers: the facts, the worlds, what is asked and what planted models read.
 FIXED = ("sources/", "planting/", "dataset/", "requests/")
 ANSWERS = "responses/"
 ENDS = (", low", ", high"), ("_low", "_high")  # how the columns of an interval are named after that of its number
-AGAIN = "\0"  # ends the name of a rebuilt column
+AGAIN, NTH = "\0", "\0nth"  # what ends the name of a rebuilt column; the number of a row among those of its key
+SIDES = "in the published edition", "in the rebuild"
 SAME = 1e-9  # a library may round its last digit differently
 OUTSIDE = 0.05  # the share of numbers that may leave their 95 % intervals where other weights answered
 
@@ -40,27 +41,27 @@ class Rebuild:
     """How a rebuild compares with what was published.
 
     Attributes:
-        fixed: files that no model has a say in.
+        fixed: tables that do not depend on any answer.
         changed: those of them that differ, or are on one side only.
         answers: files of responses.
         others: those of them that differ: other weights have answered.
-        numbers: numbers that were compared: all where the answers are equal, else those with an interval.
+        values: those that were compared: all where the answers are equal, else the numbers with an interval.
         apart: those that differ where the answers are equal, else those outside the published interval, in words.
-        missing: rows on one side only, in words.
+        missing: tables, columns and rows on one side only, in words.
     """
 
     fixed: int
     changed: Sequence[str]
     answers: int
     others: Sequence[str]
-    numbers: int
+    values: int
     apart: Sequence[str]
     missing: Sequence[str]
 
     @property
     def agrees(self) -> bool:
         """Return whether it is the same edition, for all that another machine can tell."""
-        allowed = OUTSIDE * self.numbers if self.others else 0
+        allowed = OUTSIDE * self.values if self.others else 0
         return not (self.changed or self.missing) and len(self.apart) <= allowed
 
 
@@ -76,9 +77,10 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
     with tables.atomic(folder / MANIFEST) as temporary:
         temporary.write_bytes(written(manifest))
     for name in CARRIED:
-        source = layout.shown("tables") / f"{name}.csv"
-        if source.is_file():  # an edition without planted models recovers nothing
-            shutil.copyfile(source, folder / source.name)
+        source, target = layout.shown("tables") / f"{name}.csv", folder / f"{name}.csv"
+        target.unlink(missing_ok=True)
+        if source.is_file():  # no two methods may have asked the same facts
+            shutil.copyfile(source, target)
     findings = (layout.shown("tables") / "findings.md").read_text(encoding="utf-8")
     made = f"Made with Almanac {manifest['almanac']}. Digest `{manifest['digest']}`."
     said = f"# {layout.config.title}\n\n{made}\n\n{findings}"
@@ -127,53 +129,56 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
 
     fixed, changed = unlike(FIXED)
     answers, others = unlike(ANSWERS)
-    numbers, apart, missing = 0, list[str](), list[str]()
+    values, apart, missing = 0, list[str](), list[str]()
     for name, key in CARRIED.items():
-        published = folder / f"{name}.csv"
-        if not published.is_file():
+        paths = folder / f"{name}.csv", layout.shown("tables") / f"{name}.csv"
+        if not (paths[0].is_file() and paths[1].is_file()):
+            missing += [f"{name}: only {where}" for path, where in zip(paths, SIDES, strict=True) if path.is_file()]
             continue
-        first, second = (_read(path, key) for path in (published, layout.shown("tables") / published.name))
-        for one, other, where in ((first, second, "was published alone"), (second, first, "is rebuilt alone")):
-            missing += [
-                f"{name}: {_named(row)}: {where}" for row in one.join(other, on=key, how="anti").select(key).rows()
-            ]
-        for column, compared, far in _compared(first.join(second, on=key, suffix=AGAIN), key, loosely=bool(others)):
-            numbers += compared
+        first, second = (_read(path, key) for path in paths)
+        for one, other, where in ((first, second, SIDES[0]), (second, first, SIDES[1])):
+            alone = one.join(other, on=[*key, NTH], how="anti").select(key).rows()
+            missing += [f"{name}: {_named(row)}: only {where}" for row in alone]
+            missing += [f"{name}: column {column!r}: only {where}" for column in one.columns if column not in other]
+        for column, compared, far in _compared(first, second, key, loosely=bool(others)):
+            values += compared
             for *row, before, after in far.rows():
                 apart.append(f"{name}: {_named(row)}: {column}: {before} was published, rebuilt it is {after}")
-    return Rebuild(fixed, changed, answers, others, numbers, apart, missing)
+    return Rebuild(fixed, changed, answers, others, values, apart, missing)
 
 
 def _read(path: Path, key: Sequence[str]) -> pl.DataFrame:
-    """Return a table as it was written: columns that hold only numbers as such, the others as texts."""
-    frame = pl.read_csv(path, infer_schema_length=None, schema_overrides=dict.fromkeys(key, pl.String))
-    return frame.with_columns(pl.col(pl.Int64).cast(pl.Float64), pl.col(pl.Boolean).cast(pl.String))
+    """Return a table as texts, the rows of one key numbered: two settings of a method may share its name."""
+    return pl.read_csv(path, infer_schema=False).with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
 
 
 def _named(row: Sequence[object]) -> str:
     return ", ".join(map(str, row))
 
 
-def _compared(rows: pl.DataFrame, key: Sequence[str], loosely: bool) -> Iterator[tuple[str, int, pl.DataFrame]]:
+def _compared(
+    first: pl.DataFrame, second: pl.DataFrame, key: Sequence[str], loosely: bool
+) -> Iterator[tuple[str, int, pl.DataFrame]]:
     """Yield of each column how many values were compared, and those that are too far from what was published.
 
     Args:
-        rows: published values, and under names that end in `AGAIN` the rebuilt ones.
+        first: the published table.
+        second: the rebuilt one.
         key: the columns that name a row.
-        loosely: compare numbers that have an interval with that alone, and no other numbers.
+        loosely: compare numbers that have an interval with that, and nothing else.
     """
-    for column in (name for name in rows.columns if f"{name}{AGAIN}" in rows.columns):
-        was, now = pl.col(column), pl.col(f"{column}{AGAIN}")
-        far, said = ~was.eq_missing(now), was.cast(pl.String)
-        ends = next(([column + one for one in both] for both in ENDS if column + both[0] in rows.columns), None)
-        own = rows
-        if rows.schema[column].is_float() and not loosely:
+    rows = first.join(second, on=[*key, NTH], suffix=AGAIN)
+    for column in (name for name in first.columns if name in second.columns and name not in (*key, NTH)):
+        was, now = (pl.col(name).cast(pl.Float64, strict=False) for name in (column, column + AGAIN))
+        ends = next(([column + one for one in both] for both in ENDS if column + both[0] in first.columns), None)
+        if not loosely:
+            same = pl.col(column).eq_missing(pl.col(column + AGAIN))
             near = (was - now).abs() <= SAME * pl.max_horizontal(was.abs(), pl.lit(1.0))
-            far &= ~near.fill_null(False)
-        elif rows.schema[column].is_float() and ends is not None:
-            low, high = ends
-            far, said = ~now.is_between(low, high), pl.format("{} [{}, {}]", column, low, high)
-            own = rows.drop_nulls([column, f"{column}{AGAIN}", *ends])
-        elif rows.schema[column].is_float():
+            own, far, said = rows, ~(same | near.fill_null(False)), pl.col(column)
+        elif ends is not None:
+            low, high = (pl.col(one).cast(pl.Float64) for one in ends)
+            own, far = rows.drop_nulls([column, *ends]), ~now.is_between(low, high).fill_null(False)
+            said = pl.format("{} [{}, {}]", column, *ends)
+        else:
             continue
-        yield column, own.height, own.filter(far).select(*key, said.alias("was"), now.alias("is"))
+        yield column, own.height, own.filter(far).select(*key, said.alias("was"), pl.col(column + AGAIN).alias("is"))

@@ -178,6 +178,8 @@ class LocalAnswerer:
         Raises:
             DisagreementError: the sample differs from the plain way.
         """
+        for one in asked:
+            one.exact = None  # what another way followed before it failed
         whole = _without_followed(way, asked)
         places = [one for one in whole if one.place is not None]
 

@@ -118,11 +118,12 @@ class Batch:
         found = []
         for request in requests:
             ids, _ = self.model.wrap(self.model.tokens.ids(full_text(request, self.contexts)))
-            new, temperature, samples = request.max_new_tokens, request.temperature or 0.0, request.samples or 1
+            new, temperature = request.max_new_tokens, request.temperature or 0.0
+            samples = 1 if request.samples is None else request.samples
             length = len(ids) + (new or 0)
             if isinstance(self.model, Seq2SeqModel):  # It writes beside what it reads, behind a start of its own.
                 length = max(len(ids), len(self.model.start) + (new or 0))
-            if new is None or new < 1 or temperature < 0 or samples < 1:
+            if new is None or new < 1 or not temperature >= 0 or samples < 1:
                 self.give(request, "failed", "max_new_tokens and samples must be at least 1 and temperature at least 0")
             elif temperature > 0 and request.seed is None:
                 self.give(request, "failed", "sampling at a temperature above 0 needs a seed")

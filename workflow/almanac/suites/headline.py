@@ -6,6 +6,7 @@ right for a tenth of them, a tenth is its share by chance, for whatever reason. 
 by a threshold (KaRR) have no such answers: there the true object is compared with a false one of the same fact.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from almanac.dataset.templates import folded
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item, Measure
 from almanac.statistics import grouped
-from almanac.statistics.intervals import Estimate, normal_quantile
+from almanac.statistics.intervals import Estimate, normal_quantile, wilson
 from almanac.suites.answers import Answers
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
@@ -33,6 +34,7 @@ CHANCE, ABOVE = "headline_chance", "headline_above_chance"
 ELSEWHERE = "headline_other_relations"
 FEW = 20  # answered facts below which nothing is concluded
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
+FLAT = 1e-12  # half an interval below which nothing varied but by rounding
 EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
@@ -283,16 +285,16 @@ def _expected(
         mine = own[row["fact"]]
         if not shown or row["offered"] is None:
             others = total - sum(mine.values())
-            hits = sum(every[one] - mine[one] for one in right.of(row["prediction"]))
+            hits = math.fsum(every[one] - mine[one] for one in right.of(row["prediction"]))
             yield (*(row[key] for key in keys), hits / others if others else 0.0, 0.0)
             continue
         there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
         said = right.of(row["prediction"]) & there
         share = guess = 0.0
         if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
-            others = sum(every[truth] - mine[truth] for truth in there)
+            others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
             guess = 1 / len(row["offered"])
-            share = (sum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
+            share = (math.fsum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
         yield (*(row[key] for key in keys), share, guess)
 
 
@@ -328,6 +330,9 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 def _difference(facts: pl.DataFrame) -> Estimate:
     """Return the mean over relations of the mean ``d`` of facts, with an interval.
 
+    Where ``d`` does not vary, as where nothing is right, chance is taken as it was found, and the interval is Wilson's
+    of the share that is right, of as many subjects.
+
     A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
     makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
     2007, section 2.5).
@@ -344,11 +349,18 @@ def _difference(facts: pl.DataFrame) -> Estimate:
         (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
     half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
+    if half < FLAT:
+        hits = _macro(facts, "hit")
+        _, low, high = wilson(min(max(hits, 0.0), 1.0), parts.height)
+        return Estimate(value, value + (low or 0.0) - hits, value + (high or 0.0) - hits)
     return Estimate(value, value - half, value + half)
 
 
 def _p(facts: pl.DataFrame) -> float:
-    """Return the p of as many hits by chance alone: of a sum of independent hits, a subject's facts being one draw."""
+    """Return the p of as many hits by chance alone.
+
+    A subject's facts are one draw; where few hits are expected the distribution is exact and facts count one by one.
+    """
     from scipy import stats
 
     chance = facts["by_chance"].to_numpy()

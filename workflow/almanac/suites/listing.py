@@ -38,7 +38,7 @@ def _listed() -> dict[str, Suite[Any]]:
     found = {one.name: one for one in OURS}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         suite = _loaded(point)
-        if suite.name in found:
+        if suite.name in {*found, *AUTHORS}:
             raise AlmanacError(f"{point.value}: there is a suite {suite.name!r} already; install one of the two alone")
         found[suite.name] = suite
     return found
@@ -49,15 +49,22 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
     where = f"entry point {point.name} = {point.value!r}"
     try:
         made = point.load()
-    except (ImportError, AttributeError) as error:
-        raise AlmanacError(f"{where}: cannot be imported ({error}); mend or uninstall its package") from error
+    except Exception as error:  # whatever a package of others does
+        raise AlmanacError(
+            f"{where}: cannot be imported ({type(error).__name__}: {error}); mend or uninstall its package"
+        ) from error
     if not (isinstance(made, type) and issubclass(made, Suite)):
         raise AlmanacError(f"{where}: must name a class that inherits from Suite, found {made!r}")
     if lacking := [name for name in NEEDED if not hasattr(made, name)]:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
-    return made()
+    try:
+        return made()
+    except Exception as error:
+        raise AlmanacError(
+            f"{where}: cannot be made without arguments ({type(error).__name__}: {error}); mend its package"
+        ) from error
 
 
-SUITES = _listed()
 AUTHORS: dict[str, Author[Any]] = {one.name: one for one in (Drafting(), Writing())}
+SUITES = _listed()
 ASKING: dict[str, Asks[Any]] = {**SUITES, **AUTHORS}

@@ -163,11 +163,13 @@ def verify_rebuild(place: Path, against: Path | None) -> int:
         found = published.rebuilt(Frozen.open(folder), manifest, against)
     print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")
     print(f"{found.answers} files of answers, {len(found.others)} of them differ")
-    how = "with the published intervals" if found.others else f"(equal within {published.SAME:g})"
-    print(f"{found.numbers} values of the published tables compared {how}, {len(found.apart)} of them differ")
+    if found.others:
+        print(f"{found.values} published intervals, {len(found.apart)} of which the rebuilt numbers are not in")
+    else:
+        print(f"{found.values} values of the published tables, {len(found.apart)} of them differ")
     for line in (*found.changed, *found.missing, *found.apart):
         print(f"  {line}")
-    print("the rebuild agrees" if found.agrees else "the rebuild is another edition")
+    print("the rebuild agrees" if found.agrees else "the rebuild differs")
     return 0 if found.agrees else 1
 
 

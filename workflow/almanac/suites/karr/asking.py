@@ -43,7 +43,7 @@ class KarrSetting(NamedTuple):
 
     def label(self) -> str:
         """Say it to a reader."""
-        names = {FACTS: "its own object", NULL: "a false object", SPURIOUS: "a false object that the model expects"}
+        names = {FACTS: "its own object", NULL: "a false object", SPURIOUS: "a false object that is expected"}
         return names[self.asked]
 
 

@@ -28,9 +28,9 @@ METHODS = (
     "taught. The released code weights sentences differently, so its values and its threshold differ."
 )
 EXPECTED = (
-    "Each fact with the false object that the model most expects when the subject is left open, among the "
-    "relation's hundred most common objects. SP: the share called known; true: the same share with the true object; "
-    "ΔP: SP minus that."
+    "Each fact with the false object that is most expected of its relation: by the model itself when the subject is "
+    "left open, among the hundred most common objects, or the one that the configuration names. SP: the share called "
+    "known; true: the same share with the true object; ΔP: SP minus that."
 )
 DRAWS = (
     "How much the score depends on the draw: standard deviation and variance of the share known over runs that each "
