@@ -1,15 +1,17 @@
-"""What the process of a command loads."""
+"""What the process of a command loads, and what the installed command starts."""
 
 import importlib.util
 import os
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 import almanac
-from almanac.cli import VERBS
+from almanac.cli import VERBS, main
 
 HEAVY = ("torch", "transformers", "matplotlib", "snakemake", "openai")  # a second or more to load, or a GPU's memory
 # As `python -m almanac` does, then the names of what it has loaded.
@@ -43,3 +45,9 @@ def test_a_verb_that_runs_no_model_and_draws_nothing_loads_neither_networks_nor_
 
 def test_the_list_of_verbs_needs_no_tables():
     assert loaded("--help").isdisjoint({*HEAVY, "polars", "pyarrow", "numpy", "pydantic"})
+
+
+def test_each_installed_command_starts_a_function_that_is_there():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    commands = {name: EntryPoint(name, value, "console_scripts").load() for name, value in project["scripts"].items()}
+    assert commands == {"almanac": main}

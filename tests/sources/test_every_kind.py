@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from pydantic import TypeAdapter
 from tests.sources import (
     test_bear,
     test_biolama,
@@ -24,7 +25,7 @@ from tests.sources import (
 from almanac import tables
 from almanac.cli import main
 from almanac.rows import Entity, Evidence, Fact, Popularity
-from almanac.sources.options import KINDS, DumpOptions
+from almanac.sources.options import KINDS, AnySource, DumpOptions
 
 BORN = [
     test_trex.DOCUMENT,
@@ -53,6 +54,11 @@ KIND = {
     ),
     "umls": (test_umls.write, ("--relations", "may_treat"), False, {"mention"}),
 }
+
+
+def test_a_configuration_can_name_every_kind_by_the_kinds_own_name():
+    named = TypeAdapter(AnySource).json_schema()["$defs"].values()
+    assert {options["properties"]["kind"]["const"] for options in named} == {"files", *KINDS}
 
 
 def test_no_kind_of_files_is_forgotten():

@@ -22,13 +22,8 @@ Log = Callable[[str], object]
 Done = Callable[..., object]
 
 
-def kind_of(options: NetworkOptions) -> str:
-    """Return a source's kind, which is also its module's name."""
-    return str(options.model_dump()["kind"])
-
-
 def _module(options: NetworkOptions) -> ModuleType:
-    return importlib.import_module(f"almanac.sources.{kind_of(options)}")
+    return importlib.import_module(f"almanac.sources.{options.kind}")
 
 
 def write_tables(options: NetworkOptions, raw: Path, folder: Path) -> dict[str, int]:
@@ -48,7 +43,7 @@ def own_files(options: DumpOptions) -> dict[str, Any]:
     wanted = [one.name for one in options.downloads()]
     missing = [name for name in wanted if not (folder / name).exists()]
     if missing:
-        raise AlmanacError(f"{folder}: lacks {', '.join(missing)}; a source of kind {kind_of(options)} is made of them")
+        raise AlmanacError(f"{folder}: lacks {', '.join(missing)}; a source of kind {options.kind} is made of them")
     files = [path for name in wanted for path in sorted(_files(folder / name))]
     return {
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": tables.sha256(path)}

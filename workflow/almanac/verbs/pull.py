@@ -155,7 +155,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
         if not counts["facts"]:
             left = "; ".join(f"{row.reason}: {row.count}" for row in read(beside / "omissions.parquet", Omission))
             raise AlmanacError(f"{raw}: gives no facts; left out were: {left or 'none'}; check the source's settings")
-        counts["popularity"] = count_mentions(beside, frozen.kind_of(options))
+        counts["popularity"] = count_mentions(beside, options.kind)
         bucket_tables(beside)
 
     replace_tables(output, fill)
@@ -163,7 +163,7 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
         print(f"{table}: {count} rows", file=sys.stderr)
     files = sorted(output.glob("*.parquet"))
     terms = {"licence": options.licence, "redistributable": options.redistributable}
-    record(output, frozen.kind_of(options), str(raw), files, {**terms, "raw": origin, "rows": counts})
+    record(output, options.kind, str(raw), files, {**terms, "raw": origin, "rows": counts})
 
 
 def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, date: str, report: Path) -> None:
