@@ -52,7 +52,7 @@ benchmark: .venv-benchmark/installed
 	@.venv-benchmark/bin/python -m benchmarks.scoring $(ARGS)
 
 # Every package by its hash, and then torch, whose builds (CPU, CUDA) are other files with other needs on every index.
-.venv/installed: envs/lock.txt envs/hashes.txt
+.venv/installed: envs/lock.txt envs/hashes.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Almanac needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==26.3
