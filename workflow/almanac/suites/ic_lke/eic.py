@@ -60,8 +60,9 @@ class ReadingCost:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """How many tokens the scored characters of what was answered came to."""
+    """How many tokens the scored characters of what was answered came to: a single row."""
 
+    KEY: ClassVar = ("tokens", "characters")
     tokens: int
     characters: int
 
