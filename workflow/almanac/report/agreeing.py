@@ -1,6 +1,6 @@
 """Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
@@ -44,7 +44,8 @@ def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Findi
     for one in layout.read(layout.knowledge(), Knowledge):
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
-    shown = sorted({row.model for row in rows}, key=lambda name: -sum(row.model == name for row in rows))[0]
+    counts = Counter(row.model for row in rows)
+    shown = max(counts, key=counts.__getitem__)  # of several the first
     labels = _labels(rows)
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
