@@ -32,8 +32,8 @@ class DatasetOptions(Options):
     merge: Annotated[
         bool,
         Field(
-            description="rows of the facts' folder that stand twice are one, an entity's other labels its aliases, and "
-            "templates of relations without facts are left out; all is said (false: they are mistakes)"
+            description="rows of the facts' folder that occur twice are merged, an entity's other labels are aliases, "
+            "and templates of relations without facts are left out; all is said (false: they are mistakes)"
         ),
     ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the split and of the wrong choices")] = 0

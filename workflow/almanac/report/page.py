@@ -60,7 +60,7 @@ def render(
         chapters: one a suite and dataset.
         validation: what is recovered of planted knowledge.
         vectors: the figures as SVG, by the names of `figures`.
-        items: the items behind the numbers (`items.items`).
+        items: the items that the numbers count (`items.items`).
         models: who was asked: name, origin, parameters.
     """
     environment = Environment(

@@ -1,8 +1,8 @@
 """Raw answers of a server, as they were given: frozen in a folder, and replayed from it.
 
 A pull is a function of the answers it gets. `Recorder` gives it those of the folder first, in the order of the asking,
-and then, where there is a server, asks on: so an interrupted pull goes on where it stopped, and a finished one can be
-read again at any time without a network.
+and then, where there is a server, asks on: so an interrupted pull resumes, and a finished one can be read again at any
+time without a network.
 """
 
 import datetime

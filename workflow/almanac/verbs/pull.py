@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
     )
-    files.add_argument("--merge", action="store_true", help="rows that stand twice are one, as datasets' merge has it")
+    files.add_argument("--merge", action="store_true", help="merge rows that occur twice, as the setting `merge` does")
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
     files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")

@@ -1,8 +1,8 @@
 """What a server must show before it scores: its prompt log-probabilities are there, and in their places.
 
-Values could stand one place off, and nothing in an answer would tell. So texts with two endings are echoed: values must
-be equal up to the endings and differ from there on. And the server generates a token and says its log-probability,
-which its echo must repeat.
+Values could belong to the token next to theirs, and nothing in an answer would tell. So texts with two endings are
+echoed: values must be equal up to the endings and differ from there on. And the server generates a token and says its
+log-probability, which its echo must repeat.
 """
 
 import asyncio
