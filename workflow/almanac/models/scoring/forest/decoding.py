@@ -23,7 +23,8 @@ from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 ENGINE = "shared_prefix/1"
 WORTH = 64  # Tokens that are not read again before a trunk pays,
 STEP = 16  # and for every token to come: texts of a trunk are continued apart, and a pass costs this beside its tokens.
-LONG = 192  # What is shorter is read once in the rows of `prefill`, and kept by each text: no texts are apart for it.
+LONG = 192  # Tokens: what is shorter is read once in the rows of `prefill` too, so that a trunk only saves
+COPIES = 2**11  # tokens that texts keep copies of: fewer cost less than the passes of texts that are continued apart.
 WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
 THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
 
@@ -58,8 +59,8 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
         more = shared - group.length
         texts = len({prompts[index].ids for index in members})
         rows = sum(prompts[index].distinct for index in members)
-        worth = WORTH + STEP * max(prompts[index].new for index in members)
-        if (more >= LONG and (texts - 1) * more >= worth) or (rows - 1) * more >= WORTH_KEPT:
+        worth = WORTH + STEP * max(prompts[index].new for index in members) if more >= LONG else COPIES
+        if (texts - 1) * more >= worth or (rows - 1) * more >= WORTH_KEPT:
             deeper = Group(group.length, shared)
             group.groups.append(deeper)
             group = deeper
