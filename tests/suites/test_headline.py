@@ -110,7 +110,8 @@ def test_one_fact_of_each_relation_gives_an_interval_that_covers():
     names = [str(at) for at in range(38)]
     covered = 0
     for _ in range(600):
-        drawn = pl.DataFrame({"relation": names, "subject": names, "d": (rng.random(38) < known).astype(float)})
+        hits = (rng.random(38) < known).astype(float)
+        drawn = pl.DataFrame({"relation": names, "subject": names, "hit": hits, "d": hits})
         found = headline._difference(drawn)
         covered += found.low <= known.mean() <= found.high
     assert covered >= 570
@@ -165,6 +166,9 @@ def test_where_nothing_is_right_the_interval_says_what_may_have_been_missed():
     assert above.high == pytest.approx(0.1135, abs=1e-4)
     pairs = numbers(*judged([("a", f"s{at // 2}", [f"o{at}"], f"no {at}") for at in range(30)]))[ABOVE]
     assert pairs.high == pytest.approx(0.2039, abs=1e-4), "of 15 subjects"
+    wrong = [("a", f"s{at}", [f"o{at}"], f"o{at + 1}" if at % 2 else f"no {at}") for at in range(30)]
+    above = numbers(*judged(wrong))[ABOVE]
+    assert above.value < 0 and above.high - above.value == pytest.approx(0.1135, abs=1e-4), "though chance varies"
 
 
 def false_objects(true, false):

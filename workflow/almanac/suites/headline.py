@@ -330,8 +330,8 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
 def _difference(facts: pl.DataFrame) -> Estimate:
     """Return the mean over relations of the mean ``d`` of facts, with an interval.
 
-    Where ``d`` does not vary, as where nothing is right, chance is taken as it was found, and the interval is Wilson's
-    of the share that is right, of as many subjects.
+    Where all facts have the same hit, as where nothing is right, only chance varies, and the deviations say too little:
+    the interval then reaches at least as far as Wilson's of the share that is right, of as many subjects.
 
     A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
     makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
@@ -349,11 +349,12 @@ def _difference(facts: pl.DataFrame) -> Estimate:
         (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
     half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
-    if half < FLAT:
-        hits = _macro(facts, "hit")
-        _, low, high = wilson(min(max(hits, 0.0), 1.0), parts.height)
-        return Estimate(value, value + (low or 0.0) - hits, value + (high or 0.0) - hits)
-    return Estimate(value, value - half, value + half)
+    below = above = half
+    if half < FLAT or facts["hit"].n_unique() == 1:
+        hits = min(max(_macro(facts, "hit"), 0.0), 1.0)
+        _, low, high = wilson(hits, parts.height)
+        below, above = max(half, hits - (low or 0.0)), max(half, (high or 0.0) - hits)
+    return Estimate(value, value - below, value + above)
 
 
 def _p(facts: pl.DataFrame) -> float:
