@@ -27,7 +27,8 @@ class Called(NamedTuple):
         method: its name.
         where: the items that it counts, as text.
         facts: a row a fact that was answered: ``fact``, ``known``, ``score``, the share of its items that are right
-            (``hit``), its ``relation`` and ``subject``, and how many of its items had each outcome.
+            (``hit``), its ``relation`` and ``subject``, the ``dose`` at which it was taught and that of
+            all facts of its object (none: no planted model), and how many of its items had each outcome.
     """
 
     suite: str
@@ -44,7 +45,7 @@ def called(judged: Judged, methods: Sequence[Method]) -> Iterator[Called]:
             facts = items.group_by("fact", maintain_order=True).agg(
                 (pl.col("hit").mean() > HALF).alias("known"),
                 pl.col("score", "hit").mean(),
-                pl.col("relation", "subject").first(),
+                pl.col("relation", "subject", "dose", "object_dose").first(),
                 *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
             )
             facts = facts.filter(pl.col("hit").is_not_null())
