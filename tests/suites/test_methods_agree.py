@@ -55,6 +55,8 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
             "score": [1.0] * 6,
             "relation": ["r"] * 6,
             "subject": ["s"] * 6,
+            "dose": [None] * 6,
+            "object_dose": [None] * 6,
             "outcome": ["correct"] * 6,
             "experiment": ["e"] * 6,
         }
