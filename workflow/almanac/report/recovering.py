@@ -32,8 +32,8 @@ ASKS = (
 )
 LIMITS = (
     "The models are small and their texts are ours: the order says which methods find what was written how often, not "
-    "that it holds for large models. Nor is it free of our choices: docs/validation.md says by which method, and on which "
-    "seeds, the recipe of the texts was chosen."
+    "that it holds for large models. Nor is it free of our choices: docs/validation.md says by which method, and on "
+    "which seeds, the recipe of the texts was chosen."
 )
 HEAD = (
     *("place", "method", "AUC, most v. never taught", "less than the first"),
