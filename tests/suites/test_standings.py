@@ -78,6 +78,13 @@ def test_a_method_that_few_were_asked_and_a_model_that_lacks_one_are_left_out():
     assert standings(found[:1]) == [] and standings([]) == []
 
 
+def test_methods_that_are_equal_share_a_place_and_of_few_facts_nothing_is_said():
+    found = [told("a", 0.0), told("b", 0.0), told("c", 5.0)]
+    assert [(row.place, row.gap_low is None) for row in rows_of(found)] == [(1, True), (1, True), (3, False)]
+    assert rows_of([told(name, 0.5, facts=40) for name in "ab"]) != []
+    assert rows_of([told(name, 0.5, facts=36) for name in "ab"]) == []
+
+
 def test_an_order_that_is_turned_round_has_a_tau_of_minus_one():
     found = [told("a", 0.5), told("b", 3.0), told("a", 3.0, axis=FORMAT, level="prose", model="prose")]
     found += [told("b", 0.5, axis=FORMAT, level="prose", model="prose"), told("a", 1.0, axis=CHOICES, level="5")]

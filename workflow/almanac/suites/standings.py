@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from almanac.rows import Standing
 from almanac.statistics.intervals import Estimate, normal_quantile
 from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
-from almanac.suites.agreement import Called, called
+from almanac.suites.agreement import FEW, Called, called
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Method
 
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 HALVES = ("first half", "second half")
+DIGITS = 12  # of an AUC: what differs only by rounding shares its place
 MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
 
 Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
@@ -142,6 +143,11 @@ class _Facts(NamedTuple):
         """Return which facts were taught most often, and which never."""
         return self.doses == self.doses.max(), self.doses == 0
 
+    @property
+    def at_ends(self) -> int:
+        """Return how many facts these are together."""
+        return sum(int(end.sum()) for end in self.ends)
+
     def parted(self, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
         """Return the values of the facts that were taught most often, and of those never taught."""
         most, never = self.ends
@@ -163,17 +169,17 @@ def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, fl
     for (world, _), own in places.items():
         worlds[world].append([one for one in own if one.key in keys])
     facts = [one for own in worlds.values() if (one := _shared(own)) is not None]
-    if len(keys) < 2 or len(facts) < len(worlds):
+    if len(keys) < 2 or len(facts) < len(worlds) or sum(one.at_ends for one in facts) < FEW:
         return []
     placed = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
-    areas = {key: float(np.mean([one.positive.mean() for one in own])) for key, own in placed.items()}
+    areas = {key: round(float(np.mean([one.positive.mean() for one in own])), DIGITS) for key, own in placed.items()}
     best = sorted(keys, key=lambda key: (-areas[key], key))
     known = [key for key in best if key in order]
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
-    for place, key in enumerate(best, 1):
+    for key in best:
         area = _within(areas[key], _spread(placed[key], facts), facts)
-        gap = _gap(placed[best[0]], placed[key], facts) if place > 1 else Estimate(0.0, None, None)
+        gap = _gap(placed[best[0]], placed[key], facts)
         assert gap.value is not None
         rows.append(
             Standing(
@@ -182,10 +188,10 @@ def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, fl
                 suite=key[0],
                 method=key[1],
                 where=key[2],
-                place=place,
+                place=1 + sum(areas[other] > areas[key] for other in keys),
                 worlds=len(facts),
                 models=tuple(sorted({model for _, model in places})),
-                facts=sum(int(np.sum(end)) for one in facts for end in one.ends),
+                facts=sum(one.at_ends for one in facts),
                 auc=areas[key],
                 auc_low=area.low,
                 auc_high=area.high,
@@ -253,9 +259,9 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
         for one, other in zip(first, own, strict=True)
     ]
     value, spread = float(np.mean([one.positive.mean() for one in less])), _spread(less, facts)
-    if spread is None:
+    if not spread:  # too few subjects, or the scores of both order the facts in the same way
         return Estimate(value, None, None)
-    half = normal_quantile(0.95) * math.sqrt(max(spread, 0.0))
+    half = normal_quantile(0.95) * math.sqrt(spread)
     return Estimate(value, value - half, value + half)
 
 
