@@ -5,7 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from almanac.rows import Measure
-from almanac.suites.agreement import Called, agreements, called, kappa, of_facts, on_same_facts
+from almanac.statistics.agreement import kappa
+from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.head_to_tail import figures as head_to_tail
 from almanac.suites.ic_lke import figures as ic_lke
 from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
