@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 
@@ -37,8 +36,8 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
         first: one verdict on each thing.
         second: the other, in parallel.
     """
-    counts = Counter(zip(map(bool, first), map(bool, second), strict=True))
-    return kappa(*(counts[pair] for pair in product((True, False), repeat=2)))
+    pairs = Counter(zip(map(bool, first), map(bool, second), strict=True))
+    return kappa(pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False])
 
 
 def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
