@@ -11,5 +11,5 @@ VERSIONS = {
     "answer": 7,
     "measure": 23,
     "report": 24,
-    "freeze": 6,
+    "freeze": 7,
 }
