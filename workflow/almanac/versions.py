@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 24,
-    "report": 24,
-    "freeze": 6,
+    "report": 25,
+    "freeze": 7,
 }

@@ -45,6 +45,7 @@ from almanac.suites.suite import Round, Suite
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
+SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
 ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
     "entities": Entity,
@@ -126,7 +127,7 @@ class Layout:
         return self.root / "report.html"
 
     def shown(self, what: str) -> Path:
-        """Return a folder of what the page shows, as files: ``tables`` or ``figures``."""
+        """Return a folder of what the page shows, as files: one of `SHOWN`."""
         return self.root / what
 
     def archive(self) -> Path:
@@ -360,7 +361,7 @@ class Layout:
         for asking in self.config.asked():
             found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
         found |= dict.fromkeys(self.source(name) / PULLED for name in self.config.used_sources())
-        return [*found, self.record(), self.page(), self.shown("tables"), self.shown("figures")]
+        return [*found, self.record(), self.page(), *map(self.shown, SHOWN)]
 
     def questions(self) -> list[Path]:
         """Return the datasets, and all that the suites ask of them in their first round."""

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
-from almanac.edition.layout import RECORD, Layout
+from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
 from almanac.edition.packing import blocks, unpack_table
 from almanac.errors import AlmanacError, no_such
@@ -120,7 +120,7 @@ def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], ro
     config = layout.config
     expected = rows | {RECORD, page, CITATION, CROISSANT}
     expected |= {f"sources/{name}/{LICENCE}" for name in config.used_sources()}
-    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", "tables/", "figures/"))}
+    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", *(f"{what}/" for what in SHOWN)))}
     free |= {name for name in found if name.startswith("sources/") and name.split("/")[1] in config.used_sources()}
     wrong = [f"{name}: an edition has it, and this one has not" for name in sorted(expected - found)]
     wrong += [f"{name}: is no part of an edition of this configuration" for name in sorted(found - expected - free)]

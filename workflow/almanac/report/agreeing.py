@@ -198,8 +198,9 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> "Figure":
     """Draw kappa of each two methods; empty where it is not defined."""
-    import numpy as np
-    from matplotlib.figure import Figure  # drawing is not loaded only to print seconds
+    import numpy as np  # drawing is not loaded only to print seconds
+
+    from almanac.suites.comparison_figures import Map, laid_out
 
     own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
@@ -207,18 +208,14 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     for row in rows:
         one, other = (place[key] for key in _methods(row))
         values[one, other] = values[other, one] = np.nan if row.kappa is None else row.kappa
-    size = 2.4 + 0.34 * len(place)
-    figure = Figure(figsize=(size, size * 0.8), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu")
     names = [named[key] for key in place]
-    axes.set_xticks(range(len(names)), names, rotation=90)
-    axes.set_yticks(range(len(names)), names)
+    figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
+    image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
     for (one, other), value in np.ndenumerate(values):
         if not np.isnan(value):
             color = "white" if abs(value) > 0.6 else "black"
             text = f"{value:.2f}".replace("0.", ".")
             cell = axes.text(other, one, text, ha="center", va="center", fontsize=6, color=color)
             cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
-    figure.colorbar(image, shrink=0.6, label="Cohen's κ")
+    figure.colorbar(image, cax=scale, label="Cohen's κ")
     return figure
