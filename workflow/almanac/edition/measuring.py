@@ -254,16 +254,22 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
     """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
-    participants = layout.config.participants()
+    participants, everything = layout.config.participants(), set(layout.config.asked())
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue
+        model, options = entrant(layout, asking), layout.options(asking)
         own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
-        for one in suite.bars(_understood(own, suite, entrant(layout, asking)), layout.options(asking)):
+        for one in suite.bars(_understood(own, suite, model), options):
             yield asking, Verdict(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
+        before = asking._replace(model=model.base or "")
+        if before in everything:
+            base = layout.read(layout.measures(before), Measure)
+            for one in suite.tuned_bars(_understood(own, suite, model), base, options):
+                yield asking, one
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:
