@@ -1,6 +1,7 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
 import os
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -273,10 +274,12 @@ def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:
-    """Return a null's numbers as if it had been taught the world that it is the null of."""
-    data, folder = layout.data(asking.dataset), layout.judged(asking, "outcomes").parent
+    """Return a null's numbers, judged and measured as if it had been taught the world that it is the null of."""
+    suite, options, data = SUITES[asking.suite], layout.options(asking), layout.data(asking.dataset)
     answers = replace(layout.answers(asking), exposures=data.frame("exposures", Exposure))
-    return measure(SUITES[asking.suite], layout.options(asking), answers, data, folder)
+    with tempfile.TemporaryDirectory() as name:  # what was judged of it says that it was taught nothing
+        judge(suite, options, answers, data, Path(name))
+        return measure(suite, options, answers, data, Path(name))
 
 
 def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:
