@@ -1,6 +1,7 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
 import os
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -280,23 +281,31 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
     """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
-    participants = layout.config.participants()
+    participants, everything = layout.config.participants(), set(layout.config.asked())
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue
+        model, options = entrant(layout, asking), layout.options(asking)
         own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
-        for one in suite.bars(_understood(own, suite, entrant(layout, asking)), layout.options(asking)):
+        for one in suite.bars(_understood(own, suite, model), options):
             yield asking, Verdict(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
+        before = asking._replace(model=model.base or "")
+        if before in everything:
+            base = layout.read(layout.measures(before), Measure)
+            for one in suite.tuned_bars(_understood(own, suite, model), base, options):
+                yield asking, one
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:
-    """Return a null's numbers as if it had been taught the world that it is the null of."""
-    data, folder = layout.data(asking.dataset), layout.judged(asking, "outcomes").parent
+    """Return a null's numbers, judged and measured as if it had been taught the world that it is the null of."""
+    suite, options, data = SUITES[asking.suite], layout.options(asking), layout.data(asking.dataset)
     answers = replace(layout.answers(asking), exposures=data.frame("exposures", Exposure))
-    return measure(SUITES[asking.suite], layout.options(asking), answers, data, folder)
+    with tempfile.TemporaryDirectory() as name:  # what was judged of it says that it was taught nothing
+        judge(suite, options, answers, data, Path(name))
+        return measure(suite, options, answers, data, Path(name))
 
 
 def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:

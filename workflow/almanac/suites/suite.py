@@ -275,6 +275,10 @@ class Suite(Asks[Settings]):
         """Return which of its own bars a model's numbers meet that was taught the facts."""
         return []
 
+    def tuned_bars(self, measures: Sequence[Measure], base: Sequence[Measure], options: Settings) -> list[Verdict]:
+        """Return which of its own bars the numbers of a tuned model meet, next to those of the model it comes from."""
+        return []
+
     def chapter(self, shown: Shown, options: Settings) -> Chapter | None:
         """Return what the page shows of a dataset; none where there is nothing to show."""
         return None
