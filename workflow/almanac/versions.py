@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 23,
-    "report": 23,
+    "report": 24,
     "freeze": 6,
 }

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from almanac.errors import AlmanacError
 from almanac.rows import Measure, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
@@ -67,10 +68,15 @@ class Karr(Suite[KarrOptions]):
         Labels are read in the first, so that the edition has them.
 
         Raises:
-            AlmanacError: the file of labels is wrong; the first round has not asked what the second is made of, or with
-                other settings.
+            AlmanacError: the file of labels is wrong; a relation of the figure is not in the dataset; the first round
+                has not asked what the second is made of, or with other settings.
         """
         pools, refused = pools_of(data, options)
+        if strange := [one for one in options.figure_relations if one not in data.by_relation]:
+            raise AlmanacError(
+                f"{self.name}: figure_relations: {strange[0]!r} is not in the dataset, which has "
+                f"{', '.join(data.by_relation)}; correct it"
+            )
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
         asker = Asker.of(pools, data, asked)
         tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
