@@ -48,8 +48,8 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own)
-        for relation_id, own in chosen(data, options.relations, self.name).items():
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
             tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
