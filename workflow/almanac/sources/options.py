@@ -340,7 +340,7 @@ class KassessOptions(DumpOptions):
     )
 
     kind: Literal["kassess"] = Field(
-        default="kassess", description="kassess: facts of T-REx as KaRR's authors have them"
+        default="kassess", description="kassess: facts of T-REx as Dong et al. released them"
     )
     licence: str = Field(default="KAssess: none is stated", description="the terms of use")
     facts: str = Field(default="my_TREx_main_new", min_length=1, description="the folder of its facts (P….jsonl)")
