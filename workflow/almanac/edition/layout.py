@@ -30,6 +30,7 @@ from almanac.rows import (
     RelationCount,
     Request,
     Response,
+    Standing,
     Template,
     Validation,
 )
@@ -264,6 +265,10 @@ class Layout:
         """Return the table of the facts, by how many methods call each known."""
         return self.root / "measures" / "knowledge.parquet"
 
+    def standings(self) -> Path:
+        """Return the table of how methods stand to each other in telling what planted models were taught."""
+        return self.root / "measures" / "standings.parquet"
+
     def between(self) -> dict[Path, type]:
         """Return the tables of what is between models and between methods, with their row classes."""
         return {
@@ -271,6 +276,7 @@ class Layout:
             self.validation(): Validation,
             self.agreements(): Agreement,
             self.knowledge(): Knowledge,
+            self.standings(): Standing,
         }
 
     def exposures(self, asking: Asking) -> Path | None:

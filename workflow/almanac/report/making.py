@@ -21,7 +21,7 @@ from almanac.report.evidence import MOST, Evidence
 from almanac.report.items import items
 from almanac.report.written import reference, write_table
 from almanac.resources import stored_parameters
-from almanac.rows import Measure, Response, Validation
+from almanac.rows import Measure, Response, Standing, Validation
 
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
 
@@ -44,8 +44,10 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     for name, table in shown.items():
         write_table(table, layout.shown("tables"), name)
     with tables.atomic(layout.shown("tables") / "columns.md") as temporary:
-        temporary.write_text(reference(shown, {"measures": Measure, "validation": Validation}), encoding="utf-8")
+        rows = {"measures": Measure, "validation": Validation, "standings": Standing}
+        temporary.write_text(reference(shown, rows), encoding="utf-8")
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
+    write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.standings(), Standing))
     usual = gc.get_threshold()
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
     gc.set_threshold(MADE)
