@@ -47,6 +47,7 @@ def test_each_step_is_measured_and_held_against_what_it_may_need(monkeypatch, ca
     assert line.endswith("too much") == bool(status)
 
 
+@pytest.mark.whole
 def test_a_grid_goes_from_asking_to_freezing_and_is_held_against_the_smaller_one(monkeypatch, capsys):
     few = tables.grid(5 * grid.EACH)
     more = tables.grid(10 * grid.EACH, few.name, times=0.01, large=True)

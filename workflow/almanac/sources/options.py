@@ -128,6 +128,13 @@ class DbpediaOptions(DumpOptions):
         default=(), description="properties of the ontology (capital), or their whole addresses; none: all of the dump"
     )
     facts: int | None = Field(default=None, ge=1, description="about so many facts a relation, by SPARQL; none: all")
+    pool: int | None = Field(
+        default=None,
+        ge=1,
+        description="of the dump: subjects with one object drawn for each relation in each of head, torso, tail; none: "
+        "every fact",
+    )
+    seed: int = Field(default=0, ge=0, description="seed of that draw")
     page: int = Field(default=5_000, ge=1, description="rows that a query is meant to bring")
     batch: int = Field(default=100, ge=1, description="entities whose names are asked for at once")
 
@@ -135,6 +142,8 @@ class DbpediaOptions(DumpOptions):
     def _few(self) -> Self:
         if self.by == "sparql" and not self.relations:
             raise ValueError("by: sparql needs relations; for all of them take by: dump")
+        if self.by == "sparql" and self.pool is not None:
+            raise ValueError("pool: facts are drawn of the dump alone; for fewer by SPARQL set facts")
         return self
 
     def downloads(self) -> tuple[Download, ...]:
