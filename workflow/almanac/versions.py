@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 25,
-    "report": 25,
+    "report": 26,
     "freeze": 7,
 }
