@@ -57,6 +57,7 @@ def test_from_a_made_up_dump_to_the_questions_all_steps_together_are_held_agains
     assert float(lines[-1][4]) == pytest.approx(sum(float(line[4]) for line in lines[:3]), abs=0.2)
 
 
+@pytest.mark.whole
 def test_a_grid_goes_from_asking_to_freezing_and_is_held_against_the_smaller_one(monkeypatch, capsys):
     few = tables.grid(5 * grid.EACH)
     more = tables.grid(10 * grid.EACH, few.name, times=0.01, large=True)

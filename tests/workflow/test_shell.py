@@ -234,6 +234,7 @@ def test_a_project_in_a_folder_with_braces_is_told_to_move(tmp_path):
     assert f"almanac: {project.root}: holds a brace, which Snakemake reads as its own; rename it" in refused.stderr
 
 
+@pytest.mark.whole
 def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told, tmp_path):
     """Plans every job, and then lets a shell run each command with a Python that only records its arguments."""
     values, taken = told

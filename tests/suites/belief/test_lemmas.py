@@ -73,7 +73,9 @@ def test_a_file_of_lemmas_comes_before_the_rule_and_what_it_lacks_is_counted(tmp
 
 def test_without_spacy_a_user_is_told_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(AlmanacError, match="spaCy is not installed; install it, or leave `lemmas` out"):
+    with pytest.raises(
+        AlmanacError, match=r"spaCy is not installed here; run this in the environment of envs/lemmas\.txt"
+    ):
         with_spacy("blank")
 
 

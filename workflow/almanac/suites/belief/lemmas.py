@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from almanac import tables
 from almanac.dataset.text import normalise
@@ -123,8 +123,12 @@ def is_one_word(text: str) -> bool:
     return len([word for word in words if word]) == 1
 
 
-def with_spacy(model: str) -> Callable[[Iterable[str]], Iterator[tuple[str, ...]]]:
-    """Return what makes lemmas by a spaCy model: a pipeline's name or folder, or ``blank`` for its lookup tables alone.
+def load_spacy(model: str, exclude: Sequence[str]) -> Any:
+    """Return a spaCy pipeline by its name or folder, or of ``blank`` its English tokenizer and lookup tables alone.
+
+    Args:
+        model: the pipeline.
+        exclude: its parts that are not needed.
 
     Raises:
         AlmanacError: spaCy or the model is not installed.
@@ -132,18 +136,30 @@ def with_spacy(model: str) -> Callable[[Iterable[str]], Iterator[tuple[str, ...]
     try:
         spacy = import_module("spacy")  # in an environment of its own: nothing else of Almanac needs it
     except ImportError:
-        raise AlmanacError("spaCy is not installed; install it, or leave `lemmas` out to go by rules") from None
+        raise AlmanacError(
+            "spaCy is not installed here; run this in the environment of envs/lemmas.txt (docs/belief.md), "
+            "or go without: leave `lemmas` out, or --parser"
+        ) from None
     try:
-        if model == "blank":
-            pipeline = spacy.blank("en")
-            pipeline.add_pipe("lemmatizer", config={"mode": "lookup"})
-            pipeline.initialize()
-        else:
-            pipeline = spacy.load(model, exclude=["ner", "parser"])
+        if model != "blank":
+            return spacy.load(model, exclude=list(exclude))
+        pipeline = spacy.blank("en")
+        pipeline.add_pipe("lemmatizer", config={"mode": "lookup"})
+        pipeline.initialize()
+        return pipeline
     except (OSError, ValueError) as error:
         raise AlmanacError(
             f"spaCy model {model!r}: {error}; name an installed pipeline, its folder, or blank"
         ) from None
+
+
+def with_spacy(model: str) -> Callable[[Iterable[str]], Iterator[tuple[str, ...]]]:
+    """Return what makes lemmas by a spaCy model; see `load_spacy`.
+
+    Raises:
+        AlmanacError: spaCy or the model is not installed.
+    """
+    pipeline = load_spacy(model, exclude=("ner", "parser"))
 
     def lemmatise(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
         for found in pipeline.pipe(texts, batch_size=1000):

@@ -1,5 +1,6 @@
 """The templates of a relation: shipped, a user's own, or the dataset's, grouped by written template."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,12 +96,17 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:
     """Return the templates of a file of resources/belief, by relation."""
-    found: dict[str, list[AskedTemplate]] = {}
-    for row in tables.read_jsonl(SHIPPED / f"{name}.jsonl", TemplateGroup):
-        own = found.setdefault(row.relation_id, [])
-        group = f"{row.relation_id}/{row.group}"
-        own += [AskedTemplate(f"{group}/{at}", text, f"{group}/0", row.style) for at, text in enumerate(row.texts)]
-    return found
+    return of_rows(_of_groups(SHIPPED / f"{name}.jsonl"))
+
+
+def _of_groups(path: Path) -> list[Template]:
+    """Return the templates of a file with a group a row, as those of a user's own file."""
+    return [
+        Template(f"{group}/{at}", row.relation_id, text, row.style, OWN, f"{group}/0" if at else None, ())
+        for row in tables.read_jsonl(path, TemplateGroup)
+        for group in [f"{row.relation_id}/{row.group}"]
+        for at, text in enumerate(row.texts)
+    ]
 
 
 def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
@@ -124,17 +130,27 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
 
 
 def read(path: Path) -> dict[str, list[AskedTemplate]]:
-    """Return the templates of a user's file, by relation.
+    """Return the templates of a user's file, by relation: a template a row, or a group a row as in the files that ship.
 
     Raises:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
-    rows = tables.read_jsonl(path, Template)
+    rows = _of_groups(path) if _holds_groups(path) else tables.read_jsonl(path, Template)
     mistakes = list(_mistakes(rows))
     if mistakes:
         more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
         raise AlmanacError("\n".join(f"{path}: {line}" for line in mistakes[:SHOWN]) + more)
     return of_rows(rows)
+
+
+def _holds_groups(path: Path) -> bool:
+    """Return whether the first row of a file is a group; a file that cannot be read is left to its reader."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            first = json.loads(next(lines, "null"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and "texts" in first
 
 
 def _mistakes(rows: Sequence[Template]) -> Iterable[str]:

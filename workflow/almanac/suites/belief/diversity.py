@@ -1,0 +1,257 @@
+"""How different the templates of a relation are: in words, in syntax and in meaning (Zhao et al., Table 9).
+
+    python -m almanac.suites.belief.diversity resources/belief/lama.jsonl
+    python -m almanac.suites.belief.diversity FILE … --parser en_core_web_sm    (environment of envs/lemmas.txt)
+    python -m almanac.suites.belief.diversity FILE … --embedder FOLDER          (Almanac's own environment)
+
+Each number is the mean distance of two templates of a relation, averaged over relations:
+
+- words: Jaccard's distance of the sets of lower-case words, slots left out;
+- syntax: the tree edit distance d (Zhang and Shasha 1989; unit costs) of the two dependency trees, whose nodes are
+  labelled by relation and ordered as in the sentence, as 2d / (n + m + d) for trees of n and m tokens (Li and Zhang
+  2011), which lies between 0 and 1 and is Jaccard's distance where d is the size of a symmetric difference;
+- meaning: 1 minus the cosine, and the Euclidean distance, of the means of a model's last hidden states.
+
+For syntax and meaning the slots hold the same two names in all templates. Table 9's syntax is a distance of Oya (2020)
+that we could not recover, and its meaning the Euclidean distance for BERT-large, with pooling left open.
+"""
+
+import argparse
+import itertools
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from almanac.errors import AlmanacError
+from almanac.suites.belief.lemmas import load_spacy
+from almanac.suites.belief.templates import AskedTemplate, read
+
+NAMES = {"[X]": "Kenya", "[Y]": "Peru"}
+SLOT = re.compile(r"\[[XY]\]")
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+BATCH = 64  # texts that go through a model together
+ENVIRONMENT = "envs/lemmas.txt"
+Distance = Callable[[int, int], float]  # of two texts by their numbers
+Measure = Callable[[Sequence[str]], Distance]
+
+
+class Tree(NamedTuple):
+    """A dependency tree under a root of its own.
+
+    Attributes:
+        labels: ``(tokens + 1,)``, the root's first, then in preorder.
+        children: ``(tokens + 1,)``, the numbers of each node's children, as they stand in the sentence.
+    """
+
+    labels: tuple[str, ...]
+    children: tuple[tuple[int, ...], ...]
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the lower-case words of a template, slots left out."""
+    return frozenset(WORD.findall(SLOT.sub(" ", text).lower()))
+
+
+def by_words(texts: Sequence[str]) -> Distance:
+    """Return Jaccard's distance of texts' words; two templates without a word are alike."""
+    own = [words(text) for text in texts]
+
+    def distance(one: int, other: int) -> float:
+        either = own[one] | own[other]
+        return 1 - len(own[one] & own[other]) / len(either) if either else 0.0
+
+    return distance
+
+
+def filled(text: str) -> str:
+    """Return a template with the two names in its slots."""
+    return SLOT.sub(lambda slot: NAMES[slot[0]], text)
+
+
+def tree_of(tokens: Iterable[Any]) -> Tree:
+    """Return the dependency tree of a text.
+
+    Args:
+        tokens: spaCy's, which know their number ``i``, their ``head`` (their own where they are a root) and ``dep_``.
+    """
+    below: dict[int, list[Any]] = defaultdict(list)
+    for token in tokens:
+        below[-1 if token.head.i == token.i else token.head.i].append(token)
+    labels: list[str] = []
+    children: list[tuple[int, ...]] = []
+
+    def add(label: str, number: int) -> int:
+        place = len(labels)
+        labels.append(label)
+        children.append(())
+        children[place] = tuple(add(token.dep_, token.i) for token in below[number])
+        return place
+
+    add("", -1)
+    return Tree(tuple(labels), tuple(children))
+
+
+def share(edits: float, one: int, other: int) -> float:
+    """Return a tree edit distance as a share of two trees of so many tokens."""
+    return 2 * edits / (one + other + edits) if edits else 0.0
+
+
+def by_syntax(model: str) -> Measure:
+    """Return what measures the distance of dependency trees, parsed by a spaCy pipeline's name or folder.
+
+    Raises:
+        AlmanacError: spaCy, the pipeline or edist is not installed, or the pipeline has no parser.
+    """
+    try:
+        edits = import_module("edist.ted").ted
+    except ImportError:
+        raise AlmanacError(
+            f"edist (tree edit distance) is not installed here; run this in the environment of {ENVIRONMENT}"
+        ) from None
+    pipeline = load_spacy(model, exclude=("ner", "lemmatizer"))
+    if "parser" not in pipeline.pipe_names:
+        raise AlmanacError(f"spaCy model {model!r} has no parser; name a trained pipeline, such as en_core_web_sm")
+
+    def measure(texts: Sequence[str]) -> Distance:
+        trees = [tree_of(found) for found in pipeline.pipe(map(filled, texts))]
+        known: dict[tuple[Tree, Tree], float] = {}
+
+        def distance(one: int, other: int) -> float:
+            pair = trees[one], trees[other]
+            if pair not in known:
+                count = float(edits(*map(list, pair[0]), *map(list, pair[1])))
+                known[pair] = share(count, len(pair[0].labels) - 1, len(pair[1].labels) - 1)
+            return known[pair]
+
+        return distance
+
+    return measure
+
+
+def by_meaning(folder: str) -> tuple[Measure, Measure]:
+    """Return what measures 1 minus the cosine, and the Euclidean distance, by a checkpoint's mean hidden states.
+
+    Raises:
+        AlmanacError: torch is not installed, or the folder holds no model.
+    """
+    embed = embedder(folder)
+
+    def cosine(texts: Sequence[str]) -> Distance:
+        vectors = embed([filled(text) for text in texts])
+        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return lambda one, other: 1 - float(units[one] @ units[other])
+
+    def euclidean(texts: Sequence[str]) -> Distance:
+        vectors = embed([filled(text) for text in texts])
+        return lambda one, other: float(np.linalg.norm(vectors[one] - vectors[other]))
+
+    return cosine, euclidean
+
+
+def embedder(folder: str) -> Callable[[Sequence[str]], NDArray[np.float64]]:
+    """Return what gives the mean of the last hidden states of each text, special tokens included, ``(texts, width)``.
+
+    Of an encoder-decoder the encoder reads. Texts of one length are read together, so that nothing is padded; each
+    text is read once.
+
+    Raises:
+        AlmanacError: torch is not installed, or the folder holds no model.
+    """
+    try:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+    except ImportError:
+        raise AlmanacError(
+            "torch or transformers is not installed here; run this in Almanac's own environment, without --parser"
+        ) from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise AlmanacError(f"{folder}: {reason}; name the folder of a model in transformers' format") from None
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    known: dict[str, NDArray[np.float64]] = {}
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float64]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        by_length: dict[int, list[tuple[str, list[int]]]] = defaultdict(list)
+        for text in new:
+            ids = tokenizer(text)["input_ids"]
+            by_length[len(ids)].append((text, ids))
+        for own in by_length.values():
+            for start in range(0, len(own), BATCH):
+                some = own[start : start + BATCH]
+                with torch.inference_mode():
+                    states = model(input_ids=torch.tensor([ids for _, ids in some])).last_hidden_state
+                means = states.double().mean(dim=1).numpy()  # (texts, width)
+                known.update(zip((text for text, _ in some), means, strict=True))
+        return np.stack([known[text] for text in texts])
+
+    return embed
+
+
+def mean_distance(relations: Iterable[Sequence[str]], measure: Measure) -> float | None:
+    """Return the mean over relations of the mean distance of two of their templates; none where none has two."""
+    means = []
+    for texts in relations:
+        if len(texts) > 1:
+            distance = measure(texts)
+            means.append(statistics.fmean(itertools.starmap(distance, itertools.combinations(range(len(texts)), 2))))
+    return statistics.fmean(means) if means else None
+
+
+def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: Mapping[str, Measure]) -> list[str]:
+    """Return the lines of a table: each file's templates, all of them and the written ones alone."""
+    lines = [
+        f"| templates | relations | of each | {' | '.join(measures)} |",
+        f"| --- | ---: | ---: |{' ---: |' * len(measures)}",
+    ]
+    for name, by_relation in files.items():
+        for kept, chosen in (("all", lambda one: True), ("written", lambda one: one.written)):
+            texts = [[one.text for one in own if chosen(one)] for own in by_relation.values()]
+            counts = sorted({len(own) for own in texts})
+            each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            found = [mean_distance(texts, measure) for measure in measures.values()]
+            cells = ["–" if value is None else f"{value:.4f}" for value in found]
+            lines.append(f"| {name}, {kept} | {len(texts)} | {each} | {' | '.join(cells)} |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table of files of templates."""
+    parser = argparse.ArgumentParser(description="how different the templates of a relation are (Zhao et al., Table 9)")
+    parser.add_argument("files", type=Path, nargs="+", help="templates: as in resources/belief, or a user's own")
+    parser.add_argument("--parser", help="a spaCy pipeline or its folder, for syntax")
+    parser.add_argument("--embedder", help="a model's folder, for meaning")
+    given = parser.parse_args(arguments)
+    try:
+        files = {path.name: read(path) for path in given.files}
+        if empty := [name for name, own in files.items() if not own]:
+            raise AlmanacError(f"{', '.join(empty)}: no template with [X] and [Y] once each")
+        measures: dict[str, Measure] = {"words": by_words}
+        if given.parser:
+            measures["syntax"] = by_syntax(given.parser)
+        if given.embedder:
+            measures["meaning, 1 − cosine"], measures["meaning, Euclidean"] = by_meaning(given.embedder)
+        print("\n".join(table(files, measures)))
+    except AlmanacError as error:
+        print(f"almanac: {error}")
+        return 1
+    if not given.parser:
+        print(f"\nNo syntax: name a spaCy pipeline (--parser, in the environment of {ENVIRONMENT}).")
+    if not given.embedder:
+        print("\nNo meaning: name a model's folder (--embedder, in Almanac's own environment).")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
