@@ -2,8 +2,10 @@
 
 import bz2
 from collections import Counter
+from itertools import groupby
 
 import pytest
+from benchmarks import dbpedia as made_up
 from pydantic import ValidationError
 from tests.sources.sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
 
@@ -156,6 +158,25 @@ def test_a_larger_draw_contains_a_smaller_one_whatever_the_order_of_the_dump(tmp
     assert all(own <= more[relation] for relation, own in few.items()) and more != few
     others, _ = drawn_of(tmp_path / "others", popular(), pool=3, seed=1)
     assert others != few
+
+
+def test_a_made_up_dump_has_the_shape_of_the_real_one_and_is_the_same_again(tmp_path):
+    for name in ("one", "two"):
+        made_up.generate(tmp_path / name, 3000)
+    one, two = (
+        bz2.decompress((tmp_path / name / DbpediaOptions.DOWNLOADS[0].name).read_bytes()) for name in ("one", "two")
+    )
+    lines = one.decode().splitlines()
+    assert one == two
+    assert len(lines) > 2800 and len(set(lines)) == len(lines)
+    subjects = [line.split()[0] for line in lines[1:-1]]
+    assert len(list(groupby(subjects))) == len(set(subjects)), "lines stand together by subject"
+    written(DbpediaOptions(pool=4), tmp_path / "one", tmp_path / "out")
+    facts = read(tmp_path / "out" / "facts.parquet", Fact)
+    assert len({row.relation_id for row in facts}) > 400
+    assert max(Counter(row.relation_id for row in facts).values()) <= 12
+    omitted = read(tmp_path / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+    assert [row.reason for row in omitted] == ["the subject has several objects"]
 
 
 def test_only_of_the_dump_facts_are_drawn_and_of_such_as_have_one_object(tmp_path):
