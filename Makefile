@@ -1,4 +1,5 @@
-# make demo: from nothing to results/demo/report.html.   make test: everything that is checked.
+# make demo: from nothing to results/demo/report.html.
+# make test: what is checked after each change.   make test-all: that and the whole runs, before a release.
 # make own MODEL=…: every suite asked of one model (a directory, OWNER/NAME@COMMIT, or a server's address), of the facts
 # that ship or of those in FACTS=FOLDER; SIZE=full asks all of them, not a sample.
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
@@ -14,7 +15,7 @@ BIN := .venv/bin
 RUN = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
-.PHONY: demo own validate edition test test-servers lint benchmark clean help
+.PHONY: demo own validate edition test test-all test-servers lint benchmark clean help
 
 demo: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS)
@@ -34,6 +35,9 @@ edition: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS) -- edition
 
 test: lint
+	$(BIN)/python -m pytest -n auto -m "not whole"
+
+test-all: lint
 	$(BIN)/python -m pytest -n auto
 
 test-servers: .venv/installed .venv-servers/installed
@@ -77,4 +81,4 @@ clean:
 	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
 
 help:
-	@sed -n '1,8p' Makefile
+	@sed -n '1,9p' Makefile

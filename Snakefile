@@ -50,9 +50,10 @@ rule data:
 
 
 rule validation:
-    """What the methods recover of planted knowledge."""
+    """What the methods recover of planted knowledge, and the edition's record, by which bars are held against it."""
     input:
         LAYOUT.validation(),
+        LAYOUT.record(),
 
 
 for SUITE in SUITES:

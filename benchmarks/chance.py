@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from almanac.suites.headline import ABOVE, LEVEL, Truths, against_others, holm
+from almanac.suites.chance import ABOVE, Truths, against_others
+from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
 
 RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12

@@ -1,8 +1,7 @@
-"""IMDb's five files at any size, in their true shape, and what Head-to-Tail's tables cost to make of them.
+"""IMDb's five files at any size, in their true shape: `python -m benchmarks.imdb FOLDER --scale 0.001`.
 
-python benchmarks/imdb.py generate FOLDER               # 12 M titles, 15 M names, 95 M principals: about 1.5 GB
-python benchmarks/imdb.py generate FOLDER --scale 0.001
-POLARS_MAX_THREADS=1 python benchmarks/imdb.py measure FOLDER   # as a job does: CPU seconds, peak memory, rows
+At full size they are 12 M titles, 15 M names and 95 M principals: 1.9 GB. What questions cost to make of them:
+`python -m benchmarks.tables --cases imdb`.
 
 Everything in the files is invented. Titles that begin with a quotation mark, that are called NA, that are shared, and
 people without films are all there.
@@ -10,10 +9,7 @@ people without films are all there.
 
 import argparse
 import gzip
-import resource
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +39,7 @@ def _identity(prefix: str, numbers: Integers) -> pl.Series:
     return prefix + pl.Series(numbers).cast(pl.String).str.zfill(7)
 
 
-def _words(numbers: Integers) -> pl.Series:
+def words(numbers: Integers) -> pl.Series:
     """Return a made-up name for each number; different numbers below 20 to the power of 7 have different names."""
     parts = [pl.Series(SYLLABLES[(numbers // 20**place) % 20]) for place in range(7)]
     return (parts[0] + parts[1] + parts[2] + " " + parts[3] + parts[4] + parts[5] + parts[6]).str.to_titlecase()
@@ -60,7 +56,7 @@ def _basics(draw: np.random.Generator, first: int, count: int, titles: int) -> p
     start = 2026 - (130 * draw.random(count) ** 3).astype(np.int64)
     unknown = draw.random(count)
     series = np.isin(kind, (4, 5))
-    name = _words(draw.integers(0, max(titles * 3, 10), count))
+    name = words(draw.integers(0, max(titles * 3, 10), count))
     odd = pl.Series(draw.integers(0, 1000, count))
     name = pl.select(
         pl.when(odd == 0).then('"' + name + '" lives').when(odd == 1).then(pl.lit("NA")).otherwise(name)
@@ -111,7 +107,7 @@ def _principals(draw: np.random.Generator, first: int, count: int, names: int, e
     title = np.repeat(np.arange(first, first + count), rows)
     ordering = np.arange(len(title)) - np.repeat(np.cumsum(rows) - rows, rows) + 1
     category = draw.integers(0, len(CATEGORIES), len(title))
-    character = '["' + _words(draw.integers(0, 10**6, len(title))) + '"]'
+    character = '["' + words(draw.integers(0, 10**6, len(title))) + '"]'
     return pl.DataFrame(
         {
             "tconst": _identity("tt", title),
@@ -143,7 +139,7 @@ def _names(draw: np.random.Generator, first: int, count: int, names: int, titles
     return pl.DataFrame(
         {
             "nconst": _identity("nm", np.arange(first, first + count)),
-            "primaryName": _words(draw.integers(0, max(names * 4, 10), count)),
+            "primaryName": words(draw.integers(0, max(names * 4, 10), count)),
             "birthYear": _text(born, draw.random(count) < 0.95),
             "deathYear": _text(born + draw.integers(20, 90, count), draw.random(count) < 0.98),
             "primaryProfession": pl.select(pl.when(twice).then(one + "," + two).otherwise(one)).to_series(),
@@ -181,33 +177,13 @@ def generate(folder: Path, titles: int = TITLES, names: int = NAMES, principals:
         print(f"{folder / file}.tsv.gz", file=sys.stderr)
 
 
-def measure(folder: Path) -> None:
-    """Make the tables of a folder's files and print what they cost."""
-    from almanac.sources import imdb, source_tables
-    from almanac.sources.options import ImdbOptions
-
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as name:
-        rows = source_tables.write(Path(name), imdb.read(ImdbOptions(), folder))
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    print(f"rows: {rows}")
-    print(
-        f"{usage.ru_utime + usage.ru_stime:.1f} CPU s, {time.perf_counter() - started:.1f} s wall, "
-        f"peak {usage.ru_maxrss / 2**20:.2f} GiB"
-    )
-
-
 def main() -> None:
     """Do what the command line asks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["generate", "measure"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the true size [1]")
     arguments = parser.parse_args()
-    if arguments.what == "measure":
-        measure(arguments.folder)
-    else:
-        generate(arguments.folder, *(int(rows * arguments.scale) for rows in (TITLES, NAMES, PRINCIPALS)))
+    generate(arguments.folder, *(int(rows * arguments.scale) for rows in (TITLES, NAMES, PRINCIPALS)))
 
 
 if __name__ == "__main__":

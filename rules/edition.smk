@@ -8,7 +8,7 @@ rule freeze_edition:
         edition=LAYOUT.record(),
         page=LAYOUT.page(),
         tables=TABLES,
-        shown=[LAYOUT.shown("tables"), LAYOUT.shown("figures")],
+        shown=[LAYOUT.shown(what) for what in SHOWN],
         facts=JOBS.frozen_facts(),
     output:
         directory(LAYOUT.archive()),

@@ -1,5 +1,6 @@
 # From numbers to pages.
-# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html; print/ where it is asked for.
+# REQUIRED INPUTS: every table of the edition. OUTPUTS: tables/, figures/, report.html with items/ (its items, where they
+# are too many for one file); print/ where it is asked for.
 # `snakemake --report` shows the first three, with the captions of workflow/report/.
 
 
@@ -31,6 +32,7 @@ rule report_edition:
             subcategory=of_chapter,
             labels={"figure": "{name}"},
         ),
+        directory(LAYOUT.shown("items")),
     log:
         LAYOUT.log("report_edition"),
     conda:

@@ -87,6 +87,7 @@ def test_our_side_of_each_workload(bench, name, capsys):
     json.dumps([line.record() for line in bench.lines])
 
 
+@pytest.mark.whole
 def test_karr_one_string_a_pass_gives_our_values_in_the_released_codes_number_of_passes(tmp_path, capsys):
     made = karr.Bench(tmp_path, "2 x 256", TINY, "invented", karr.invented(1), plain=1)
     lines = made.run()

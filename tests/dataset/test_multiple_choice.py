@@ -391,6 +391,7 @@ def table(folder: Path, name: str) -> list[dict]:
     return pq.read_table(folder / f"{name}.parquet").to_pylist()
 
 
+@pytest.mark.whole
 def test_trex_builds_to_the_same_bytes_twice(trex):
     (one, printed), (two, printed_again) = trex
     assert printed == printed_again

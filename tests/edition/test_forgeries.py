@@ -117,8 +117,10 @@ def verified(members, path, capsys):
 
 def test_an_archive_that_would_unpack_to_far_more_than_its_size_is_refused(members, tmp_path, capsys):
     said, added = verified({**members, "tables/empty.csv": bytes(96 << 20)}, tmp_path / "dense.zip", capsys)
-    assert "times its size; editions have less than 30 times; get the archive again" in said
+    assert "times its size; editions have less than 30 times; get the archive again, or add --dense" in said
     assert added < 32
+    assert main(["verify", "edition", str(tmp_path / "dense.zip"), "--dense"]) == 1
+    assert "tables/empty.csv: is in the archive and not in the manifest" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

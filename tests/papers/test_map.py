@@ -53,6 +53,7 @@ def lines_of(path: Path) -> int:
     return pq.ParquetFile(path).metadata.num_rows if path.suffix == ".parquet" else path.stat().st_size
 
 
+@pytest.mark.whole
 def test_every_row_is_produced_as_the_map_says(made):
     name, layout = made
     with (layout.shown("tables") / "measures.csv").open(encoding="utf-8") as handle:

@@ -58,7 +58,7 @@ def test_the_size_in_a_name_is_that_of_the_parameters_and_the_memory_beside_it_f
         assert f"\n{model}:  # {gib} GiB\n" in f"\n{(CONFIG / f'{name}_models.yaml').read_text('utf-8')}"
 
 
-@pytest.mark.parametrize("tool", ["almanac plan", "snakemake -n"])
+@pytest.mark.parametrize("tool", ["almanac plan", pytest.param("snakemake -n", marks=pytest.mark.whole)])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_plan_can_be_made_as_the_configuration_says(name, tool):
     [command] = [line for line in COMMANDS[name] if line.startswith(tool)]

@@ -161,6 +161,7 @@ def plant(seed: int, folder: Path) -> str:
     return hashlib.sha256(b"".join((folder / name).read_bytes() for name in names)).hexdigest()
 
 
+@pytest.mark.whole
 def test_two_processes_train_the_same_bytes(tmp_path):
     program = (
         "import pathlib; from tests.planting.test_training import plant; "

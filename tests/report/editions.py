@@ -133,11 +133,11 @@ const given = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 globalThis.document = { getElementById: () => ({ textContent: given.data }), addEventListener() {} };
 """
 PRESS = """
-ready.then(() => console.log(JSON.stringify(given.numbers.map((number) => {
-  const { columns } = itemsOf(number), places = chosen(columns, JSON.parse(number.where));
+ready.then(() => Promise.all(given.numbers.map(async (number) => {
+  const { columns } = await itemsOf(number), places = chosen(columns, JSON.parse(number.where));
   const items = places.map((at) => [columns.item.values[at], value(columns.outcome, at)]);
   return [items, recomputed(number, columns, places) ?? null];
-}))));
+}))).then((found) => console.log(JSON.stringify(found)));
 """
 
 

@@ -91,9 +91,17 @@ class Page(HTMLParser):
         """What the page carries for its script."""
         [embedded] = [text for named, text in self.scripts if named.get("id") == "data"]
         data = json.loads(gzip.decompress(base64.b64decode(embedded)))
-        for one in data["judged"]:
-            one["columns"] = {name: data["columns"][at] for name, at in one["columns"].items()}
-        return data
+        return data | {"judged": list(judged(data))}
+
+
+def judged(data):
+    """Yield what each model was asked in each block that is there: of whom and what, its texts, and the columns."""
+    for about in (one for one in data["blocks"] if "models" in one and one["name"] in data["evidence"]):
+        pieces = data["evidence"][about["name"]]
+        for model in about["models"]:
+            own = pieces[f"model {model}"]
+            columns = {name: pieces["shared"][one] if isinstance(one, int) else one for name, one in own.items()}
+            yield {**about, "model": model, "texts": pieces["texts"], "columns": columns}
 
 
 def numbers(pages):

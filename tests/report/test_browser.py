@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from tests.report import test_page
 
+from almanac.edition.layout import Layout
+
 layout = test_page.layout  # the same tiny edition
+aside = test_page.aside  # and with its items in files next to the page
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 PAPER = 1032  # pixels across a sheet of A4, landscape, without its margins
@@ -45,8 +48,9 @@ addEventListener("load", async () => {{
 def browse(layout, tmp_path):
     """Return what a script says that runs in the page; with the errors that the browser has logged."""
 
-    def run(probe, width=1280, script="", more=()):
-        text = layout.page().read_text("utf-8")
+    def run(probe, width=1280, script="", more=(), of=layout):
+        text = of.page().read_text("utf-8")
+        shutil.copytree(of.shown("items"), tmp_path / "items", dirs_exist_ok=True)
         probe = f"<script>{script}</script>{PROBE.format(probe=probe)}</body>"
         (tmp_path / "probed.html").write_text(text.replace("</body>", probe), "utf-8")
         (tmp_path / "frame.html").write_text(FRAME.format(width=width), "utf-8")
@@ -76,11 +80,12 @@ def test_the_page_opens_from_disk_without_a_word_on_the_console_and_every_number
         button.click();
         await wait(() => document.getElementById("items").open);
         const formula = document.querySelector("#items .formula").textContent;
-        const wrong = buttons.filter((one) => {
-          const number = data.numbers[one.dataset.n], { columns } = itemsOf(number);
+        const wrong = [];
+        for (const one of buttons) {
+          const number = data.numbers[one.dataset.n], { columns } = await itemsOf(number);
           const found = recomputed(number, columns, chosen(columns, JSON.parse(number.where)));
-          return found !== null && share(found) !== one.textContent;
-        });
+          if (found !== null && share(found) !== one.textContent) wrong.push(number);
+        }
         const rows = document.querySelectorAll("#items tbody tr").length;
         return { formula, shown: button.textContent, wrong: wrong.length, rows };
         """
@@ -89,6 +94,60 @@ def test_the_page_opens_from_disk_without_a_word_on_the_console_and_every_number
     assert said["formula"].endswith(f"Recomputed here from the items below: {said['shown']}.")
     assert said["wrong"] == 0
     assert 0 < said["rows"] <= 100
+
+
+# Every number of the page, made again of its items, and a fact: what is wrong, and what the fact's page says.
+EVIDENCE = """
+const wrong = [];
+for (const one of document.querySelectorAll("button[data-n]")) {
+  const number = data.numbers[one.dataset.n], { columns } = await itemsOf(number);
+  const places = chosen(columns, JSON.parse(number.where)), found = recomputed(number, columns, places);
+  if ((found !== null && share(found) !== one.textContent) || places.length !== number.n) wrong.push(number);
+}
+const [name] = (await allFacts()).keys();
+location.hash = `#fact=${encodeURIComponent(name)}`;
+await wait(() => document.querySelector("#fact tbody tr"));
+const lines = [...document.querySelectorAll("#fact tbody tr")];
+const fact = lines.map((line) => [...line.cells].slice(0, 6).map((cell) => cell.textContent));
+await wait(() => document.querySelector("#fact summary").textContent !== "…");
+const asked = document.querySelector("#fact pre").textContent;
+document.querySelector("button[data-n]").click();
+await wait(() => document.getElementById("items").open && document.querySelector("#items summary").textContent !== "…");
+const said = document.querySelector("#items .formula").textContent;
+return { wrong, fact, asked, said, scripts: document.querySelectorAll("head script").length };
+"""
+
+
+def test_items_in_files_next_to_the_page_are_loaded_from_disk_when_asked_for_and_are_those_of_one_file(
+    browse, layout, aside
+):
+    whole, _ = browse(EVIDENCE)
+    assert whole.get("wrong") == [], whole
+    assert whole["scripts"] == 0
+    said, errors = browse(EVIDENCE, of=aside)
+    assert errors == []
+    assert {**said, "scripts": 0} == whole
+    assert said["scripts"] == len(list(aside.shown("items").iterdir()))
+
+
+def test_a_page_without_its_files_says_which_are_missing(browse, layout, aside, tmp_path):
+    alone = Layout(shutil.copytree(aside.root, tmp_path / "alone"), aside.config)
+    for path in alone.shown("items").iterdir():
+        path.unlink()
+    said, _ = browse(
+        """
+        const first = document.querySelector("button[data-n]");
+        first.click();
+        await wait(() => document.getElementById("items").open);
+        document.querySelector("#search").value = "subject";
+        document.querySelector("#search").dispatchEvent(new Event("input"));
+        await wait(() => document.querySelector("#fact p"));
+        return [document.querySelector("#items .formula").textContent, document.querySelector("#fact p").textContent];
+        """,
+        of=alone,
+    )
+    assert [text.partition(": ")[2] for text in said] == ["it belongs next to this page."] * 2
+    assert said[0].startswith("items/ic_lke-data") and said[1].startswith("items/facts.js cannot be read")
 
 
 def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):

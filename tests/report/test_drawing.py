@@ -3,10 +3,12 @@
 import io
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from almanac.report import drawing
+from almanac.suites.comparison_figures import Map, laid_out
 
 
 def a_figure(title):
@@ -32,3 +34,39 @@ def test_a_figure_is_the_one_that_matplotlib_draws_with_a_renderer_of_its_own(ti
         figure = a_figure(title)
     text = buffer.getvalue()
     assert drawing.svg(figure) == drawing._slim(text[text.index("<svg") :])
+
+
+def test_what_is_left_out_of_a_figure_is_not_seen():
+    """Groups of nothing, what a text is by default and what many markers share; labels and opacity stay as they are."""
+    said = (
+        '<svg width="9pt"><defs><style type="text/css">*{stroke-linejoin: round}</style></defs><g id="figure_1">'
+        '<g id="text_1"><text style="font-size: 9px; font-family: \'DejaVu Sans\'; text-anchor: start" x="1" y="2"'
+        ' transform="rotate(-0 1 2)">M 0.12345 z</text></g>'
+        '<g clip-path="url(#c)"><use xlink:href="#m" x="1" y="2" style="fill: #fff; stroke: #000"/>'
+        '<use xlink:href="#m" x="3.14159" y="2" style="fill: #fff; stroke: #000"/></g>'
+        '<g clip-path="url(#c)"><use xlink:href="#m" x="1" y="2" style="opacity: 0.5"/></g>'
+        '<path d="M 0 1.234 L 2 3 z " style="stroke: #000"/></g></svg>'
+    )
+    assert drawing._slim(said) == (
+        '<svg style="stroke-linejoin:round;stroke-linecap:butt;font:9px \'DejaVu Sans\'" width="9pt">'
+        '<text x="1" y="2">M 0.12345 z</text>'
+        '<g clip-path="url(#c)" style="fill:#fff;stroke:#000"><use xlink:href="#m" x="1" y="2"/>'
+        '<use xlink:href="#m" x="3.14" y="2"/></g>'
+        '<g clip-path="url(#c)"><use xlink:href="#m" x="1" y="2" style="opacity:0.5"/></g>'
+        '<path d="M0 1.23L2 3z" style="stroke:#000"/></svg>'
+    )
+
+
+def test_a_map_gives_its_names_the_room_that_they_take():
+    names = ["short", "a name that is longer than any cell"]
+    figure, [one, other], scale = laid_out([Map(names, names, 0.5, 0.5), Map(["a"], names, 0.5, 0.5)], scale=True)
+    assert scale is not None
+    one.imshow([[0, 1], [1, 0]])
+    other.imshow([[0], [1]])
+    renderer, inside = FigureCanvasAgg(figure).get_renderer(), figure.bbox
+    boxes = [text.get_window_extent(renderer) for axes in (one, other) for text in axes.texts]
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 and box.y1 <= inside.y1 for box in boxes)
+    assert other.texts[0].get_rotation() == 0 and one.texts[0].get_rotation() == 90
+    first, second = one.get_window_extent(renderer), other.get_window_extent(renderer)
+    assert min(box.x0 for box in boxes[len(one.texts) :]) > first.x1 and second.y1 == pytest.approx(first.y1)
+    assert first.width / figure.dpi == pytest.approx(1.0)

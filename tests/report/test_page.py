@@ -1,15 +1,21 @@
 """The page of a tiny edition: one planted model and one silent model, made by the functions that the workflow runs."""
 
+import base64
+import gzip
+import json
 import math
 import re
+import shutil
 
 import pytest
 from tests.report import editions
-from tests.report.reading import Page, check_items, clickable, numbers
+from tests.report.reading import Page, check_items, clickable, judged, numbers
 
 from almanac import tables
 from almanac.cli import main
+from almanac.edition.layout import Layout
 from almanac.report import items as items_module
+from almanac.report import making
 from almanac.report.chapters import chapters
 from almanac.report.lines import share
 from almanac.report.making import report_page
@@ -120,7 +126,7 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
             whole = contexts.get(request.context_id, "") + (request.text or "".join(request.pieces or ()))
             asked.setdefault(link.item, whole)
         columns = carried["columns"]
-        shown = [page.data["texts"][code] for code in columns["asked"]["codes"]]
+        shown = [carried["texts"][code] for code in columns["asked"]["codes"]]
         assert shown == [asked[item] for item in columns["item"]["values"]]
         assert {len(one.get("codes") or one["values"]) for one in columns.values()} == {len(asked)}
 
@@ -136,12 +142,53 @@ def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
     assert not [row for row in page.rows[f"ic_lke-{REAL}"] if row[0] == "silent"]
 
 
-def test_a_page_that_would_carry_too_much_names_the_files_instead(layout, found, monkeypatch):
-    _, measures = found
-    monkeypatch.setattr(items_module, "MOST_EMBEDDED", 1)
-    carried, facts = items_module.items(layout, measures)
-    assert (carried["judged"], facts) == ([], [])
-    assert carried["root"] == "results/tiny"
+@pytest.fixture(scope="module")
+def aside(layout, tmp_path_factory):
+    """The same edition whose items are too many for its page, and for one file a suite."""
+    own = shutil.copytree(layout.root, tmp_path_factory.mktemp("aside") / "tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(making, "MOST", 0)
+        patch.setattr(items_module, "ROWS", 1)
+        report_page(Layout.open(own))
+    return Layout.open(own)
+
+
+def test_a_page_that_would_carry_too_much_has_the_same_items_in_files_next_to_it(layout, aside, page):
+    assert list(layout.shown("items").iterdir()) == []
+    there, scripts = Page(aside.page().read_text("utf-8")), sorted(aside.shown("items").iterdir())
+    blocks = Page(aside.page().read_text("utf-8")).data
+    assert blocks["evidence"] == {}
+    assert [path.stem for path in scripts] == sorted(one["name"] for one in blocks["blocks"])
+    assert any(f"{len(scripts)} files" in text for text in there.everything), "it says so"
+    evidence = {}
+    for path in scripts:
+        name, pieces = json.loads(f"[{path.read_text('utf-8').removeprefix('arrived(').removesuffix(');' + chr(10))}]")
+        evidence[name] = {key: json.loads(gzip.decompress(base64.b64decode(one))) for key, one in pieces.items()}
+    parts = list(judged(blocks | {"evidence": evidence}))
+    assert all(len(one["relations"]) == 1 for one in parts), "two relations are two files"
+    for whole in page.data["judged"]:
+        own = [one for one in parts if all(one[name] == whole[name] for name in ("suite", "dataset", "model"))]
+        found = [row for one in own for row in rows_of(one)]
+        assert sorted(found) == sorted(rows_of(whole))
+    assert evidence["facts"]["facts"] == page.data["evidence"]["facts"]["facts"]
+
+
+def rows_of(part):
+    """The items of a part: all their values, and the text that was asked."""
+    columns = dict(part["columns"])
+    asked = [part["texts"][code] for code in columns.pop("asked")["codes"]]
+    values = [
+        one["values"] if "values" in one else [None if code is None else one["names"][code] for code in one["codes"]]
+        for _, one in sorted(columns.items())
+    ]
+    return [repr(row) for row in zip(asked, *values, strict=True)]
+
+
+def test_a_page_whose_items_fit_leaves_no_files_of_an_earlier_one(aside, text, tmp_path):
+    own = Layout.open(shutil.copytree(aside.root, tmp_path / "tiny"))
+    report_page(own)
+    assert list(own.shown("items").iterdir()) == []
+    assert own.page().read_text("utf-8") == text
 
 
 def test_names_are_text_and_never_markup(page, text):

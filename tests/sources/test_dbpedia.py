@@ -1,13 +1,17 @@
 """DBpedia from its dump and over SPARQL: the same facts, degrees counted as the paper does, nothing cut in silence."""
 
 import bz2
+from collections import Counter
+from itertools import groupby
 
 import pytest
+from benchmarks import dbpedia as made_up
+from pydantic import ValidationError
 from tests.sources.sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact, Popularity
-from almanac.sources import dbpedia, paging, source_tables
+from almanac.rows import BucketSize, Entity, Fact, Popularity
+from almanac.sources import dbpedia, dbpedia_dump, paging, source_tables
 from almanac.sources.options import DbpediaOptions, Manners
 from almanac.sources.sparql import Client, rows_of
 from almanac.tables import read
@@ -63,18 +67,131 @@ def test_a_thing_is_as_popular_as_it_has_ends_of_facts_and_a_loop_counts_twice(t
 
 
 def test_degrees_do_not_depend_on_how_the_dump_is_cut(tmp_path, monkeypatch):
-    from almanac.sources import dbpedia_dump
-
     lines = "".join(f"<{DBR}s{n % 91}> <{DBO}p{n % 3}> <{DBR}o{n % 17}> .\n" for n in range(2000))
     dumped(tmp_path, lines)
     results = []
     for batch in (1 << 18, 64):
         monkeypatch.setattr(dbpedia_dump, "BATCH", batch)
+        monkeypatch.setattr(dbpedia_dump, "BYTES", 100 * batch)
         out = tmp_path / str(batch)
         facts, entities = written(DbpediaOptions(), tmp_path, out)
         results.append((facts, entities, read(out / "popularity.parquet", Popularity)))
     assert results[0] == results[1]
     assert sum(row.score for row in results[0][2]) == 2 * 2000
+
+
+def test_lines_in_another_dress_are_read_and_lines_that_are_none_are_counted(tmp_path):
+    odd = [
+        f"<{DBR}A> <{DBO}p> <{DBR}B> .  ",
+        f"<{DBR}A> <{DBO}q> <{DBR}B_(a b)> .",  # no valid address, and the only one in its line
+        f"<{DBR}A> <{DBO}p> .",
+        f"<{DBR}A> <{DBO}p> <{DBR}B> <{DBR}C> .",
+        f"{DBR}A <{DBO}p> <<{DBR}B> .",
+        f"<{DBR}A> <{DBO}p> <{DBR}B> ;",
+        f'<{DBR}A> <{DBO}p> "B"@en .',
+        "",
+        f"<{DBR}A> <{DBO}r> <{DBR}B> .",
+    ]
+    plain = [f"<{DBR}s{at}> <{DBO}p> <{DBR}o> ." for at in range(3)]
+    names = []
+    for lines in ([*plain, *odd], *([*plain, line] for line in odd)):
+        dumped(tmp_path, "\n".join(lines))
+        facts, _ = written(DbpediaOptions(), tmp_path, tmp_path / "out")
+        omitted = read(tmp_path / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+        names.append(([row.fact_id for row in facts][len(plain) :], sum(row.count for row in omitted)))
+    whole = ["p|A|B", "q|A|B_(a b)", "r|A|B"]
+    assert names[0] == (whole, 5)
+    assert names[1:] == [([whole[0]], 0), ([whole[1]], 0), *[([], 1)] * 5, ([], 0), ([whole[2]], 0)]
+
+
+def popular(lines=()):
+    """A dump in which of 90 things a few have most triples; of one relation every third subject has two objects."""
+    found = [*lines]
+    for at in range(90):
+        found.append(f"<{DBR}s{at}> <{DBO}one> <{DBR}o{at % 7}> .")
+        found += [f"<{DBR}s{at}> <{DBO}several> <{DBR}o{end}> ." for end in range(1 + (at % 3 == 0))]
+        found += [
+            f"<{DBR}s{at}> <{DBO}loop{number}> <{DBR}s{at}> ."
+            for number in range(0 if at > 20 else 9 if at > 5 else 40)
+        ]
+    return found
+
+
+def drawn_of(folder, lines, **settings):
+    """The facts that are drawn, by relation, and the buckets of all things."""
+    folder.mkdir(exist_ok=True)
+    dumped(folder, "".join(f"{line}\n" for line in lines))
+    written(DbpediaOptions(**settings), folder, folder / "out")
+    facts = {}
+    for row in read(folder / "out" / "facts.parquet", Fact):
+        facts.setdefault(row.relation_id, set()).add((row.subject_id, row.object_id))
+    buckets = {row.entity_id: row.bucket for row in read(folder / "out" / "popularity.parquet", Popularity)}
+    return facts, buckets
+
+
+def test_a_draw_has_so_many_subjects_of_each_bucket_that_have_one_object(tmp_path):
+    every, _ = drawn_of(tmp_path / "all", popular())
+    facts, buckets = drawn_of(tmp_path / "few", popular(), pool=3)
+    whole, of = drawn_of(tmp_path / "whole", popular(), pool=90)
+    assert whole["one"] == every["one"]
+    there = Counter(of[subject] for subject, _ in whole["one"])
+    assert set(there) == {"head", "torso", "tail"}
+    assert Counter(buckets[subject] for subject, _ in facts["one"]) == {
+        name: min(3, own) for name, own in there.items()
+    }
+    assert all(own <= every[relation] for relation, own in facts.items())
+    assert all(int(subject[1:]) % 3 for subject, _ in facts["several"]), "whoever has several objects is not drawn"
+    omitted = read(tmp_path / "few" / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+    assert [(row.reason, row.count) for row in omitted] == [("the subject has several objects", 60)]
+    named = {end for own in facts.values() for pair in own for end in pair}
+    assert buckets.keys() == named, "the buckets are of all things, and those that facts name are kept"
+    [size] = [row for row in read(tmp_path / "few" / "out" / "buckets.parquet", BucketSize) if row.bucket == "tail"]
+    assert size.entities == sum(bucket == "tail" for bucket in of.values()), "of all things, drawn or not"
+
+
+def test_a_larger_draw_contains_a_smaller_one_whatever_the_order_of_the_dump(tmp_path, monkeypatch):
+    few, _ = drawn_of(tmp_path / "few", popular(), pool=3)
+    monkeypatch.setattr(dbpedia_dump, "BYTES", 500)
+    again, _ = drawn_of(tmp_path / "again", sorted(popular(), reverse=True), pool=3)
+    more, _ = drawn_of(tmp_path / "more", popular(), pool=5)
+    assert again == few
+    assert all(own <= more[relation] for relation, own in few.items()) and more != few
+    others, _ = drawn_of(tmp_path / "others", popular(), pool=3, seed=1)
+    assert others != few
+
+
+def test_a_made_up_dump_has_the_shape_of_the_real_one_and_is_the_same_again(tmp_path):
+    for name in ("one", "two"):
+        made_up.generate(tmp_path / name, 3000)
+    one, two = (
+        bz2.decompress((tmp_path / name / DbpediaOptions.DOWNLOADS[0].name).read_bytes()) for name in ("one", "two")
+    )
+    lines = one.decode().splitlines()
+    assert one == two
+    assert len(lines) > 2800 and len(set(lines)) == len(lines)
+    subjects = [line.split()[0] for line in lines[1:-1]]
+    assert len(list(groupby(subjects))) == len(set(subjects)), "lines stand together by subject"
+    written(DbpediaOptions(pool=4), tmp_path / "one", tmp_path / "out")
+    facts = read(tmp_path / "out" / "facts.parquet", Fact)
+    assert len({row.relation_id for row in facts}) > 400
+    assert max(Counter(row.relation_id for row in facts).values()) <= 12
+    omitted = read(tmp_path / "out" / "omissions.parquet", source_tables.ROWS["omissions"])
+    assert [row.reason for row in omitted] == ["the subject has several objects"]
+
+
+def test_only_of_the_dump_facts_are_drawn_and_of_such_as_have_one_object(tmp_path):
+    with pytest.raises(ValidationError, match="facts are drawn of the dump alone; for fewer by SPARQL set facts"):
+        DbpediaOptions(by="sparql", relations=["capital"], pool=3)
+    dumped(tmp_path, "".join(f"<{DBR}A> <{DBO}p> <{DBR}{end}> .\n" for end in "BC"))
+    with pytest.raises(AlmanacError, match="no subject has one object of a relation alone; take all facts"):
+        dbpedia.read(DbpediaOptions(pool=3), tmp_path)
+
+
+def test_letters_that_are_none_are_named(tmp_path):
+    path = dumped(tmp_path)
+    path.write_bytes(bz2.compress(f"<{DBR}A> <{DBO}p> <{DBR}".encode() + b"\xff\xfe> .\n"))
+    with pytest.raises(AlmanacError, match="cannot be read"):
+        dbpedia.read(DbpediaOptions(), tmp_path)
 
 
 def test_a_relation_that_is_not_there_and_a_cut_dump_are_named(tmp_path):

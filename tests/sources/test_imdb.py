@@ -2,11 +2,11 @@
 
 import csv
 import gzip
-import importlib.util
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from benchmarks import imdb as imdb_files
 
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact, Omission, Popularity
@@ -15,7 +15,6 @@ from almanac.sources.options import ImdbOptions
 from almanac.sources.thirds import cuts
 from almanac.tables import read as read_table
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "imdb.py"
 HEADERS = {
     "title.basics": "tconst titleType primaryTitle originalTitle isAdult startYear endYear runtimeMinutes genres",
     "title.ratings": "tconst averageRating numVotes",
@@ -153,11 +152,8 @@ def test_what_is_left_out_is_counted(small):
 
 @pytest.fixture(scope="module")
 def thousandth(tmp_path_factory) -> Path:
-    spec = importlib.util.spec_from_file_location("imdb_benchmark", BENCHMARK)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     folder = tmp_path_factory.mktemp("thousandth")
-    module.generate(folder, 12_000, 15_000, 95_000)
+    imdb_files.generate(folder, 12_000, 15_000, 95_000)
     return folder
 
 

@@ -30,6 +30,7 @@ def cells():
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", ["items", "labels"])
+@pytest.mark.whole
 def test_no_fault_leaves_fewer_rows(cells, fault, name):
     cell = cells[fault, name]
     assert not cell.fewer

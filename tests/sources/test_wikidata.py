@@ -231,6 +231,7 @@ def test_the_lowest_items_are_those_of_the_first_buckets(monkeypatch):
     assert not paging.hash_of(everything[len(found)]).startswith("00")
 
 
+@pytest.mark.whole
 def test_a_relation_too_large_for_the_server_is_sampled_all_the_same(wikidata, tmp_path, monkeypatch):
     monkeypatch.setattr(wikidata_items, "LARGEST", 720_000)
     monkeypatch.setattr(wikidata_items, "LOWEST", b"\xff")

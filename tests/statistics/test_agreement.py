@@ -1,23 +1,12 @@
-"""Agreement with a reference, and the cut between two samples, against other computations."""
+"""The cut between two samples, against every other one."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.statistics.agreement import agreement, best_cut
+from almanac.statistics.agreement import best_cut
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=12)
-
-
-def test_a_worked_example():
-    found = agreement([0.1, 0.9, 0.8, 0.3], [False, True, False, False], [0, 2, 2, 1], known=2)
-    assert found.recall.value == 0.5
-    assert found.tau == pytest.approx(5 / (6 * 5) ** 0.5)  # five of six pairs agree, one is tied in the reference
-
-
-def test_nothing_is_said_of_a_constant():
-    assert agreement([1.0, 1.0], [True, True], [0, 1], known=1)[1:] == (None, None)
-    assert agreement([1.0, 2.0], [True, True], [0, 0], known=1).recall.value is None
 
 
 @given(SCORES, SCORES)

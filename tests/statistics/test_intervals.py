@@ -5,7 +5,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics import grouped
-from almanac.statistics.intervals import LEVEL, NOTHING, macro_share, normal_quantile, ratio, wilson, wilson_n
+from almanac.statistics.intervals import (
+    LEVEL,
+    NOTHING,
+    Estimate,
+    combined,
+    macro_share,
+    normal_quantile,
+    ratio,
+    wilson,
+    wilson_n,
+)
 
 HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
 STRATA = st.lists(HITS, min_size=1, max_size=6)
@@ -50,6 +60,34 @@ def test_an_interval_holds_its_value_and_stays_between_0_and_1(share, n):
 def test_an_interval_tells_how_many_observations_it_rests_on(share, n):
     assert wilson_n(wilson(share, n)) == pytest.approx(n, rel=1e-6)
     assert wilson_n(NOTHING) is None
+
+
+# Newcombe, Statistics in Medicine 17 (1998), pages 873 to 890, table II, method 10.
+@pytest.mark.parametrize(
+    ("one", "other", "low", "high"),
+    [
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((6, 7), (2, 7), 0.0582, 0.8062),
+        ((5, 56), (0, 29), -0.0381, 0.1926),
+        ((0, 10), (0, 20), -0.1611, 0.2775),
+        ((10, 10), (0, 10), 0.6075, 1.0),
+    ],
+)
+def test_a_difference_has_the_published_interval(one, other, low, high):
+    first, second = (wilson(hits / n, n) for hits, n in (one, other))
+    found = combined([(1, first), (-1, second)])
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert combined([(-1, first), (1, second)]) == Estimate(-found.value, -found.high, -found.low)
+
+
+def test_a_mean_of_estimates_is_surer_than_each_and_of_one_is_itself():
+    one = wilson(0.3, 40)
+    assert combined([(1, one)]) == pytest.approx(one)
+    many = combined([(0.25, one)] * 4)
+    assert many.value == pytest.approx(0.3)
+    assert many.high - many.low == pytest.approx((one.high - one.low) / 2)
+    assert combined([(1, one), (1, NOTHING)]) == combined([]) == NOTHING
 
 
 def test_nothing_is_said_of_nothing():

@@ -1,4 +1,5 @@
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics.intervals import NOTHING
-from almanac.statistics.ranks import auc, kendall, spearman
+from almanac.statistics.ranks import auc, average_precision, kendall, placements, spearman, variance
 
 SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=25)
 
@@ -192,3 +193,50 @@ def test_a_side_that_is_infinite_throughout_is_constant(end):
     assert spearman([end] * 5, range(5)) == spearman(range(5), [end] * 5) == NOTHING
     assert kendall([end] * 5, range(5)) is None
     assert auc([end] * 5, [end] * 5).value == 0.5
+
+
+@settings(deadline=None)
+@given(SCORES, SCORES)
+def test_placements_have_the_auc_as_their_mean_on_either_side(positive, negative):
+    found = placements(positive, negative)
+    assert found.positive.mean() == pytest.approx(auc(positive, negative).value)
+    assert found.negative.mean() == pytest.approx(auc(positive, negative).value)
+
+
+def test_the_variance_of_an_auc_is_delongs_where_each_fact_has_a_subject_of_its_own():
+    """DeLong et al. 1988, equation 5: the variances of the structural components, each over its number."""
+    rng = np.random.default_rng(0)
+    positive, negative = rng.normal(1, 1, 30), rng.normal(0, 1, 50)
+    above = [(positive[at] > negative).mean() for at in range(30)]
+    below = [(positive > negative[at]).mean() for at in range(50)]
+    expected = np.var(above, ddof=1) / 30 + np.var(below, ddof=1) / 50
+    found = placements(positive.tolist(), negative.tolist())
+    assert variance(found, [f"p{at}" for at in range(30)], [f"n{at}" for at in range(50)]) == pytest.approx(expected)
+    assert variance(found, ["p"] * 30, [f"n{at}" for at in range(50)]) is None, "one subject says nothing of spread"
+
+
+def test_the_interval_of_an_auc_covers_where_a_subjects_facts_are_alike():
+    """Of 1,000 samples of 60 subjects with two taught and two other facts each, 93 to 97 % hold the true AUC."""
+    rng = np.random.default_rng(1)
+    normal, covered = statistics.NormalDist(), 0
+    truth = 59 / 60 * normal.cdf(1 / math.sqrt(3)) + 1 / 60 * normal.cdf(1 / math.sqrt(2))  # another subject, its own
+    names = [f"s{at}" for at in range(60) for _ in range(2)]
+    for _ in range(1000):
+        shared = np.repeat(rng.normal(0, math.sqrt(0.5), 60), 2)
+        scores = [(shared + rng.normal(mean, 1, 120)).tolist() for mean in (1, 0)]
+        found = placements(*scores)
+        half = 1.96 * math.sqrt(variance(found, names, names))
+        covered += abs(found.positive.mean() - truth) <= half
+    assert 930 <= covered <= 970
+
+
+@settings(deadline=None)
+@given(SCORES, SCORES)
+def test_average_precision_is_the_sum_over_thresholds_of_precision_times_the_recall_gained(positive, negative):
+    expected, recall = 0.0, 0.0
+    for threshold in sorted({*positive, *negative}, reverse=True):
+        right = sum(one >= threshold for one in positive)
+        wrong = sum(one >= threshold for one in negative)
+        expected += right / (right + wrong) * (right / len(positive) - recall)
+        recall = right / len(positive)
+    assert average_precision(positive, negative) == pytest.approx(expected)

@@ -11,9 +11,10 @@ from scipy.stats import binom
 
 from almanac.report import answer
 from almanac.rows import Measure
-from almanac.suites import headline
+from almanac.suites import chance, headline
+from almanac.suites.chance import ABOVE, CHANCE, Truths
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
-from almanac.suites.headline import ABOVE, CHANCE, FACTS, KNOWN, Truths, findings, holm
+from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Method
 
@@ -44,7 +45,7 @@ def judged(rows, **more):
 
 def numbers(own, truths):
     answered = own.frame.filter(pl.col("hit").is_not_null())
-    return {row.metric: row for row in headline.against_others(own, answered, truths)}
+    return {row.metric: row for row in chance.against_others(own, answered, truths)}
 
 
 def test_an_answer_is_held_against_the_other_facts_of_its_relation():
@@ -110,8 +111,9 @@ def test_one_fact_of_each_relation_gives_an_interval_that_covers():
     names = [str(at) for at in range(38)]
     covered = 0
     for _ in range(600):
-        drawn = pl.DataFrame({"relation": names, "subject": names, "d": (rng.random(38) < known).astype(float)})
-        found = headline._difference(drawn)
+        hits = (rng.random(38) < known).astype(float)
+        drawn = pl.DataFrame({"relation": names, "subject": names, "hit": hits, "d": hits})
+        found = chance._difference(drawn)
         covered += found.low <= known.mean() <= found.high
     assert covered >= 570
 
@@ -121,9 +123,9 @@ def test_few_hits_by_chance_have_the_exact_p():
         [("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome"), ("a", "s3", ["Rome"], "Paris")]
         + [("a", f"t{at}", ["Oslo"], "Oslo") for at in range(2)]
     )
-    chance, hits = [1 / 4, 2 / 4, 1 / 4, 1 / 4, 1 / 4], 3
+    shares, hits = [1 / 4, 2 / 4, 1 / 4, 1 / 4, 1 / 4], 3
     expected = sum(
-        math.prod(p if right else 1 - p for p, right in zip(chance, case, strict=True))
+        math.prod(p if right else 1 - p for p, right in zip(shares, case, strict=True))
         for case in itertools.product((0, 1), repeat=5)
         if sum(case) >= hits
     )
@@ -165,6 +167,9 @@ def test_where_nothing_is_right_the_interval_says_what_may_have_been_missed():
     assert above.high == pytest.approx(0.1135, abs=1e-4)
     pairs = numbers(*judged([("a", f"s{at // 2}", [f"o{at}"], f"no {at}") for at in range(30)]))[ABOVE]
     assert pairs.high == pytest.approx(0.2039, abs=1e-4), "of 15 subjects"
+    wrong = [("a", f"s{at}", [f"o{at}"], f"o{at + 1}" if at % 2 else f"no {at}") for at in range(30)]
+    above = numbers(*judged(wrong))[ABOVE]
+    assert above.value < 0 and above.high - above.value == pytest.approx(0.1135, abs=1e-4), "though chance varies"
 
 
 def false_objects(true, false):
@@ -183,7 +188,7 @@ def false_objects(true, false):
 
 def test_a_threshold_is_held_against_false_objects_by_a_sign_test():
     true, false = false_objects([3.0, 2.0, 1.0, 4.0, -1.0, 2.0], [1.0, -2.0, 0.5, 0.2, -2.0, 3.0])
-    found = {row.metric: row for row in headline.against_false(true, true.frame, false)}
+    found = {row.metric: row for row in chance.against_false(true, true.frame, false)}
     assert found[CHANCE].value == pytest.approx(4 / 6)
     assert found[ABOVE].value == pytest.approx(5 / 6 - 4 / 6)
     assert found[ABOVE].p == pytest.approx((1 + 6) / 2**6)  # of six pairs five or six are won

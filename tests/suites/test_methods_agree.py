@@ -5,7 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from almanac.rows import Measure
-from almanac.suites.agreement import Called, agreements, called, kappa, of_facts, on_same_facts
+from almanac.statistics.agreement import kappa
+from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.head_to_tail import figures as head_to_tail
 from almanac.suites.ic_lke import figures as ic_lke
 from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
@@ -55,6 +56,8 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
             "score": [1.0] * 6,
             "relation": ["r"] * 6,
             "subject": ["s"] * 6,
+            "dose": [None] * 6,
+            "object_dose": [None] * 6,
             "outcome": ["correct"] * 6,
             "experiment": ["e"] * 6,
         }

@@ -42,20 +42,20 @@ MARKS = {
 METHOD = Method("in_context", "IC-LKE", {"experiment": "in_context"}, once={"draw": 0})
 
 
-def judged(marks, relations=2, draws=1):
-    """What became of marks: every relation has as many questions, each of a subject of its own."""
+def judged(marks, relations=2, draws=1, popular=(None,)):
+    """What became of marks: every relation has as many questions, each of a subject of its own; buckets in turn."""
     each = len(next(iter(marks.values())).replace(" ", "")) // relations
     kinds = {"+": "correct", "-": "incorrect", "e": "error"}
     found = {}
     for model, own in marks.items():
         rows = [
-            (item, "in_context", draw, f"r{at // each}", f"q{at}", f"s{at}", kinds[mark])
+            (item, "in_context", draw, f"r{at // each}", f"q{at}", f"s{at}", popular[at % len(popular)], kinds[mark])
             for item, (draw, at, mark) in enumerate(
                 (draw, at, mark) for draw in range(draws) for at, mark in enumerate(own.replace(" ", ""))
             )
         ]
-        columns = ["item", "experiment", "draw", "relation", "fact", "subject", "outcome"]
-        frame = pl.DataFrame(rows, columns, orient="row")
+        columns = ["item", "experiment", "draw", "relation", "fact", "subject", "bucket", "outcome"]
+        frame = pl.DataFrame(rows, columns, orient="row").with_columns(pl.col("bucket").cast(pl.String))
         hit = pl.when(pl.col("outcome") != "error").then(pl.col("outcome") == "correct").alias("hit")
         frame = frame.with_columns(hit).with_columns(pl.col(pl.String).cast(pl.Categorical))
         found[model] = Judged("ic_lke", "d", model, frame)
@@ -83,6 +83,21 @@ def test_the_board_has_mean_and_deviation_over_relations():
     # One question of OPT has no answer: two of three, and two of four.
     opt = value("mean_accuracy", "opt-6.7b", hit=Not())
     assert (opt.value, opt.n) == (pytest.approx((2 / 3 + 2 / 4) / 2), 7)
+
+
+def test_where_subjects_have_a_popularity_head_torso_and_tail_are_told_apart():
+    assert not [row for row in ROWS if row.metric == "popularity_accuracy"]
+    board = Board.of(judged(MARKS, popular=("head", "torso", "tail", None)), ENTRANTS, METHOD)
+    rows = [row for row in compare(board) if row.metric == "popularity_accuracy"]
+    found = {(row.model, from_text(row.where)["bucket"]): (row.value, row.n) for row in rows}
+    # Of each relation the first question is of the head, the second of the torso, the third of the tail.
+    assert {bucket: found["llama-13b", bucket] for bucket in ("head", "torso", "tail")} == {
+        "head": (1.0, 2), "torso": (0.5, 2), "tail": (0.0, 2),
+    }  # fmt: skip
+    assert found["opt-6.7b", "tail"] == (1.0, 2) and not [model for model, _ in found if model == "masked"]
+    [table] = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if part.name == "popularity"]
+    assert table.head == ("model", "head", "torso", "tail")
+    assert ("llama-13b", [1.0, 0.5, 0.0]) in [(row[0], [cell.value for cell in row[1:]]) for row in table.rows]
 
 
 def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():

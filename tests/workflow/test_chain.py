@@ -71,6 +71,7 @@ def test_everything_that_the_page_and_the_archive_are_made_of_belongs_to_a_finis
     assert [path for path in products if not path.exists()] == []
 
 
+@pytest.mark.whole
 def test_facts_replaced_by_older_ones_are_pulled_again(done, tmp_path):
     """As `mv`, `cp -p` and `rsync -a` put them there: newer than nothing that was made of them."""
     folder = tmp_path / "facts"
@@ -100,6 +101,7 @@ def test_every_log_ends_with_what_the_job_spent(done):
 
 
 @pytest.mark.parametrize("moment", ["logs/plant_model/base.log", "logs/answer_together/base"])
+@pytest.mark.whole
 def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
     project = fresh()
     run = subprocess.Popen(
@@ -124,6 +126,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done, fresh, moment):
 
 
 @pytest.mark.parametrize("profile", ["none", "profiles/default"])
+@pytest.mark.whole
 def test_two_runs_at_once_are_refused(done, profile):
     """As `make` starts Snakemake, and as a user does without `make`; what only shows something is not refused."""
     plain = ("snakemake", "--cores", "2", "--workflow-profile", profile, "--configfile", "tests/data/tiny.yaml")
@@ -145,6 +148,7 @@ def test_two_runs_at_once_are_refused(done, profile):
 
 
 @without_flock
+@pytest.mark.whole
 def test_a_run_without_locks_works_and_says_what_is_not_protected(done):
     """The kernel answers flock as it does where a file system has none."""
     table = done.results / "measures" / "across.parquet"
@@ -156,6 +160,7 @@ def test_a_run_without_locks_works_and_says_what_is_not_protected(done):
     assert table.read_bytes() == before
 
 
+@pytest.mark.whole
 def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
     tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
     torch.manual_seed(0)
@@ -223,6 +228,7 @@ def test_a_checkpoint_of_the_users_is_asked_the_real_facts(done, tmp_path):
         assert "responses/mine/karr/shipped/expected/mine/responses-0.jsonl" in frozen.namelist()
 
 
+@pytest.mark.whole
 def test_texts_beyond_the_models_length_are_counted_and_not_cut(done, tmp_path):
     tokenizer = PreTrainedTokenizerFast.from_pretrained(done.results / "models" / "base")
     shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -268,6 +274,7 @@ def test_a_frozen_edition_verifies_and_a_changed_byte_is_named(done, tmp_path):
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.whole
 def test_a_rebuild_is_held_against_what_is_published_of_the_edition(done, tmp_path):
     refused = done.snakemake("--", "verify")
     assert refused.returncode != 0
@@ -364,6 +371,7 @@ def test_the_catalogues_shim_has_the_same_plan(done):
     assert (plain.stdout + plain.stderr).count("rule ") == (shim.stdout + shim.stderr).count("rule ")
 
 
+@pytest.mark.whole
 def test_the_other_report_has_the_tables_of_the_page_with_captions(done, tmp_path):
     """Snakemake's own, read as its page's script reads it: each file as it is, in its category."""
     made = done.snakemake("--report", str(tmp_path / "report.html"))
@@ -382,6 +390,7 @@ def test_the_other_report_has_the_tables_of_the_page_with_captions(done, tmp_pat
             assert path.stem in found[name]["caption"] or path.stem in ("report", "findings", "measures", "validation")
 
 
+@pytest.mark.whole
 def test_another_workflow_has_an_edition_as_a_module(done, tmp_path):
     """As config/README.md says it, planned: its own rule waits for the page's."""
     block = re.search(r"```python\n(.*?)```", (done.root / "config" / "README.md").read_text("utf-8"), re.DOTALL)[1]

@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 
+import pytest
 import torch
 import yaml
 from tests.models.servers import transformers_server
@@ -77,6 +78,7 @@ def drafts_of(project):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.whole
 def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     project = fresh()
     two_relations(project)
@@ -120,6 +122,7 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     assert [row.text for row in after if row.origin == "drafted"] == ["Whom has [X]?"]
 
 
+@pytest.mark.whole
 def test_a_servers_model_drafts_and_its_first_round_may_be_the_last(fresh, tmp_path):
     project = fresh()
     two_relations(project)

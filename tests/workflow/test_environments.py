@@ -60,6 +60,7 @@ def bring(pins, folder) -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.whole
 def test_rules_run_inside_a_solved_conda_environment(fresh, tmp_path):
     pytest.importorskip("rattler", reason="py-rattler is not installed")
     if sys.version_info[:2] != (3, 11):

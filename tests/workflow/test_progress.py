@@ -107,15 +107,15 @@ def test_what_is_left_is_the_seconds_of_each_rule_over_how_many_run_side_by_side
         jobs.finish(job(number, rule, since), until)
     jobs.ended = 30.0
     assert (jobs.done, jobs.total) == (3, 8)
-    assert jobs.left() == "40 s"
+    assert jobs.left() == "about 40 s"
 
 
-def test_a_rule_that_is_new_is_taken_for_one_that_is_known():
+def test_a_rule_of_which_nothing_has_ended_makes_what_is_left_the_least_that_it_takes():
     jobs = Jobs()
     jobs.expect({"known": 1, "new": 2})
     jobs.start(job(0, "known", 0.0))
     jobs.finish(job(0, "known", 0.0), 60.0)
-    assert jobs.left() == "2 min"
+    assert jobs.left() == "at least 2 min"
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h")])

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import yaml
 from tests.sources.sparql_servers import oxigraph, proxy
 from tests.sources.wikidata_rdf import WikidataShape, shipped
@@ -36,6 +37,7 @@ def run(project, *words):
     return project.run(*command)
 
 
+@pytest.mark.whole
 def test_relations_are_pulled_a_dataset_is_built_and_a_model_is_asked(fresh):
     project = fresh()
     config = yaml.safe_load((project.root / "config" / "wikidata.yaml").read_text())

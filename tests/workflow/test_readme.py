@@ -72,6 +72,7 @@ def clone(fresh, tmp_path_factory):
     return folder / "almanac"
 
 
+@pytest.mark.whole
 def test_the_first_block_makes_the_report_and_says_what_was_spent(clone):
     assert (clone / "results" / "tiny" / "report.html").is_file()
     again = shell("make demo", clone, **SMALL)
@@ -120,6 +121,7 @@ def facts(tmp_path_factory):
     return folder
 
 
+@pytest.mark.whole
 def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
@@ -132,6 +134,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     assert not (results / "planting").exists()
 
 
+@pytest.mark.whole
 def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clone):
     hub, _ = BLOCKS[2].splitlines()
     refused = shell(hub.replace("COMMIT", COMMIT), clone, HF_HUB_OFFLINE="1")
@@ -142,6 +145,7 @@ def test_the_command_on_a_repository_of_the_hub_asks_the_hub_for_the_commit(clon
     assert "EleutherAI/pythia-70m@COMMIT" in unpinned.stderr and "40 hexadecimal digits" in unpinned.stderr
 
 
+@pytest.mark.whole
 def test_the_command_on_a_server_plans_every_suite(clone, planned):
     _, server = BLOCKS[2].splitlines()
     made = shell(server, clone, **planned)
@@ -151,6 +155,7 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
     assert "measure_" in made.stdout + made.stderr
 
 
+@pytest.mark.whole
 def test_a_model_as_an_entry_is_asked_the_facts_that_ship(clone, mine):
     made = shell(BLOCKS[3].replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
@@ -173,6 +178,7 @@ def chatting(model):
     return Wire(answer)
 
 
+@pytest.mark.whole
 def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
     [entry] = [entry for entry in ENTRIES if "api:" in entry]
     with chatting(load(ModelSource(str(mine), device="cpu"))).running() as address:
@@ -183,6 +189,7 @@ def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
 
 
 @pytest.mark.parametrize("name", ["config", "trex"])
+@pytest.mark.whole
 def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, planned, name):
     """By the README's words: their entries go into the registry, and their names into the edition's `models`."""
     entries = [yaml.safe_load(entry.replace("COMMIT", COMMIT).replace("/models/mine", str(mine))) for entry in ENTRIES]
@@ -204,6 +211,7 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
     assert {"answer_together_mine", "answer_requests", "pull_model", "plant_model"} <= set(said.split())
 
 
+@pytest.mark.whole
 def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
     """The first is run by the tutorial's test, on the tutorial's facts."""
     own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[4].splitlines())
@@ -215,6 +223,7 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
     assert (clone / "results" / "own-small" / "report.html").is_file()
 
 
+@pytest.mark.whole
 def test_the_tutorial_as_it_stands(clone):
     """Every command, in order, where the demo is the tiny one; and the mistake that the text asks for."""
     (clone / "results" / "demo").symlink_to("tiny")
@@ -239,12 +248,14 @@ def test_the_tutorial_as_it_stands(clone):
     assert shown.returncode == 0 and "above_chance" not in shown.stdout and "IC-LKE" in shown.stdout, shown.stderr
 
 
+@pytest.mark.whole
 def test_a_model_that_is_not_named_is_asked_for(clone):
     refused = shell("make own", clone)
     assert refused.returncode != 0
     assert "almanac: name the model: make own MODEL=/models/mine" in refused.stderr
 
 
+@pytest.mark.whole
 def test_what_a_model_is_called_reaches_no_shell(clone):
     for name in ("$$(touch hit)", "a; touch hit", "it's"):
         refused = shell('make own MODEL="$NAME"', clone, NAME=name)

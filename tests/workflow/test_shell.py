@@ -35,7 +35,7 @@ SOURCES = {
     "trex": {"kind": "trex", "relations": ["P36"]},
     "umls": {"kind": "umls", "relations": ["may_treat"]},
     "google_re": {"kind": "google_re", "path": "downloads"},
-    **{kind: {"kind": kind} for kind in ("imdb", "goodreads", "mag", "biolama", "bear", "kamel", "lpaqa")},
+    **{kind: {"kind": kind} for kind in ("imdb", "goodreads", "mag", "biolama", "bear", "kamel", "lpaqa", "kassess")},
 }
 # Everything that can be set, and whatever must be there for it to be read.
 WHOLE = {
@@ -234,6 +234,7 @@ def test_a_project_in_a_folder_with_braces_is_told_to_move(tmp_path):
     assert f"almanac: {project.root}: holds a brace, which Snakemake reads as its own; rename it" in refused.stderr
 
 
+@pytest.mark.whole
 def test_whatever_is_taken_arrives_in_the_commands_as_it_is(fresh, folder, told, tmp_path):
     """Plans every job, and then lets a shell run each command with a Python that only records its arguments."""
     values, taken = told

@@ -14,6 +14,8 @@ from tests.workflow.conftest import Project
 from almanac import tables
 from almanac.rows import Link, Measure, Outcome, Request, Response
 
+pytestmark = pytest.mark.whole
+
 PLANTED = {"hidden": 32, "heads": 2, "feed_forward": 64, "layers": 1, "length": 512}
 SIZES = {"min_facts": 10, "min_objects": 8, "train": 6, "test": 18, "choices": 8}
 CONFIGURATION = {

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import yaml
 from tests.workflow.test_drafts import chain_model, two_relations
 
@@ -44,6 +45,7 @@ def asked(project):
     return questions, read(folder / "refused.parquet", NotAsked)
 
 
+@pytest.mark.whole
 def test_questions_are_written_proofread_and_asked(fresh):
     project = fresh()
     two_relations(project)

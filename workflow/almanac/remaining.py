@@ -72,10 +72,11 @@ class Jobs:
         self.ended = now
 
     def left(self) -> str:
-        """Return about how long the rest takes, "" before any job has ended and after the last.
+        """Return in words how long the rest takes, "" before any job has ended and after the last.
 
-        A job is taken to last as long as those of its rule did, or as all did where its rule is new; as many run at a
-        time as did so far.
+        A job is taken to last as long as those of its rule did; as many run at a time as did so far. Where none of a
+        rule has ended yet, its jobs are taken to last as long as all did, and the words are "at least": what is quick
+        runs first, and what loads a model later.
         """
         if self.began is None or not self.done or self.done >= self.total:
             return ""
@@ -86,7 +87,8 @@ class Jobs:
         for rule, count in self.planned.items():
             own = self.seconds.get(rule, [])
             rest += (count - len(own)) * (sum(own) / len(own) if own else mean)
-        return as_time(rest / side_by_side)
+        known = all(self.seconds.get(rule) for rule in self.planned)
+        return f"{'about' if known else 'at least'} {as_time(rest / side_by_side)}"
 
 
 def as_time(seconds: float) -> str:

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 7,
-    "measure": 23,
-    "report": 23,
-    "freeze": 6,
+    "measure": 25,
+    "report": 26,
+    "freeze": 7,
 }

@@ -103,7 +103,7 @@ class LogHandler(LogHandlerBase):
 
     def _left(self, before: str) -> str:
         left = self.jobs.left()
-        return f"{before}about {left} left" if left else ""
+        return f"{before}{left} left" if left else ""
 
     def _update(self) -> None:
         if self.whole is not None:

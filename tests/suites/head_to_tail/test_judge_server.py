@@ -26,6 +26,7 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
+@pytest.mark.whole
 def test_a_judge_whose_server_dies_half_way_is_asked_the_rest_by_the_next_run(checkpoint, tmp_path, capsys):
     asked = trial(tmp_path, judge="j", cap=2).answer(knows_the_head).ask()
     questions = asked.requests(1)

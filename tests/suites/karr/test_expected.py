@@ -272,6 +272,7 @@ def test_a_method_that_follows_the_prior_is_fooled_and_karr_is_not():
 
 
 @pytest.mark.parametrize("modes", [("paper",), ("official",), ("paper", "official")])
+@pytest.mark.whole
 def test_the_second_round_leaves_the_facts_own_numbers_alone(modes):
     """Where a second answer to the same request differs, as another pass's may, and where the first had failed."""
     options = KarrOptions(subjects=6, modes=modes, resamples=2, spurious=True)

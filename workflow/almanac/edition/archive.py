@@ -15,7 +15,7 @@ from typing import Any
 from almanac import __version__, tables
 from almanac.config import EditionConfig
 from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, licence_text
-from almanac.edition.layout import RECORD, Layout
+from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.makers import KEY, made_by
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import BLOCK, lines
@@ -138,7 +138,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
     found = {LOCK: LOCKED} if LOCKED.is_file() else {}
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no such file; make the report first with `report page`")
-    shown = [path for what in ("tables", "figures") for path in layout.shown(what).glob("[!.]*")]
+    shown = [path for what in SHOWN for path in layout.shown(what).glob("[!.]*")]
     return found | {
         path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), layout.page(), *shown)
     }

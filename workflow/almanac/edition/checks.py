@@ -13,7 +13,7 @@ from almanac.dataset.building import build_tables, sourced
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.archive import LICENCE, LINES, about
 from almanac.edition.citation import licence_text
-from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.layout import DATASET_TABLES, SHOWN, Layout
 from almanac.edition.packing import lines
 from almanac.edition.unpacking import rows_of
 from almanac.errors import AlmanacError
@@ -117,7 +117,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     for name in shown:
         (layout.root / name).unlink()
     draw()
-    folders = [layout.shown(what) for what in ("tables", "figures")]
+    folders = [layout.shown(what) for what in SHOWN]
     drawn = [layout.page(), *(path for folder in folders for path in folder.glob("[!.]*"))]
     found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in drawn}
     wrong = []
@@ -131,7 +131,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
 
 
 def _is_shown(layout: Layout, name: str) -> bool:
-    return name.startswith(("tables/", "figures/")) or layout.root / name == layout.page()
+    return name.startswith(tuple(f"{what}/" for what in SHOWN)) or layout.root / name == layout.page()
 
 
 def _name(layout: Layout, path: Path) -> str:

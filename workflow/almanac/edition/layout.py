@@ -30,6 +30,7 @@ from almanac.rows import (
     RelationCount,
     Request,
     Response,
+    Standing,
     Template,
     Validation,
 )
@@ -44,6 +45,7 @@ from almanac.suites.suite import Round, Suite
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
+SHOWN = ("tables", "figures", "items")  # the folders next to the page; items where they are too many for it
 ALL = "all"  # what a round is about that is asked alike of every model
 DATASET_TABLES: dict[str, type] = {
     "entities": Entity,
@@ -125,7 +127,7 @@ class Layout:
         return self.root / "report.html"
 
     def shown(self, what: str) -> Path:
-        """Return a folder of what the page shows, as files: ``tables`` or ``figures``."""
+        """Return a folder of what the page shows, as files: one of `SHOWN`."""
         return self.root / what
 
     def archive(self) -> Path:
@@ -263,6 +265,10 @@ class Layout:
         """Return the table of the facts, by how many methods call each known."""
         return self.root / "measures" / "knowledge.parquet"
 
+    def standings(self) -> Path:
+        """Return the table of how methods stand to each other in telling what planted models were taught."""
+        return self.root / "measures" / "standings.parquet"
+
     def between(self) -> dict[Path, type]:
         """Return the tables of what is between models and between methods, with their row classes."""
         return {
@@ -270,6 +276,7 @@ class Layout:
             self.validation(): Validation,
             self.agreements(): Agreement,
             self.knowledge(): Knowledge,
+            self.standings(): Standing,
         }
 
     def exposures(self, asking: Asking) -> Path | None:
@@ -354,7 +361,7 @@ class Layout:
         for asking in self.config.asked():
             found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
         found |= dict.fromkeys(self.source(name) / PULLED for name in self.config.used_sources())
-        return [*found, self.record(), self.page(), self.shown("tables"), self.shown("figures")]
+        return [*found, self.record(), self.page(), *map(self.shown, SHOWN)]
 
     def questions(self) -> list[Path]:
         """Return the datasets, and all that the suites ask of them in their first round."""

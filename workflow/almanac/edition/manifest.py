@@ -80,27 +80,29 @@ def written(manifest: Mapping[str, Any]) -> bytes:
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
 
-def judged(archive: zipfile.ZipFile, path: Path, folder: Path) -> dict[str, Any]:
+def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
     """Return the manifest of an archive that is as it should be, the content of its other members not yet read.
 
     Args:
         archive: the archive.
         path: where it lies.
         folder: where it will be unpacked.
+        dense: whether it may unpack to any number of times its size.
 
     Raises:
-        AlmanacError: the archive would unpack to far more than an edition of its size; the manifest is missing, damaged
-            or too large; a member is there twice, is not in the manifest or
-            missing, has another size than is said, or would be written outside its folder; there is too little room.
+        AlmanacError: the archive would unpack to far more than an edition of its size, and ``dense`` is not set; the
+            manifest is missing, damaged or too large; a member is there twice, is not in the manifest or missing, has
+            another size than is said, or would be written outside its folder; there is too little room.
     """
     members = archive.infolist()
     wrong = [f"{name}: is in the archive {n} times" for name, n in Counter(archive.namelist()).items() if n > 1]
     refuse(path, wrong)
     sizes = {member.filename: member.file_size for member in members}
     whole = sum(sizes.values())
-    if whole > SPARE + DENSEST * path.stat().st_size:
+    if whole > SPARE + DENSEST * path.stat().st_size and not dense:
         packed = f"would unpack to {whole} bytes, {whole // path.stat().st_size} times its size"
-        raise AlmanacError(f"{path}: {packed}; editions have less than {DENSEST} times; get the archive again")
+        remedy = "get the archive again, or add --dense where you know who made it"
+        raise AlmanacError(f"{path}: {packed}; editions have less than {DENSEST} times; {remedy}")
     if sizes.get(MANIFEST, 0) > MOST:
         raise AlmanacError(f"{path}: {MANIFEST}: has {sizes[MANIFEST]} bytes, at most {MOST} are read")
     try:

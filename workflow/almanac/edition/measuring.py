@@ -1,6 +1,7 @@
 """From an edition's responses to its numbers: the one way, for measuring the first time and for verifying."""
 
 import os
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -14,11 +15,13 @@ import polars as pl
 from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
+from almanac.config.models import ModelConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
-from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Validation
+from almanac.planting.options import TrainingOptions
+from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Standing, Validation
 from almanac.suites import headline
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.answers import Answers
@@ -29,6 +32,7 @@ from almanac.suites.headline import Finding
 from almanac.suites.joining import join
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of
 from almanac.suites.listing import SUITES
+from almanac.suites.standings import ALL, CHOICES, FORMAT, Asked, asked, standings
 from almanac.suites.suite import Suite, Verdict
 from almanac.suites.validation import Run, runs, validate
 from almanac.versions import VERSIONS
@@ -180,16 +184,18 @@ class Between(NamedTuple):
         validation: what the methods recover of planted knowledge.
         agreements: how each two methods agree on a model's facts.
         knowledge: how many methods call each fact known.
+        standings: how well methods tell what planted models were taught, and in what order.
     """
 
     measures: list[Measure]
     validation: list[Validation]
     agreements: list[Agreement]
     knowledge: list[Knowledge]
+    standings: list[Standing]
 
     def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
         """Yield the tables: path, row class and rows."""
-        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge)
+        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge, self.standings)
         for (path, row), rows in zip(layout.between().items(), own, strict=True):
             yield path, row, rows
 
@@ -199,6 +205,7 @@ def measure_across(layout: Layout) -> Between:
     rows: list[Measure] = []
     found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
+    told: list[Asked] = []
     participants = layout.config.participants()
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
@@ -217,14 +224,34 @@ def measure_across(layout: Layout) -> Between:
             known[dataset, name] += called(own, understood)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                found += runs(own, understood, model.name, model.planted.architecture == "llama", choices)
+                decoder = model.planted.architecture == "llama"
+                found += runs(own, understood, model.name, decoder, choices)
+                if decoder and (variant := _variant(layout, model, dataset)) is not None:
+                    told += asked(own, understood, str(world), model.name, *variant)
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
         validate(found, layout.config.validation),
         [row for key, own in known.items() for row in agreements(*key, own)],
         [row for key, own in known.items() for row in of_facts(*key, own)],
+        standings(told),
     )
+
+
+def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:
+    """Return in what the asking of a planted model differs from those that methods are compared by (`Asked.axis`).
+
+    Methods are compared by the first dataset of each world and by models that read the usual kinds of documents; what
+    differs in both is not looked at, nor is a dataset that differs in something else than the choices.
+    """
+    config = layout.config
+    first = next(name for name, one in config.datasets.items() if one.world == config.datasets[dataset].world)
+    assert model.planted is not None
+    unread = set(TrainingOptions().kinds) - set(model.planted.kinds)
+    if dataset == first:
+        return (FORMAT, model.name) if unread else (ALL, "")
+    choices = config.datasets[dataset].choices
+    return None if unread or choices == config.datasets[first].choices else (CHOICES, str(choices))
 
 
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
@@ -254,23 +281,31 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
 
 def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
     """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
-    participants = layout.config.participants()
+    participants, everything = layout.config.participants(), set(layout.config.asked())
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue
+        model, options = entrant(layout, asking), layout.options(asking)
         own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
-        for one in suite.bars(_understood(own, suite, entrant(layout, asking)), layout.options(asking)):
+        for one in suite.bars(_understood(own, suite, model), options):
             yield asking, Verdict(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
+        before = asking._replace(model=model.base or "")
+        if before in everything:
+            base = layout.read(layout.measures(before), Measure)
+            for one in suite.tuned_bars(_understood(own, suite, model), base, options):
+                yield asking, one
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:
-    """Return a null's numbers as if it had been taught the world that it is the null of."""
-    data, folder = layout.data(asking.dataset), layout.judged(asking, "outcomes").parent
+    """Return a null's numbers, judged and measured as if it had been taught the world that it is the null of."""
+    suite, options, data = SUITES[asking.suite], layout.options(asking), layout.data(asking.dataset)
     answers = replace(layout.answers(asking), exposures=data.frame("exposures", Exposure))
-    return measure(SUITES[asking.suite], layout.options(asking), answers, data, folder)
+    with tempfile.TemporaryDirectory() as name:  # what was judged of it says that it was taught nothing
+        judge(suite, options, answers, data, Path(name))
+        return measure(suite, options, answers, data, Path(name))
 
 
 def _understood(rows: Sequence[Measure], suite: Suite[Any], model: Entrant) -> list[Measure]:

@@ -24,6 +24,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "resources" / "editions"
 CARRIED: Mapping[str, tuple[str, ...]] = {
     "findings": ("model", "of", "method"),
     "validation": ("suite", "method", "where", "model"),
+    "standings": ("axis", "level", "suite", "method", "where"),
     "agreement-pairs": ("model", "of", "one", "other"),
 }
 # What does not depend on any model's answers: the facts, the worlds, what is asked and what planted models read.

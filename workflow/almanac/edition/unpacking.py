@@ -2,13 +2,14 @@
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
-from almanac.edition.layout import RECORD, Layout
+from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
 from almanac.edition.packing import blocks, unpack_table
 from almanac.errors import AlmanacError, no_such
@@ -26,8 +27,23 @@ class Frozen(Layout):
         return {INSIDE: root}
 
 
-def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
+def manifest_of(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
+    """Return the manifest of an archive, judged (`manifest.judged`), before anything is unpacked.
+
+    Raises:
+        AlmanacError: no archive, or not one to unpack in that folder.
+    """
+    with _archive(archive_path) as archive:
+        return judged(archive, archive_path, folder, dense)
+
+
+def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
     """Unpack an archive after checking every byte against its manifest; its tables become Parquet again.
+
+    Args:
+        archive_path: the archive.
+        folder: where to.
+        dense: whether it may unpack to any number of times its size.
 
     Returns:
         The manifest.
@@ -35,39 +51,44 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, Any]:
     Raises:
         AlmanacError: no archive, no manifest, a file that is missing, added, or differs, naming it.
     """
-    if archive_path.is_dir():
-        raise AlmanacError(
-            f"{archive_path}: is a folder; name the archive that `make edition` or `almanac freeze` made"
-        )
-    if not archive_path.exists():
-        raise AlmanacError(no_such(archive_path, "archive"))
-    try:
-        with zipfile.ZipFile(archive_path) as archive:
-            manifest = judged(archive, archive_path, folder)
-            entries = {entry["path"]: entry for entry in (*manifest["files"], *manifest["about"])}
-            here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
-            _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
-            folder.mkdir(parents=True, exist_ok=True)
+    with _archive(archive_path) as archive:
+        manifest = judged(archive, archive_path, folder, dense)
+        entries = {entry["path"]: entry for entry in (*manifest["files"], *manifest["about"])}
+        here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
+        _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
+        folder.mkdir(parents=True, exist_ok=True)
 
-            def write(name: str, how: Callable[[IO[bytes], Path], object]) -> None:
-                with reading(archive, archive_path, name) as stream:
-                    how(stream, folder / name)
+        def write(name: str, how: Callable[[IO[bytes], Path], object]) -> None:
+            with reading(archive, archive_path, name) as stream:
+                how(stream, folder / name)
 
-            # The configuration says which tables there are, and is read with the files that it names.
-            known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
-            for name in known:
+        # The configuration says which tables there are, and is read with the files that it names.
+        known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
+        for name in known:
+            write(name, _copy)
+        layout = _opened(folder, entries)
+        rows = rows_of(layout, manifest)
+        refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
+        for name in here:
+            if name in rows:
+                write(name, _table(rows[name], entries[name], archive_path))
+            elif name not in known:
                 write(name, _copy)
-            layout = _opened(folder, entries)
-            rows = rows_of(layout, manifest)
-            refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
-            for name in here:
-                if name in rows:
-                    write(name, _table(rows[name], entries[name], archive_path))
-                elif name not in known:
-                    write(name, _copy)
-    except (OSError, RuntimeError, zipfile.BadZipFile) as error:
-        raise AlmanacError(f"{archive_path}: is no readable archive ({error}); freeze the edition again") from error
     return manifest
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive, with an error that says what to do where that fails or its content cannot be read."""
+    if path.is_dir():
+        raise AlmanacError(f"{path}: is a folder; name the archive that `make edition` or `almanac freeze` made")
+    if not path.exists():
+        raise AlmanacError(no_such(path, "archive"))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+        raise AlmanacError(f"{path}: is no readable archive ({error}); freeze the edition again") from error
 
 
 def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Frozen:
@@ -99,7 +120,7 @@ def _incomplete(layout: Layout, manifest: Mapping[str, Any], found: set[str], ro
     config = layout.config
     expected = rows | {RECORD, page, CITATION, CROISSANT}
     expected |= {f"sources/{name}/{LICENCE}" for name in config.used_sources()}
-    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", "tables/", "figures/"))}
+    free = {name for name in found if name == LOCK or name.startswith((f"{FILES}/", *(f"{what}/" for what in SHOWN)))}
     free |= {name for name in found if name.startswith("sources/") and name.split("/")[1] in config.used_sources()}
     wrong = [f"{name}: an edition has it, and this one has not" for name in sorted(expected - found)]
     wrong += [f"{name}: is no part of an edition of this configuration" for name in sorted(found - expected - free)]

@@ -1,7 +1,7 @@
 """Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -46,14 +46,14 @@ def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Findi
             knowledge[one.dataset, one.model].append(one)
     counts = Counter(row.model for row in rows)
     shown = max(counts, key=counts.__getitem__)  # of several the first
-    labels = _labels(rows)
+    named = labels([key for row in rows for key in _methods(row)])
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
     parts: list[Table | Drawing | str] = [
         *_forests(between, findings),
         *_facts(layout, knowledge),
-        Drawing("kappa", caption, lambda: _heat_map(figure, labels)),
-        _pairs(rows, labels),
+        Drawing("kappa", caption, lambda: _heat_map(figure, named)),
+        _pairs(rows, named),
     ]
     return Chapter("Can it be trusted, and do the methods agree?", ASKS, parts)
 
@@ -133,17 +133,20 @@ def _folded(label: str) -> str:
     return "\n".join(wrap(label, 20))
 
 
-def _labels(rows: Sequence[Agreement]) -> Mapping[tuple[str, str, str], str]:
-    """Return what each method is called; where one name stands for several, with what sets them apart."""
-    keys = dict.fromkeys(
-        key
-        for row in rows
-        for key in ((row.suite, row.method, row.where), (row.other_suite, row.other_method, row.other_where))
-    )
+def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
+    return (row.suite, row.method, row.where), (row.other_suite, row.other_method, row.other_where)
+
+
+def labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
+    """Return what methods are called; where one name stands for several, they are numbered.
+
+    Args:
+        keys: of each method its suite, its name, and the items that it counts.
+    """
     named = {(suite, one.name): one.label for suite, own in SUITES.items() for one in own.methods}
     several: dict[tuple[str, str], int] = defaultdict(int)
     out = {}
-    for key in keys:
+    for key in dict.fromkeys(keys):
         label = named.get(key[:2], key[1])
         several[key[:2]] += 1
         out[key] = label if several[key[:2]] == 1 else f"{label} ({several[key[:2]]})"
@@ -180,13 +183,12 @@ def _said(layout: Layout, dataset: str) -> Mapping[str, str]:
     }
 
 
-def _pairs(rows: Sequence[Agreement], labels: Mapping[tuple[str, str, str], str]) -> Table:
+def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Table:
     head = ("model", "of", "one", "other", "facts", "both", "one alone", "other alone", "neither", "agree", "κ", "ρ")
     cells: list[Sequence[Cell]] = [
         (
             *(row.model, row.dataset),
-            labels[row.suite, row.method, row.where],
-            labels[row.other_suite, row.other_method, row.other_where],
+            *(named[key] for key in _methods(row)),
             *(row.n, row.both, row.first, row.second, row.neither, row.agreement, row.kappa, row.rho),
         )
         for row in rows
@@ -194,33 +196,26 @@ def _pairs(rows: Sequence[Agreement], labels: Mapping[tuple[str, str, str], str]
     return Table("pairs", "Each two methods on the facts that both asked.", head, cells, folded=True)
 
 
-def _heat_map(rows: Sequence[Agreement], labels: Mapping[tuple[str, str, str], str]) -> "Figure":
+def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> "Figure":
     """Draw kappa of each two methods; empty where it is not defined."""
-    import numpy as np
-    from matplotlib.figure import Figure  # drawing is not loaded only to print seconds
+    import numpy as np  # drawing is not loaded only to print seconds
 
-    own = {(row.suite, row.method, row.where): None for row in rows}
-    own |= {(row.other_suite, row.other_method, row.other_where): None for row in rows}
+    from almanac.suites.comparison_figures import Map, laid_out
+
+    own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
     values = np.full((len(place), len(place)), np.nan)
     for row in rows:
-        one, other = (
-            place[row.suite, row.method, row.where],
-            place[row.other_suite, row.other_method, row.other_where],
-        )
+        one, other = (place[key] for key in _methods(row))
         values[one, other] = values[other, one] = np.nan if row.kappa is None else row.kappa
-    size = 2.4 + 0.34 * len(place)
-    figure = Figure(figsize=(size, size * 0.8), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu")
-    names = [labels[key] for key in place]
-    axes.set_xticks(range(len(names)), names, rotation=90)
-    axes.set_yticks(range(len(names)), names)
+    names = [named[key] for key in place]
+    figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
+    image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
     for (one, other), value in np.ndenumerate(values):
         if not np.isnan(value):
             color = "white" if abs(value) > 0.6 else "black"
             text = f"{value:.2f}".replace("0.", ".")
             cell = axes.text(other, one, text, ha="center", va="center", fontsize=6, color=color)
             cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
-    figure.colorbar(image, shrink=0.6, label="Cohen's κ")
+    figure.colorbar(image, cax=scale, label="Cohen's κ")
     return figure

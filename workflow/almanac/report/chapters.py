@@ -6,7 +6,7 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, shown
-from almanac.report import agreeing, answer, trust
+from almanac.report import agreeing, answer, recovering, trust
 from almanac.report.page import Page
 from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
@@ -36,6 +36,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     first = findings_of(layout, [row for own in measures.values() for row in own])
     agreed = agreeing.chapter(layout, between, first)
     methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
+    recovered = recovering.chapter(layout)
+    methods += [Page("recovered", "", "", recovered)] if recovered is not None else []
     trusted = trust.chapter(layout, first)
     methods += [Page("trust", "", "", trusted)] if trusted is not None else []
     answered = answer.chapter(first, _nulls(layout, first), _guessable(layout))

@@ -29,6 +29,14 @@ PRINT: Mapping[str, Mapping[str, Any]] = {
 TAG = re.compile(r"<[^<>]*>")
 FRACTION = re.compile(r"(?<![\w.])-?\d*\.\d{3,}(?:e-?\d+)?")
 ID = re.compile(r' id="([^"]*)"')
+STYLE = re.compile(r' style="([^"]*)"')
+PATH = re.compile(r'(?<= d=")[^"]*')
+STEP = re.compile(r" ?([MLHVCQz]) ?")
+UPRIGHT = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
+MARKERS = re.compile(r'<g( clip-path="[^"]*")?>((?:<use [^>]*? style="([^"]*)"/>)(?:<use [^>]*? style="\3"/>)*)</g>')
+# What is the same in nearly all texts and lines, and what stands as a rule in each of matplotlib's figures.
+USUAL = {f"font-size: {FONT['font.size']}px", f"font-family: '{FONT['font.family']}'", "text-anchor: start"}
+LOOK = f"stroke-linejoin:round;stroke-linecap:butt;font:{FONT['font.size']}px '{FONT['font.family']}'"
 REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 
 
@@ -112,14 +120,49 @@ def _place_empty(figure: Figure) -> None:
 
 
 def _slim(text: str) -> str:
-    """Return SVG without what nobody sees: comments, metadata, unused ids, indents, digits below a hundredth."""
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    """Return SVG without what nobody sees: comments, metadata, unused ids, groups of nothing, digits below a hundredth.
+
+    What matplotlib says of every text and line is said once, of the whole figure, from which all of it inherits.
+    """
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     used = set(REFERENCE.findall(text))
-    text = TAG.sub(lambda tag: ID.sub(lambda own: own[0] if own[1] in used else "", tag[0]), text)
-    # Only in tags: a number that is a label stays as it is. One below 1 scales something and keeps more digits.
-    text = TAG.sub(lambda tag: FRACTION.sub(lambda number: _rounded(float(number[0])), tag[0].replace("\n", " ")), text)
-    text = re.sub(r">\s*\n\s*<", "><", text)
-    return re.sub(r" {2,}(?=[^<>]*>)", " ", text)
+    said: list[bool] = []  # of each group that is open, whether it says anything
+
+    def tag(found: re.Match[str]) -> str:
+        """Return a tag as it stays."""
+        own = found[0]
+        if own == "</g>":
+            return own if said.pop() else ""
+        # Only in tags: a number that is a label stays as it is. One below 1 scales something and keeps more digits.
+        own = ID.sub(lambda one: one[0] if one[1] in used else "", own.replace("\n", " "))
+        own = FRACTION.sub(lambda number: _rounded(float(number[0])), own)
+        own = UPRIGHT.sub("", STYLE.sub(_declared, own))
+        own = PATH.sub(lambda path: STEP.sub(r"\1", path[0]), own)
+        if not own.startswith("<g") or own[2] not in " >/":
+            return own
+        if own.endswith("/>"):
+            return ""
+        said.append(own != "<g>")
+        return own if said[-1] else ""
+
+    text = re.sub(r">\s*\n\s*<", "><", TAG.sub(tag, text))
+    text = MARKERS.sub(_of_group, text.replace("<defs></defs>", ""))
+    return text.replace("<svg", f'<svg style="{LOOK}"', 1)
+
+
+def _declared(style: re.Match[str]) -> str:
+    """Return the attribute of a style without what the whole figure says."""
+    kept = [one for one in map(str.strip, style[1].split(";")) if one and one not in USUAL]
+    return f' style="{";".join(kept).replace(": ", ":")}"' if kept else ""
+
+
+def _of_group(markers: re.Match[str]) -> str:
+    """Return markers that look alike with their look said once, by their group."""
+    start, own, style = markers.groups()
+    if "opacity" in style.replace("fill-opacity", "").replace("stroke-opacity", ""):
+        return markers[0]  # of a group it is another: it does not let its members shine through each other
+    look = f' style="{style}"'
+    return f"<g{start}{look}>{own.replace(look, '')}</g>"
 
 
 def _rounded(value: float) -> str:

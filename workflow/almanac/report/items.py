@@ -14,58 +14,71 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.answer import FactFound
+from almanac.report.evidence import Block, Evidence, pooled
 from almanac.rows import Context, Entity, Measure, Outcome, Relation
 from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
-from almanac.suites.judged import Judged, Range, conditions_of
+from almanac.suites.judged import Range, conditions_of
 from almanac.suites.listing import SUITES
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
-MOST_EMBEDDED = 60_000  # rows; beyond, the page would no longer open quickly, and names the files instead
+ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
+NAMED = ("relation", "subject", "object")
 HALF = 0.5  # of a fact's items; above, the fact is counted as known
 DIGITS = 4  # that a number has, where nothing depends on more
 
 
 class Items:
-    """Collects what the page carries; texts stand once, however many items show them."""
+    """Collects the items of an edition, a suite on a dataset at a time."""
 
-    def __init__(self, layout: Layout, findings: Sequence[Finding] = ()) -> None:
+    def __init__(self, layout: Layout, evidence: Evidence, findings: Sequence[Finding] = ()) -> None:
         self._layout = layout
+        self._evidence = evidence
         self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
         for one in findings:
             if one.verdict == ABOVE_CHANCE:
                 self._above[one.known.model, one.known.suite, one.known.dataset].append(one.known)
         self._known: dict[tuple[str, str], FactFound] = {}
-        self._texts: dict[str, int] = {"": 0}
-        self._left = MOST_EMBEDDED
+        self._facts: dict[str, dict[str, list[Any]]] = defaultdict(dict)
         self._names: dict[str, ObjectNames] = {}
         self._labels: dict[str, Mapping[str, str]] = {}
-        self._asked_in: dict[tuple[Path, ...], dict[int, int]] = {}
-        self._judged: list[dict[str, Any]] = []
-        self._pool: dict[str, int] = {}  # columns as JSON: what all models were asked alike stands once
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
-        """Add what a suite asked of a dataset, unless it is too much for the page.
+        """Add what a suite asked of a dataset.
 
         Args:
             askings: the models that were asked.
             measures: the numbers that are shown.
         """
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
-        exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)} | {
-            "item",
-            "dose",
-        }
-        exact |= {name for row in measures if row.formula in RECOMPUTED for name in row.of}
-        found = [(asking, judged_of(self._layout, asking)) for asking in askings]
-        if sum(judged.frame.height for _, judged in found) > self._left:
-            return
-        for asking, judged in found:
-            self._left -= judged.frame.height
-            self._judged.append(self._model(asking, judged, used, exact))
+        exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
+        exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
+        parts = Parts(self, used, exact, len(askings))
+        asked: dict[tuple[Path, ...], Mapping[int, str]] = {}
+        for asking in askings:
+            judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
+            folders = tuple(one.folder for one in answers.rounds)
+            if folders not in asked:  # what all models were asked alike is read once
+                asked[folders] = self._asked(answers)
+            said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
+            parts.add(asking, judged.frame.with_columns(said), asked[folders])
+            self._name(asking.dataset, judged.frame)
             for row in self._above[asking]:
                 self._count(asking.dataset, judged.where(conditions_of(row)).frame)
+        self._evidence.add(list(parts.blocks(f"{askings[0].suite}-{askings[0].dataset}")))
+
+    def _name(self, dataset: str, frame: pl.DataFrame) -> None:
+        """Note the facts that are asked: their names, and how often they were taught."""
+        known = self._facts[dataset]
+        dose = pl.col("dose") if "dose" in frame.columns else pl.lit(None).alias("dose")
+        named = frame.lazy().filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
+        for fact, times, *names in named.select("fact", dose, *NAMED).collect().iter_rows():
+            if fact not in known:
+                relation, subject, truth = names
+                known[fact] = [relation, self.label(dataset, subject), self.label(dataset, truth), times]
+            elif known[fact][-1] is None:
+                known[fact][-1] = times
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
         """Count which facts one model knows by one method: those that most of its items know."""
@@ -76,92 +89,125 @@ class Items:
         for fact, relation, subject, truth, times, known in by_fact.iter_rows():
             old = self._known.get((dataset, fact))
             if old is None:
-                label = f"{self._label(dataset, subject)} — {self._relations(dataset)[relation]} — "
-                old = FactFound(dataset, fact, label + self._label(dataset, truth), times, 0, 0)
+                label = f"{self.label(dataset, subject)} — {self.relations(dataset)[relation]} — "
+                old = FactFound(dataset, fact, label + self.label(dataset, truth), times, 0, 0)
             new = old._replace(known=old.known + (known > HALF), asked=old.asked + 1)
             self._known[dataset, fact] = new
 
     def facts(self) -> list[FactFound]:
-        """Return how often each fact is known, of the models and methods that are above chance."""
+        """Return how often each fact is known, of the models and methods that are above chance.
+
+        All facts become a block of their own, for the search.
+        """
+        heads = ("fact", "relation", "subject", "object", "dose")
+        rows = {dataset: [(fact, *row) for fact, row in own.items()] for dataset, own in self._facts.items()}
+        columns = {
+            dataset: dict(zip(heads, map(list, zip(*own, strict=True)), strict=True))
+            for dataset, own in rows.items()
+            if own
+        }
+        self._evidence.add([Block("facts", {"facts": written(columns)})])
         return list(self._known.values())
 
-    def _relations(self, dataset: str) -> Mapping[str, str]:
+    def relations(self, dataset: str) -> Mapping[str, str]:
+        """Return the names of a dataset's relations."""
         if dataset not in self._labels:
             rows = self._layout.read(self._layout.dataset(dataset, "relations"), Relation)
             self._labels[dataset] = {row.relation_id: row.label for row in rows}
         return self._labels[dataset]
 
-    def found(self) -> dict[str, Any]:
-        """Return what the page carries."""
-        root = f"results/{self._layout.config.edition}"
-        relations = {name: self._relations(name) for name in self._layout.config.used_datasets()}
-        return {
-            "root": root,
-            "texts": list(self._texts),
-            "judged": self._judged,
-            "columns": [json.loads(column) for column in self._pool],
-            "relations": relations,
-        }
-
-    def _model(self, asking: Asking, judged: Judged, used: set[str], exact: set[str]) -> dict[str, Any]:
-        frame = judged.frame
-        names = [name for name in frame.columns if name in used or name in ALWAYS]
-        columns = {name: self._column(frame[name], name in exact, asking.dataset) for name in names}
-        columns["prediction"] = self._column(self._predictions(asking, frame), True, "")
-        columns["asked"] = {"codes": list(self._asked(asking, frame))}
-        places = {name: self._place(column) for name, column in columns.items()}
-        return {"suite": asking.suite, "dataset": asking.dataset, "model": asking.model, "columns": places}
-
-    def _place(self, column: dict[str, Any]) -> int:
-        text = json.dumps(column, ensure_ascii=False, separators=(",", ":"))
-        return self._pool.setdefault(text, len(self._pool))
-
-    def _column(self, column: pl.Series, exact: bool, dataset: str) -> dict[str, Any]:
-        """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
-        if isinstance(column.dtype, pl.Categorical | pl.String):
-            texts = column.cast(pl.String)
-            kept = texts.drop_nulls().unique(maintain_order=True)
-            place = pl.Series(range(len(kept)), dtype=pl.UInt32)
-            codes = texts.replace_strict(kept, place, default=None, return_dtype=pl.UInt32)
-            labelled = column.name in ("subject", "object") and dataset
-            names = [self._label(dataset, name) for name in kept] if labelled else kept.to_list()
-            return {"names": names, "codes": codes.to_list()}
-        if column.dtype.is_float() and not exact:
-            column = column.round_sig_figs(DIGITS)
-        return {"values": column.to_list()}
-
-    def _label(self, dataset: str, key: str) -> str:
+    def label(self, dataset: str, key: str) -> str:
+        """Return the name of an entity."""
         if dataset not in self._names:
             rows = self._layout.read(self._layout.dataset(dataset, "entities"), Entity)
             self._names[dataset] = ObjectNames.of(rows)
         return self._names[dataset].label(key)
 
-    def _predictions(self, asking: Asking, frame: pl.DataFrame) -> pl.Series:
-        path = self._layout.judged(asking, "outcomes")
-        return read_frame(path, Outcome, ["prediction"])["prediction"].alias("prediction")
-
-    def _asked(self, asking: Asking, frame: pl.DataFrame) -> Iterator[int]:
-        """Yield the number of the text that each item shows: of several requests the first."""
-        answers = self._layout.answers(asking)
-        folders = tuple(one.folder for one in answers.rounds)
-        if folders not in self._asked_in:  # what all models were asked alike is read once
-            self._asked_in[folders] = self._texts_of(answers)
-        texts = self._asked_in[folders]
-        return (texts[item] for item in frame["item"])
-
-    def _texts_of(self, answers: Answers) -> dict[int, int]:
+    def _asked(self, answers: Answers) -> Mapping[int, str]:
+        """Return the text that each item shows: of several requests the first."""
         contexts = {
             row.context_id: row.text
             for one in answers.rounds
             for row in self._layout.read(one.folder / "contexts.parquet", Context)
         }
-        texts: dict[int, int] = {}
+        texts: dict[int, str] = {}
         for part in answers.parts(("context_id", "instruction", "text", "options", "pieces")):
             first = part.links.unique("item", keep="first", maintain_order=True)
             for row in first.iter_rows(named=True):
-                text = contexts.get(row["context_id"], "") + _shown(row)
-                texts[row["item"]] = self._texts.setdefault(text, len(self._texts))
+                texts[row["item"]] = contexts.get(row["context_id"], "") + _shown(row)
         return texts
+
+
+class Parts:
+    """The items of a suite on a dataset, of all models, divided by their relations into blocks of some `ROWS`."""
+
+    def __init__(self, items: Items, used: set[str], exact: set[str], models: int) -> None:
+        self._items, self._used, self._exact, self._models = items, used, exact, models
+        self._block_of: dict[str | None, int] = {}
+        self._columns: dict[int, dict[str, dict[str, str]]] = defaultdict(dict)
+        self._seen: dict[tuple[int, str], tuple[pl.Series, str]] = {}
+        self._texts: dict[int, dict[str, int]] = defaultdict(dict)
+        self._of: dict[str, str] = {}
+
+    def add(self, asking: Asking, frame: pl.DataFrame, asked: Mapping[int, str]) -> None:
+        """Add what became of one model's items.
+
+        Args:
+            asking: the model, suite and dataset.
+            frame: the items, as of `Judged`, with what was predicted.
+            asked: the text of each item.
+        """
+        self._of = {"suite": asking.suite, "dataset": asking.dataset}
+        self._divide(frame["relation"].cast(pl.String))
+        kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, "prediction")]
+        block = pl.col("relation").cast(pl.String).replace_strict(self._block_of, return_dtype=pl.Int64)
+        for own in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
+            at = own["*block"][0]
+            columns = {name: self._column(at, own[name], asking.dataset) for name in kept}
+            texts = self._texts[at]
+            codes = [texts.setdefault(asked[item], len(texts)) for item in own["item"]]
+            self._columns[at][asking.model] = columns | {"asked": written({"codes": codes})}
+
+    def _divide(self, relations: pl.Series) -> None:
+        """Give each relation a block: the last one, or a new one where that is full."""
+        last, rows = max(self._block_of.values(), default=0), 0
+        for relation, count in relations.value_counts(sort=False).sort("relation", nulls_last=True).iter_rows():
+            if relation not in self._block_of:
+                last, rows = (last + 1, 0) if rows and (rows + count) * self._models > ROWS else (last, rows)
+                self._block_of[relation] = last
+                rows += count
+
+    def _column(self, block: int, column: pl.Series, dataset: str) -> str:
+        """Return a column as JSON, of what is alike in the model before as it is there."""
+        seen, text = self._seen.get((block, column.name), (None, ""))
+        if seen is None or seen.dtype != column.dtype or not seen.equals(column):
+            text = written(self._values(column, dataset))
+            self._seen[block, column.name] = column, text
+        return text
+
+    def _values(self, column: pl.Series, dataset: str) -> dict[str, Any]:
+        """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
+        if isinstance(column.dtype, pl.Categorical | pl.String):
+            found = column.cast(pl.String).to_arrow().dictionary_encode()
+            names = found.dictionary.to_pylist()
+            labelled = column.name in ("subject", "object")
+            shown = [self._items.label(dataset, name) for name in names] if labelled else names
+            return {"names": shown, "codes": found.indices.to_pylist()}
+        if column.dtype.is_float() and column.name not in self._exact:
+            column = column.round_sig_figs(DIGITS)
+        return {"values": column.to_list()}
+
+    def blocks(self, name: str) -> Iterator[Block]:
+        """Yield the blocks; their names begin with ``name``."""
+        for at, columns in sorted(self._columns.items()):
+            relations = [relation for relation, own in self._block_of.items() if own == at]
+            pieces = {"texts": written(list(self._texts[at])), **dict(pooled(columns))}
+            yield Block(f"{name}-{at}", pieces, {**self._of, "models": list(columns), "relations": relations})
+
+
+def written(value: Any) -> str:
+    """Return a value as JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _shown(row: Mapping[str, Any]) -> str:
@@ -171,17 +217,23 @@ def _shown(row: Mapping[str, Any]) -> str:
 
 
 def items(
-    layout: Layout, measures: Mapping[tuple[str, str], Sequence[Measure]], findings: Sequence[Finding] = ()
+    layout: Layout,
+    evidence: Evidence,
+    measures: Mapping[tuple[str, str], Sequence[Measure]],
+    findings: Sequence[Finding] = (),
 ) -> tuple[dict[str, Any], list[FactFound]]:
-    """Return the items that numbers count, and how often each fact is known.
+    """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
 
     Args:
         layout: the edition.
+        evidence: collects the items.
         measures: the numbers that are shown, by suite and dataset.
         findings: what was found; facts are counted by the methods that are above chance.
     """
-    out = Items(layout, findings)
+    out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():
         if suite.name in SUITES:
             out.add(askings, measures.get((suite.name, dataset), ()))
-    return out.found(), out.facts()
+    known = out.facts()
+    relations = {name: out.relations(name) for name in layout.config.used_datasets()}
+    return {"root": f"results/{layout.config.edition}", "relations": relations}, known

@@ -17,10 +17,11 @@ from almanac.edition.measuring import findings_of
 from almanac.frames import frames
 from almanac.report import drawing, page
 from almanac.report.chapters import chapters, with_facts
+from almanac.report.evidence import MOST, Evidence
 from almanac.report.items import items
 from almanac.report.written import reference, write_table
 from almanac.resources import stored_parameters
-from almanac.rows import Measure, Response, Validation
+from almanac.rows import Measure, Response, Standing, Validation
 
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
 
@@ -35,15 +36,18 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
     found, measures = chapters(layout)
     every = [row for own in measures.values() for row in own]
-    carried, facts = items(layout, measures, findings_of(layout, every))
+    evidence = Evidence(layout.shown("items"))
+    told, facts = items(layout, evidence, measures, findings_of(layout, every))
     found = with_facts(found, facts)
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)
     shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
     for name, table in shown.items():
         write_table(table, layout.shown("tables"), name)
     with tables.atomic(layout.shown("tables") / "columns.md") as temporary:
-        temporary.write_text(reference(shown, {"measures": Measure, "validation": Validation}), encoding="utf-8")
+        rows = {"measures": Measure, "validation": Validation, "standings": Standing}
+        temporary.write_text(reference(shown, rows), encoding="utf-8")
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
+    write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.standings(), Standing))
     usual = gc.get_threshold()
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
     gc.set_threshold(MADE)
@@ -54,10 +58,15 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     for name, vector in vectors.items():
         (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
     models = list(model_rows(layout, parameters or {}))
-    text = page.render(layout.config, found, validation, vectors, carried, models)
+    parts = (layout.config, found, validation, vectors, told, evidence, models)
+    text = page.render(*parts)
+    if not evidence.files and len(text.encode()) > MOST:
+        evidence.write()
+        text = page.render(*parts)
     with tables.atomic(layout.page()) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
+    aside = f", and {evidence.files} files next to it, {evidence.size / 1e6:.1f} MB" if evidence.files else ""
+    print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB{aside}", file=sys.stderr)
 
 
 def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:

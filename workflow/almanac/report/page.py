@@ -1,8 +1,5 @@
 """The page: chapters, numbers and figures in one HTML file that needs no network, the same for the same numbers."""
 
-import base64
-import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +11,7 @@ from matplotlib.figure import Figure
 from almanac import __version__
 from almanac.config import EditionConfig
 from almanac.report.drawing import prefixed, style
+from almanac.report.evidence import Evidence
 from almanac.report.lines import share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, Link, Table
@@ -51,6 +49,7 @@ def render(
     validation: Sequence[Validation],
     vectors: Mapping[str, str],
     items: Mapping[str, Any],
+    evidence: Evidence,
     models: Sequence[Mapping[str, Any]],
 ) -> str:
     """Render the page.
@@ -60,7 +59,8 @@ def render(
         chapters: one a suite and dataset.
         validation: what is recovered of planted knowledge.
         vectors: the figures as SVG, by the names of `figures`.
-        items: the items that the numbers count (`items.items`).
+        items: what the page is told of the items that the numbers count (`items.items`).
+        evidence: the items.
         models: who was asked: name, origin, parameters.
     """
     environment = Environment(
@@ -85,7 +85,8 @@ def render(
         chapters=chapters,
         validation=validation,
         vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},
-        data=packed({**items, "numbers": [_carried(row) for row in numbers]}),
+        data=evidence.data({**items, "numbers": [_carried(row) for row in numbers]}),
+        evidence=evidence,
         items_root=items["root"],
         models=models,
         version=__version__,
@@ -111,9 +112,3 @@ def _carried(row: Measure) -> dict[str, Any]:
     """Return what the page's script is told of a number."""
     names = ("suite", "dataset", "model", "metric", "where", "formula", "of", "value", "n")
     return {name: getattr(row, name) for name in names}
-
-
-def packed(data: Mapping[str, Any]) -> str:
-    """Return data as gzipped JSON in base64: small, the same for the same data, and no markup whatever it holds."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")

@@ -6,7 +6,7 @@ from typing import Any
 from almanac.edition.layout import Layout
 from almanac.edition.published import recovered
 from almanac.rows import Measure, Validation
-from almanac.suites.chapter import Cell, Chapter, Table
+from almanac.suites.chapter import Cell, Chapter, Table, without_items
 from almanac.suites.headline import Finding
 from almanac.suites.suite import Method
 
@@ -67,7 +67,6 @@ def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
 
 
 def _number(row: Mapping[str, Any], name: str) -> Measure:
-    """Return a number that opens no items: they are in the other edition."""
+    """Return a number whose items are in the other edition."""
     ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    counts = (row["n"], 0, 0, 0, 0, 0)
-    return Measure(row["suite"], EDITION, None, None, name, row["where"], "other", (), *ends, None, *counts)
+    return without_items(row["suite"], name, row["where"], *ends, row["n"])

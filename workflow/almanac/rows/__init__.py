@@ -6,7 +6,7 @@ identify a row.
 """
 
 from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
-from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Validation
+from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Standing, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
 from almanac.rows.sources import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
@@ -40,6 +40,7 @@ __all__ = [
     "Request",
     "Response",
     "Setting",
+    "Standing",
     "Status",
     "Template",
     "Validation",

@@ -84,6 +84,42 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How well one method tells what planted models were taught, on the facts that all methods here asked.
+
+    ``axis`` and ``level`` say of what: ``all`` of what is compared, or a part or variant of it (``world``, ``model``,
+    ``templates``, ``choices``, ``format``). ``where`` says which items the method counts, as in `Measure`. ``facts``
+    were taught most often or never; AUC and average precision are of these two groups,
+    ``known_most`` and ``known_never`` the shares of either that the method calls known. ``gap`` is how much smaller its
+    AUC is than that of the first in place; ``prior_auc`` is the AUC of the objects' frequency alone, .5 where facts are
+    balanced. ``tau`` is Kendall's, between the order of the methods here and that of ``all``.
+    """
+
+    KEY: ClassVar = ("axis", "level", "suite", "method", "where")
+    axis: str
+    level: str
+    suite: str
+    method: str
+    where: str
+    place: int
+    worlds: int
+    models: tuple[str, ...]
+    facts: int
+    auc: float
+    auc_low: float | None
+    auc_high: float | None
+    gap: float
+    gap_low: float | None
+    gap_high: float | None
+    average_precision: float
+    spearman: float | None
+    known_most: float
+    known_never: float
+    prior_auc: float
+    tau: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """How two methods agree on the facts of one model that both asked.
 

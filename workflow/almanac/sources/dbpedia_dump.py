@@ -1,26 +1,31 @@
-"""DBpedia's dump of mapping-based objects, streamed: facts of whole relations, degrees as popularity, names."""
+"""DBpedia's dump of mapping-based objects, streamed once: whole relations or a draw of each, degrees as popularity."""
 
-import bz2
 import re
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from almanac.columns import columns
 from almanac.errors import AlmanacError
-from almanac.rows import Fact, Relation
+from almanac.rows import Relation
+from almanac.sources.drawing import hashes
+from almanac.sources.frames import assembled, bucketed, drawn, facts, popularity
 from almanac.sources.names import clean
 from almanac.sources.options import DbpediaOptions
+from almanac.sources.reading import BYTES, Aside, opened
 from almanac.sources.source_tables import Omissions, SourceTables
 
+SOURCE, THING, TAIL = "dbpedia", "thing", "tail"
 ONTOLOGY = "http://dbpedia.org/ontology/"
 RESOURCE = "http://dbpedia.org/resource/"
 LINE = re.compile(rb"<([^>]*)> <([^>]*)> <([^>]*)> \.\s*")
-BATCH = 1 << 18  # lines of the dump that are handled at once
-Triples = tuple[list[str], list[str], list[str]]
+BATCH = 1 << 18  # rows of a table that are made at once
+PARTS = 16  # in which triples are laid aside, each relation whole in one
+TRIPLE = {"subject": pl.String(), "predicate": pl.String(), "object": pl.String()}
 
 
 def address(relation: str) -> str:
@@ -47,70 +52,144 @@ def relation_row(relation: str) -> Relation:
 
 
 def read_dump(options: DbpediaOptions, folder: Path) -> SourceTables:
-    """Return the tables of the dump of mapping-based objects: every fact, or those of the named relations.
+    """Return the tables of the dump of mapping-based objects: all facts or a draw, of all relations or the named ones.
 
-    Entities are all things of the dump, named by their addresses; their popularity is their degree, as subject and as
-    object (Sun et al., section A), whichever relations are kept. The file is read twice, in bounded memory.
+    Popularity is the degree of a thing, as subject and as object (Sun et al., section A), whichever relations are kept;
+    things are named by their addresses. Of all facts, entities are all things of the dump. A draw (`pool`) takes
+    subjects that have one object, as Head-to-Tail asks no others, and its entities are what they are about. The file is
+    read once, in bounded memory, and laid aside in a temporary folder of about a third of its unpacked size.
 
     Raises:
         AlmanacError: the file is missing or damaged, or a relation is not in it.
     """
     path = folder / options.DOWNLOADS[0].name
     omitted = Omissions()
-    degrees, relations = _degrees(path, omitted)
-    if not relations:
+    triples = _Triples(path, by_relation=options.pool is not None)
+    triples.read(omitted)
+    if not triples.relations:
         raise AlmanacError(f"{path}: holds no triple of three addresses; is it the right file?")
     wanted = {address(relation): relation for relation in options.relations}
-    missing = sorted(set(wanted) - relations)
+    missing = sorted(set(wanted) - triples.relations)
     if missing:
         raise AlmanacError(f"{path}: has no facts of {', '.join(missing)}; correct `relations`")
-    kept = wanted or {iri: iri.removeprefix(ONTOLOGY) for iri in sorted(relations)}
+    kept = wanted or {iri: iri.removeprefix(ONTOLOGY) for iri in sorted(triples.relations)}
+    if options.pool is not None:
+        return _drawn(triples, kept, options.pool, options.seed, omitted)
+    degrees = _degrees(triples)
     return SourceTables(
-        entities=(_entities(part) for part in degrees.to_batches(max_chunksize=BATCH)),
+        entities=(_entities(part.column("entity_id")) for part in degrees.to_batches(max_chunksize=BATCH)),
         relations=[relation_row(relation) for relation in kept.values()],
-        facts=_facts(path, kept),
+        facts=_facts(triples, kept),
         popularity=(_popularity(part) for part in degrees.to_batches(max_chunksize=BATCH)),
         omissions=omitted,
     )
 
 
-def _triples(path: Path, omitted: Omissions | None) -> Iterator[Triples]:
-    """Yield batches of subjects, predicates and objects; other lines are counted, if asked."""
-    rows: list[tuple[str, str, str]] = []
-    try:
-        with bz2.open(path) as lines:
-            for line in lines:
-                if found := LINE.fullmatch(line):
-                    subject, predicate, object_iri = (part.decode() for part in found.groups())
-                    rows.append((identity(subject), predicate, identity(object_iri)))
-                elif omitted is not None and line.strip() and not line.startswith(b"#"):
-                    omitted.add("facts", "the line is no triple of three addresses", line.decode("utf-8", "replace"))
-                if len(rows) == BATCH:
-                    yield _turned(rows)
-                    rows = []
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise AlmanacError(f"{path}: cannot be read ({error}); download it again") from error
-    if rows:
-        yield _turned(rows)
+class _Triples:
+    """The triples of a dump, laid aside: ``subject``, ``predicate``, ``object``; for a draw the subject's ``number``.
+
+    Attributes:
+        path: the dump.
+        relations: all predicates.
+        hashed: of a draw, the hash of each subject and object, as often as it occurs.
+    """
+
+    def __init__(self, path: Path, by_relation: bool) -> None:
+        """Make the folder.
+
+        Args:
+            path: the dump.
+            by_relation: whether each relation lies whole in one of `PARTS`; else all lies in the dump's order.
+        """
+        self.relations: set[str] = set()
+        self.hashed: list[pl.Series] = []
+        self.path, self._parted = path, by_relation
+        more = {"number": pl.UInt64(), "part": pl.UInt64()}
+        self._aside = Aside(TRIPLE | more, "part") if by_relation else Aside(TRIPLE)
+
+    def read(self, omitted: Omissions) -> None:
+        """Lay the triples aside, and count the lines that are none."""
+        with opened(self.path) as handle:
+            while lines := handle.readlines(BYTES):
+                frame = _parsed(lines, omitted)
+                self.relations.update(frame["predicate"].unique())
+                if self._parted:
+                    self.hashed += [frame[end].hash() for end in ("subject", "object")]
+                    subjects = frame["subject"].unique(maintain_order=True)
+                    numbers = pl.Series(hashes([one.encode() for one in subjects], SOURCE))
+                    frame = frame.join(pl.DataFrame({"subject": subjects, "number": numbers}), on="subject")
+                    frame = frame.with_columns(part=pl.col("predicate").hash() % PARTS)
+                self._aside.lay(frame)
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield them, in parts or in the order of the dump."""
+        if self._parted:
+            yield from (self._aside.stream(part).collect() for part in range(PARTS))
+        else:
+            yield from self._aside.stream().collect_batches(maintain_order=True)
 
 
-def _turned(rows: list[tuple[str, str, str]]) -> Triples:
-    subjects, predicates, objects = zip(*rows, strict=True)
-    return list(subjects), list(predicates), list(objects)
+def _parsed(lines: Sequence[bytes], omitted: Omissions) -> pl.DataFrame:
+    """Return the triples of some lines; other lines are counted, but for comments and empty ones."""
+    block, count = b"".join(lines), len(lines)
+    # Lines of four cells, of which the first three are addresses, in which nothing needs to be looked at one by one.
+    usual = {b" ": 3, b"<": 3, b">": 3, b"> <": 2, b"> .\n": 1}
+    if all(block.count(sign) == each * count for sign, each in usual.items()):
+        with suppress(pl.exceptions.PolarsError):
+            cells = pl.read_csv(
+                block, has_header=False, separator=" ", quote_char=None, schema={**TRIPLE, "end": pl.String()}
+            )
+            if cells.select((pl.col("end") == ".").all() & pl.col("subject").str.starts_with("<").all()).item():
+                inner = [pl.col(name).str.strip_prefix("<").str.strip_suffix(">") for name in TRIPLE]
+                return cells.select(inner).with_columns(pl.col("subject", "object").str.strip_prefix(RESOURCE))
+    rows: list[tuple[str, ...]] = []
+    for line in lines:
+        if found := LINE.fullmatch(line):
+            subject, predicate, object_iri = (part.decode() for part in found.groups())
+            rows.append((identity(subject), predicate, identity(object_iri)))
+        elif line.strip() and not line.startswith(b"#"):
+            omitted.add("facts", "the line is no triple of three addresses", line.decode("utf-8", "replace"))
+    return pl.DataFrame(rows, schema=TRIPLE, orient="row")
 
 
-def _degrees(path: Path, omitted: Omissions) -> tuple[pa.Table, set[str]]:
-    """Return how often each thing is a subject or an object, sorted by id, and all predicates."""
+def _drawn(triples: _Triples, kept: Mapping[str, str], pool: int, seed: int, omitted: Omissions) -> SourceTables:
+    """Return the facts of drawn subjects, and what these are about."""
+    degrees = pl.concat(triples.hashed).alias("hash").to_frame().group_by("hash").agg(score=pl.len().cast(pl.Int64))
+    triples.hashed.clear()
+    degrees, sizes = bucketed(degrees, SOURCE, THING)
+    popular = degrees.filter(pl.col("bucket") != TAIL).select("hash", "bucket")  # a few; the others are the tail
+    rows, several = [], 0
+    for frame in triples.frames():
+        every = frame.filter(pl.col("predicate").is_in(list(kept)))
+        alone = every.filter(pl.len().over("predicate", "subject") == 1)
+        several += every.height - alone.height
+        alone = alone.join(popular, left_on=pl.col("subject").hash(), right_on="hash", how="left")
+        alone = alone.select(pl.col("bucket").fill_null(TAIL), "predicate", "object", id="number", subject_id="subject")
+        for (predicate,), own in alone.partition_by("predicate", as_dict=True).items():
+            relation = kept[str(predicate)]
+            picked = drawn(own, pool, seed, SOURCE, relation) if own.height > pool else own
+            rows.append(facts(picked, relation, SOURCE, object_id=pl.col("object")))
+    if not rows:
+        raise AlmanacError(f"{triples.path}: no subject has one object of a relation alone; take all facts (no `pool`)")
+    omitted.add("facts", "the subject has several objects", SOURCE, several)
+    ends = pl.concat([frame[end] for frame in rows for end in ("subject_id", "object_id")])
+    named = ends.unique().sort().alias("entity_id")
+    scores = named.to_frame().join(degrees, left_on=pl.col("entity_id").hash(), right_on="hash")
+    names = pl.DataFrame(_entities(named.to_arrow()))
+    relations = [relation_row(relation) for relation in kept.values()]
+    return assembled(relations, rows, [names], [popularity(scores, SOURCE, THING)], sizes, omitted)
+
+
+def _degrees(triples: _Triples) -> pa.Table:
+    """Return how often each thing is a subject or an object, sorted by id."""
     total = pa.table({"entity_id": pa.array([], pa.string()), "score": pa.array([], pa.int64())})
     waiting: list[pa.Table] = []
-    relations: set[str] = set()
-    for subjects, predicates, objects in _triples(path, omitted):
-        counted = pc.value_counts(pa.array(subjects + objects, pa.string()))
+    for frame in triples.frames():
+        counted = pc.value_counts(pl.concat([frame["subject"], frame["object"]]).to_arrow().cast(pa.string()))
         waiting.append(pa.table({"entity_id": counted.field("values"), "score": counted.field("counts")}))
-        relations.update(predicates)
         if sum(part.num_rows for part in waiting) > max(total.num_rows, 8 * BATCH):
             total, waiting = _summed([total, *waiting]), []
-    return _summed([total, *waiting]).sort_by("entity_id"), relations
+    return _summed([total, *waiting]).sort_by("entity_id")
 
 
 def _summed(parts: list[pa.Table]) -> pa.Table:
@@ -118,33 +197,24 @@ def _summed(parts: list[pa.Table]) -> pa.Table:
     return pa.table({"entity_id": together["entity_id"], "score": together["score_sum"]})
 
 
-def _entities(part: pa.RecordBatch) -> pa.Table:
-    ids = part.column("entity_id").to_pylist()
-    labels = [label_of(one if "://" in one else RESOURCE + one) or one for one in ids]
-    aliases = pa.array([[]] * len(ids), pa.list_(pa.string()))
-    return pa.table({"entity_id": ids, "label": labels, "aliases": aliases, "type": pa.nulls(len(ids), pa.string())})
+def _entities(ids: pa.Array) -> pa.Table:
+    named = ids.to_pylist()
+    labels = [label_of(one if "://" in one else RESOURCE + one) or one for one in named]
+    aliases = pa.array([[]] * len(named), pa.list_(pa.string()))
+    return pa.table({"entity_id": ids, "label": labels, "aliases": aliases, "type": pa.nulls(len(named), pa.string())})
 
 
 def _popularity(part: pa.RecordBatch) -> pa.Table:
     count = part.num_rows
-    columns = {"entity_id": part.column("entity_id"), "source": ["dbpedia"] * count, "type": ["thing"] * count}
+    columns = {"entity_id": part.column("entity_id"), "source": [SOURCE] * count, "type": [THING] * count}
     return pa.table(columns | {"score": part.column("score"), "bucket": pa.nulls(count, pa.string())})
 
 
-def _facts(path: Path, kept: dict[str, str]) -> Iterator[pa.Table]:
+def _facts(triples: _Triples, kept: Mapping[str, str]) -> Iterator[pa.Table]:
     """Yield the facts of the kept relations, in the order of the dump, in which a triple stands once."""
-    for triples in _triples(path, None):
-        rows = [
-            (kept[predicate], subject, object_id)
-            for subject, predicate, object_id in zip(*triples, strict=True)
-            if predicate in kept
-        ]
-        if not rows:
-            continue
-        relations, subjects, objects = (list(column) for column in zip(*rows, strict=True))
-        found: dict[str, object] = {name: pa.nulls(len(rows), pa.string()) for name in columns(Fact)}
-        found["fact_id"] = ["|".join(row) for row in rows]
-        found |= {"relation_id": relations, "subject_id": subjects, "object_id": objects}
-        found["qualifiers"] = pa.array([[]] * len(rows), pa.list_(pa.string()))
-        found["source"] = ["dbpedia"] * len(rows)
-        yield pa.table(found)
+    for frame in triples.frames():
+        own = frame.filter(pl.col("predicate").is_in(list(kept)))
+        if own.height:
+            relation = pl.col("predicate").replace_strict(kept, return_dtype=pl.String)
+            own = own.select(relation.alias("relation"), pl.col("subject").alias("subject_id"), "object")
+            yield facts(own, pl.col("relation"), SOURCE, object_id=pl.col("object")).to_arrow()

@@ -92,7 +92,7 @@ def _header(path: Path) -> list[str]:
 
 def facts(
     frame: pl.DataFrame,
-    relation: str,
+    relation: str | pl.Expr,
     source: str,
     *,
     object_id: pl.Expr | None = None,
@@ -105,7 +105,7 @@ def facts(
 
     Args:
         frame: has a column ``subject_id`` and what the expressions speak of.
-        relation: the relation's id.
+        relation: the relation's id, or an expression of it.
         source: the source's name.
         object_id: the object where it is an entity; else ``value``, with ``datatype`` and ``precision``.
         value: the literal, as text.
@@ -115,9 +115,10 @@ def facts(
     """
     nothing = pl.lit(None, dtype=pl.String)
     key = object_id if object_id is not None else value
+    of = relation if isinstance(relation, pl.Expr) else pl.lit(relation)
     return frame.select(
-        fact_id=pl.format("{}|{}|{}", pl.lit(relation), "subject_id", key),
-        relation_id=pl.lit(relation),
+        fact_id=pl.format("{}|{}|{}", of, "subject_id", key),
+        relation_id=of,
         subject_id="subject_id",
         object_id=object_id if object_id is not None else nothing,
         value=value if value is not None else nothing,

@@ -128,6 +128,13 @@ class DbpediaOptions(DumpOptions):
         default=(), description="properties of the ontology (capital), or their whole addresses; none: all of the dump"
     )
     facts: int | None = Field(default=None, ge=1, description="about so many facts a relation, by SPARQL; none: all")
+    pool: int | None = Field(
+        default=None,
+        ge=1,
+        description="of the dump: subjects with one object drawn for each relation in each of head, torso, tail; none: "
+        "every fact",
+    )
+    seed: int = Field(default=0, ge=0, description="seed of that draw")
     page: int = Field(default=5_000, ge=1, description="rows that a query is meant to bring")
     batch: int = Field(default=100, ge=1, description="entities whose names are asked for at once")
 
@@ -135,6 +142,8 @@ class DbpediaOptions(DumpOptions):
     def _few(self) -> Self:
         if self.by == "sparql" and not self.relations:
             raise ValueError("by: sparql needs relations; for all of them take by: dump")
+        if self.by == "sparql" and self.pool is not None:
+            raise ValueError("pool: facts are drawn of the dump alone; for fewer by SPARQL set facts")
         return self
 
     def downloads(self) -> tuple[Download, ...]:
@@ -323,6 +332,24 @@ class LpaqaOptions(DumpOptions):
     )
 
 
+class KassessOptions(DumpOptions):
+    """Facts of T-REx with many templates and names (KAssess, the data released with KaRR)."""
+
+    DOWNLOADS: ClassVar = (
+        Download("data_for_KAssess.zip", "https://zenodo.org/records/13144454/files/data_for_KAssess.zip"),
+    )
+
+    kind: Literal["kassess"] = Field(
+        default="kassess", description="kassess: facts of T-REx as Dong et al. released them"
+    )
+    licence: str = Field(default="KAssess: none is stated", description="the terms of use")
+    facts: str = Field(default="my_TREx_main_new", min_length=1, description="the folder of its facts (P….jsonl)")
+    objects: str | None = Field(
+        default=None,
+        description="the file of the objects' names, without .json; none: allobj2alias, or the only one of a model",
+    )
+
+
 class MyriadlamaOptions(DumpOptions):
     """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
 
@@ -363,6 +390,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "bear": BearOptions,
     "kamel": KamelOptions,
     "lpaqa": LpaqaOptions,
+    "kassess": KassessOptions,
     "myriadlama": MyriadlamaOptions,
 }
 

@@ -182,13 +182,19 @@ class Aside:
         if len(self._rows) >= CHUNK:
             self._flush()
 
-    def _flush(self) -> None:
-        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
+    def lay(self, frame: pl.DataFrame) -> None:
+        """Lay many rows aside at once, after those that were laid before: a frame of the schema."""
+        if self._rows:
+            self._flush()
         for part in frame.partition_by(self._parts) if self._parts else [frame]:
             self._files += 1
             name = f"{part[self._parts][0] if self._parts else 0}-{self._files:06}.parquet"
             part.write_parquet(Path(self._folder.name) / name)
+
+    def _flush(self) -> None:
+        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
         self._rows.clear()
+        self.lay(frame)
 
     def stream(self, part: int = 0) -> pl.LazyFrame:
         """Return all rows, or those of a part; the object must be kept as long as they are read."""

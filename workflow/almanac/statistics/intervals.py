@@ -52,6 +52,29 @@ def wilson_n(found: Estimate) -> float | None:
     return normal_quantile(LEVEL) ** 2 * limit * (1 - limit) / (limit - found.value) ** 2
 
 
+def combined(terms: Sequence[tuple[float, Estimate]]) -> Estimate:
+    """Return a weighted sum of independent estimates, with the interval that follows from theirs.
+
+    Each limit recovers a variance from the limit on its side of each value (Zou, Huang and Zhang 2009); of two with
+    weights 1 and -1 it is Newcombe's interval of their difference (1998, method 10), if theirs are Wilson's.
+
+    Args:
+        terms: the weight and the estimate of each.
+
+    Returns:
+        Nothing where any has no value or no interval.
+    """
+    total = below = above = 0.0
+    for weight, (value, low, high) in terms:
+        if value is None or low is None or high is None:
+            return NOTHING
+        total += weight * value
+        least, most = (low, high) if weight > 0 else (high, low)
+        below += (weight * (value - least)) ** 2
+        above += (weight * (most - value)) ** 2
+    return Estimate(total, total - math.sqrt(below), total + math.sqrt(above)) if terms else NOTHING
+
+
 def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[str]] | None = None) -> Estimate:
     """Return the unweighted mean over strata of a share within them, with a Wilson interval.
 

@@ -1,4 +1,4 @@
-"""How well a score ranks the taught before the never taught: AUC and rank correlations."""
+"""How well a score ranks the taught before the never taught: AUC, average precision and rank correlations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -41,6 +41,87 @@ def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEV
     low = 0.0 if value == 0 else _root(distance, 0.0, value * (1 - 1e-9))
     high = 1.0 if value == 1 else _root(distance, 1.0, value + (1 - value) * 1e-9)
     return Estimate(value, low, high)
+
+
+class Placements(NamedTuple):
+    """What the AUC is the mean of, over positives as over negatives; those of several scores may be added or averaged.
+
+    Attributes:
+        positive: of each positive the share of the negatives that score below it, ties counting half; shape (m,).
+        negative: of each negative the share of the positives that score above it; shape (n,).
+    """
+
+    positive: NDArray[np.float64]
+    negative: NDArray[np.float64]
+
+
+def placements(positive: Sequence[float], negative: Sequence[float]) -> Placements:
+    """Return the placements of positives among negatives, and of negatives among positives.
+
+    They are the structural components of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988).
+
+    Args:
+        positive: scores of the positives, any scale; at least one, no NaN.
+        negative: scores of the negatives, likewise.
+
+    Raises:
+        ValueError: a score is NaN.
+    """
+    above, below = _numbers(positive), _numbers(negative)
+
+    def share(values: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+        ranked = np.sort(others)
+        below, upto = (np.searchsorted(ranked, values, side) for side in ("left", "right"))
+        return np.asarray((below + upto) / 2 / len(others), dtype=float)
+
+    return Placements(share(above, below), 1 - share(below, above))
+
+
+def variance(found: Placements, positive: Sequence[str], negative: Sequence[str]) -> float | None:
+    """Return the variance of an AUC, or of any sum of AUCs of the same facts, by its placements.
+
+    The facts of a subject are one draw (Obuchowski, Biometrics 53, 1997, whose formula this is). None where there are
+    not at least two subjects on either side.
+
+    Args:
+        found: the placements, or a weighted sum of those of several scores.
+        positive: the subject of each positive.
+        negative: the subject of each negative.
+    """
+    names = sorted({*positive, *negative})
+    at = {name: place for place, name in enumerate(names)}
+    sums, counts = [], []
+    for values, own in ((found.positive, positive), (found.negative, negative)):
+        places = [at[name] for name in own]
+        each = np.bincount(places, minlength=len(names))
+        sums.append(np.bincount(places, values - values.mean(), minlength=len(names)))
+        counts.append((len(own), int((each > 0).sum())))
+    if min(clusters for _, clusters in counts) < 2:
+        return None
+    own_parts = (
+        clusters / (clusters - 1) * float(total @ total) / size**2
+        for total, (size, clusters) in zip(sums, counts, strict=True)
+    )
+    shared = len(names) / (len(names) - 1) * float(sums[0] @ sums[1]) / (counts[0][0] * counts[1][0])
+    return sum(own_parts) + 2 * shared
+
+
+def average_precision(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """Return the mean, over the positives, of the share of positives among all that score at least as high.
+
+    Scores that are equal are passed together, so no order of the input matters.
+
+    Args:
+        positive: scores of the positives, any scale; at least one, no NaN.
+        negative: scores of the negatives, likewise.
+
+    Raises:
+        ValueError: a score is NaN.
+    """
+    above, below = np.sort(_numbers(positive)), np.sort(_numbers(negative))
+    right = len(above) - np.searchsorted(above, above, "left")
+    wrong = len(below) - np.searchsorted(below, above, "left")
+    return float((right / (right + wrong)).mean())
 
 
 def _root(function: Callable[[float], float], above: float, below: float) -> float:

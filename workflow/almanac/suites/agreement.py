@@ -1,6 +1,5 @@
 """Do methods agree? The same facts of one model, called known or not by each method that asked them."""
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -9,7 +8,8 @@ import polars as pl
 
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.statistics import grouped
-from almanac.statistics.intervals import NOTHING, Estimate, normal_quantile, wilson
+from almanac.statistics.agreement import kappa
+from almanac.statistics.intervals import Estimate, wilson
 from almanac.statistics.ranks import spearman
 from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_text, from_text
 from almanac.suites.suite import Method
@@ -27,7 +27,8 @@ class Called(NamedTuple):
         method: its name.
         where: the items that it counts, as text.
         facts: a row a fact that was answered: ``fact``, ``known``, ``score``, the share of its items that are right
-            (``hit``), its ``relation`` and ``subject``, and how many of its items had each outcome.
+            (``hit``), its ``relation`` and ``subject``, the ``dose`` at which it was taught and that of
+            all facts of its object (none: no planted model), and how many of its items had each outcome.
     """
 
     suite: str
@@ -44,7 +45,7 @@ def called(judged: Judged, methods: Sequence[Method]) -> Iterator[Called]:
             facts = items.group_by("fact", maintain_order=True).agg(
                 (pl.col("hit").mean() > HALF).alias("known"),
                 pl.col("score", "hit").mean(),
-                pl.col("relation", "subject").first(),
+                pl.col("relation", "subject", "dose", "object_dose").first(),
                 *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
             )
             facts = facts.filter(pl.col("hit").is_not_null())
@@ -130,25 +131,6 @@ def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator
             n=sum(counts.values()),
             **counts,
         )
-
-
-def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
-    """Return Cohen's kappa of two methods with its interval; nothing where chance alone would always agree.
-
-    Args:
-        both: facts that both call known.
-        first: that the first alone does.
-        second: that the second alone does.
-        neither: that neither does.
-    """
-    n = both + first + second + neither
-    share, other = (both + first) / n, (both + second) / n
-    agreed, chance = (both + neither) / n, share * other + (1 - share) * (1 - other)
-    if chance >= 1:
-        return NOTHING
-    value = (agreed - chance) / (1 - chance)
-    half = normal_quantile(0.95) * math.sqrt(agreed * (1 - agreed) / n) / (1 - chance)
-    return Estimate(value, max(-1.0, value - half), min(1.0, value + half))
 
 
 def of_facts(dataset: str, model: str, found: Sequence[Called]) -> list[Knowledge]:

@@ -70,6 +70,14 @@ class Chapter:
     parts: Sequence[Table | Drawing | str]
 
 
+def without_items(
+    suite: str, metric: str, where: str, value: float | None, low: float | None, high: float | None, n: int
+) -> Measure:
+    """Return a number with its interval as a cell that opens no items: it is of several models, or of elsewhere."""
+    counts = (n, 0, 0, 0, 0, 0)
+    return Measure(suite, "", None, None, metric, where, "other", (), value, low, high, None, *counts)
+
+
 @dataclass(frozen=True)
 class Entrant:
     """A model as it is shown and compared.

@@ -39,7 +39,8 @@ class Board:
         dataset: whose facts.
         method: the method.
         entrants: the models, by name.
-        hits: of each model the facts that it answered: ``fact``, ``relation``, ``subject`` and ``hit``.
+        hits: of each model the facts that it answered: ``fact``, ``relation``, ``subject``, ``hit`` and ``bucket``, the
+            subject's popularity where the dataset has it.
     """
 
     suite: str
@@ -60,7 +61,9 @@ class Board:
         some = next(iter(judged.values()))
         hits = {}
         for name, own in judged.items():
-            asked = own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit")
+            asked = (
+                own.where(method.where).where(method.once).frame.select("fact", "relation", "subject", "hit", "bucket")
+            )
             if asked["fact"].drop_nulls().is_duplicated().any():
                 return None
             hits[name] = asked.filter(pl.col("hit").is_not_null()).sort("relation", "fact")
@@ -112,7 +115,8 @@ def compare(found: Board) -> list[Measure]:
         ``relation_mean`` (over models), the best relation first; ``relation_accuracy`` a model and relation;
         ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
         smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
-        ``tuned_difference`` (tuned less base, p of McNemar's test).
+        ``tuned_difference`` (tuned less base, p of McNemar's test); ``popularity_accuracy``, the mean over relations in
+        head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
     """
     table = {model: {name: one.value or 0.0 for name, one in own.items()} for model, own in found.accuracies.items()}
     means = {model: float(np.mean(list(own.values()))) for model, own in table.items() if own}
@@ -124,6 +128,7 @@ def compare(found: Board) -> list[Measure]:
         *_likeness(found, list(answered), table),
         *(_subsumed(found, "size", small, large) for small, large in size_pairs(answered.values())),
         *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
+        *(row for name in answered for row in _popular(found, name)),
     ]
 
 
@@ -184,6 +189,16 @@ def _leaders(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str
             row = found.row("relation_accuracy", estimate, counts[relation], model, relation=relation, hit=Not(None))
             rows.append(row)
     return rows
+
+
+def _popular(found: Board, model: str) -> list[Measure]:
+    own = found.hits[model].filter(pl.col("bucket").is_not_null())
+    counts = dict(own.group_by("bucket").len().rows())
+    shares = grouped.macro(own, ["bucket"], "hit", "relation", "subject").sort("bucket").rows()
+    return [
+        found.row("popularity_accuracy", Estimate(*row), counts[bucket], model, bucket=bucket, hit=Not(None))
+        for bucket, *row in shares
+    ]
 
 
 def _relations(found: Board, table: Mapping[str, Mapping[str, float]]) -> list[Measure]:

@@ -9,6 +9,7 @@ from almanac.suites.judged import Condition, as_text, conditions_of
 from almanac.suites.suite import Method
 
 ENDS = 5  # relations shown at the top and at the bottom
+POPULARITY = ("head", "torso", "tail")
 
 
 def chapter(
@@ -35,6 +36,7 @@ def chapter(
     series = {one.name: one.series for one in models}
     parts: list[Any] = [
         _board(found, leaders, series),
+        *_popular(found.get("popularity_accuracy", ())),
         *_ends(found.get("relation_mean", ()), relations),
         Drawing(
             "relations",
@@ -108,6 +110,16 @@ def _board(found: Mapping[str, Sequence[Measure]], leaders: Sequence[Measure], s
     ]
     caption = "Accuracy, as a mean over relations, and its standard deviation over relations."
     return Table("board", caption, ("place", "model", "family", "accuracy", "deviation", "facts answered"), rows)
+
+
+def _popular(rows: Sequence[Measure]) -> list[Table]:
+    """Return accuracy in head, torso and tail side by side, where the dataset's subjects have a popularity."""
+    found: dict[str, dict[str, Measure]] = {}
+    for row in rows:
+        found.setdefault(str(row.model), {})[str(conditions_of(row)["bucket"])] = row
+    listed = [(model, *(own.get(bucket) for bucket in POPULARITY)) for model, own in found.items()]
+    caption = "Accuracy by the popularity of the subject, as a mean over relations (Sun et al., section 3.2)."
+    return [Table("popularity", caption, ("model", *POPULARITY), listed)] if listed else []
 
 
 def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:

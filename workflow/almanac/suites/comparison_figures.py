@@ -2,18 +2,31 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from almanac.rows import Measure
 from almanac.suites.judged import conditions_of
 
 WRITTEN = 20  # models up to which each cell holds its number
 LIGHT = 0.55  # of the colours' range; above, text is black
+NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
 Grid = npt.NDArray[np.float64]
+
+
+class Map(NamedTuple):
+    """A map of colours: the names of its columns and rows, and the width and height of a cell in inches."""
+
+    columns: Sequence[str]
+    rows: Sequence[str]
+    width: float
+    height: float
 
 
 def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping[str, str]) -> Figure:
@@ -31,16 +44,14 @@ def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping
     }
     grid = np.array([[value.get((name, model), np.nan) for model in models] for name in relations], dtype=float)
     written = len(models) <= WRITTEN
-    width = (0.52 if written else 0.2) * len(models)
-    figure = Figure(figsize=(2.9 + width, 1.7 + (0.24 if written else 0.19) * len(relations)), layout="constrained")
-    axes = figure.subplots()
+    one = Map(models, [labels.get(name, name) for name in relations], *((0.52, 0.24) if written else (0.2, 0.19)))
+    figure, [axes], scale = laid_out([one], not written)
     image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    _name(axes, models, [labels.get(name, name) for name in relations])
     if written:
         _write(axes, grid, grid > LIGHT, lambda share: f"{share * 100:.0f}")
     _part(axes, [series[model] for model in models])
-    if not written:  # else the cells say more than a scale
-        figure.colorbar(image, ax=axes, label="accuracy", shrink=0.6, aspect=30)
+    if scale is not None:  # else the cells say more than a scale
+        figure.colorbar(image, cax=scale, label="accuracy")
     return figure
 
 
@@ -54,11 +65,11 @@ def likeness(rows: Sequence[Measure]) -> Figure:
     sides = [(models, "pearson")]
     if 1 < len(families) < len(models):
         sides.append((families, "series_pearson"))
-    sizes = [1.5 + (0.5 if len(names) <= WRITTEN else 0.2) * len(names) for names, _ in sides]
-    figure = Figure(figsize=(sum(sizes) + 1.2, max(sizes) + 0.6), layout="constrained")
+    side = 0.5 if len(models) <= WRITTEN else 0.2
+    maps = [Map(names, names, side, side) for names, _ in sides]
+    figure, panels, scale = laid_out(maps, len(models) > WRITTEN)
     found = [row.value for row in rows if row.metric in ("pearson", "series_pearson") and row.value is not None]
     lowest = min(0.9, math.floor(min(found, default=0.0) * 10) / 10)
-    panels = figure.subplots(1, len(sides), squeeze=False, width_ratios=sizes)[0]
     for axes, (names, metric) in zip(panels, sides, strict=True):
         grid = np.full((len(names), len(names)), np.nan)
         for row in rows:
@@ -66,22 +77,49 @@ def likeness(rows: Sequence[Measure]) -> Figure:
                 one, other = names.index(str(row.model)), names.index(str(row.other))
                 grid[one, other] = grid[other, one] = row.value
         image = axes.imshow(grid, cmap="cividis", vmin=lowest, vmax=1)
-        _name(axes, names, names)
         if len(names) <= WRITTEN:
             _write(axes, grid, (grid - lowest) / (1 - lowest) > LIGHT, lambda value: f"{value:.2f}".replace("0.", "."))
-    if len(models) > WRITTEN:
-        figure.colorbar(image, ax=list(panels), label="Pearson's correlation over relations", shrink=0.7, aspect=30)
+    if scale is not None:
+        figure.colorbar(image, cax=scale, label="Pearson's correlation over relations")
     return figure
 
 
-def _name(axes: Axes, columns: Sequence[str], rows: Sequence[str]) -> None:
-    axes.set_xticks(range(len(columns)), columns, rotation=90 if len(columns) > 4 else 0)
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(rows)), rows)
-    axes.tick_params(length=0)
-    for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
-        label.set_parse_math(False)  # a name may hold dollar signs
-    axes.spines[:].set_visible(False)
+def laid_out(maps: Sequence[Map], scale: bool) -> tuple[Figure, list[Axes], Axes | None]:
+    """Return a figure with axes for maps side by side, their names written, and for a scale of their colours if wanted.
+
+    Names are measured and places computed: with ticks and matplotlib's own layout a map takes twice as long.
+    """
+    lefts = [max(map(_length, one.rows), default=0.0) + NEAR for one in maps]
+    longest = [max(map(_length, one.columns), default=0.0) for one in maps]
+    turned = [own > 0.95 * one.width for one, own in zip(maps, longest, strict=True)]
+    tops = [NEAR + (own if up else LINE) for own, up in zip(longest, turned, strict=True)]
+    widths = [len(one.columns) * one.width for one in maps]
+    heights = [len(one.rows) * one.height for one in maps]
+    across = sum(lefts) + sum(widths) + EDGE * (len(maps) + 1) + (SCALE if scale else 0)
+    top, down = max(tops), max(tops) + max(heights) + 2 * EDGE
+    figure = Figure(figsize=(across, down))
+    places, at = [], 0.0
+    for one, left, width, height, own in zip(maps, lefts, widths, heights, turned, strict=True):
+        at += EDGE + left
+        axes = figure.add_axes((at / across, 1 - (EDGE + top + height) / down, width / across, height / down))
+        axes.set_axis_off()
+        for column, name in enumerate(one.columns):  # a name may hold dollar signs
+            x, y = column, -0.5 - NEAR / 2 / one.height
+            axes.text(x, y, name, parse_math=False, ha="center", va="bottom", rotation=90 if own else 0)
+        for row, name in enumerate(one.rows):
+            axes.text(-0.5 - NEAR / 2 / one.width, row, name, parse_math=False, ha="right", va="center")
+        places.append(axes)
+        at += width
+    if not scale:
+        return figure, places, None
+    tall = 0.7 * max(heights)
+    bar = figure.add_axes(((at + 2 * EDGE) / across, (EDGE + 0.15 * max(heights)) / down, 0.12 / across, tall / down))
+    return figure, places, bar
+
+
+def _length(name: str) -> float:
+    """Return how long a name is, in inches."""
+    return float(text_to_path.get_text_width_height_descent(name, FontProperties(), ismath=False)[0]) / 72
 
 
 def _write(axes: Axes, grid: Grid, light: npt.NDArray[np.bool_], shown: Callable[[float], str]) -> None:

@@ -1,28 +1,17 @@
-"""A method's result for a model in one line: the share of known facts, the share expected by chance, and the rest.
+"""A method's result for a model in one line: the share of known facts, the share expected by chance, and the rest."""
 
-Chance is measured with the model's own answers. A model that knows nothing still has favourites, and where objects are
-skewed a favourite is often right: so each answer is compared with the *other* facts of its relation. If it would be
-right for a tenth of them, a tenth is its share by chance, for whatever reason. Methods that call a fact known
-by a threshold (KaRR) have no such answers: there the true object is compared with a false one of the same fact.
-"""
-
-import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from almanac.dataset.templates import folded
-from almanac.frames import frames
-from almanac.rows import Entity, Fact, Item, Measure
+from almanac.rows import Measure
 from almanac.statistics import grouped
-from almanac.statistics.intervals import Estimate, normal_quantile, wilson
+from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
+from almanac.suites.chance import ABOVE, CHANCE, Truths, against_false, against_others
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.data import Data
 from almanac.suites.judged import FACT, RELATION, SUBJECT, Judged, conditions_of
@@ -30,12 +19,8 @@ from almanac.suites.suite import Method, Suite
 
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
-CHANCE, ABOVE = "headline_chance", "headline_above_chance"
 ELSEWHERE = "headline_other_relations"
 FEW = 20  # answered facts below which nothing is concluded
-LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
-FLAT = 1e-12  # half an interval below which nothing varied but by rounding
-EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
     "above chance",
@@ -104,285 +89,6 @@ def measures(
                 yield from against_others(
                     own, answered.join(read, on="item", how="left", maintain_order="left"), truths
                 )
-
-
-def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
-    """Yield chance by false objects: how often these are called known; the test is a sign test of the scores.
-
-    The scores and not the verdicts are compared, so no threshold has a say that was chosen on the same facts.
-
-    Args:
-        own: the items that the numbers are of.
-        answered: those that were answered.
-        false: the same facts asked with false objects.
-    """
-    from scipy import stats  # slow to load, and most steps compute nothing with it
-
-    wrong = (
-        false.frame.filter(pl.col("hit").is_not_null())
-        .group_by("fact", maintain_order=True)
-        .agg(pl.col("score").mean().alias("false_score"), pl.col("hit").mean().alias("false_hit"))
-    )
-    right = answered.group_by("fact", "relation", "subject", maintain_order=True).agg(
-        pl.col("score").mean(), pl.col("hit").mean()
-    )
-    both = right.join(wrong, on="fact", how="inner", maintain_order="left")
-    if both.is_empty():
-        return
-    better = both.filter(pl.col("score") > pl.col("false_score")).height
-    worse = both.filter(pl.col("score") < pl.col("false_score")).height
-    p = float(stats.binomtest(better, better + worse, 0.5, "greater").pvalue) if better + worse else 1.0
-    yield own.measure(CHANCE, _macro(both, "false_hit"), "other", ("hit", "score"))
-    difference = both.with_columns((pl.col("hit") - pl.col("false_hit")).alias("d"))
-    yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
-
-
-@dataclass(frozen=True)
-class Truths:
-    """What is right for each item, and what its answer was chosen among.
-
-    Attributes:
-        of_item: ``item`` and ``truth``, the number of what is accepted as right.
-        names: the accepted texts of each such number.
-        offered: what answers are chosen among (`Suite.offered`); none: they are open.
-        objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
-            held against those, too, that were not drawn.
-    """
-
-    of_item: pl.DataFrame
-    names: Mapping[int, frozenset[str]]
-    offered: pl.DataFrame | None
-    objects: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
-        """Read what the items accept (see `Suite.offered`), and what the dataset's test facts have for objects."""
-        found, names = [], {}
-        for one in answers.rounds:
-            for frame in frames(one.folder / "items.parquet", Item, ["item", "accepted"]):
-                numbered = frame.with_columns(pl.col("accepted").list.join("\x1f").hash(seed=0).alias("truth"))
-                found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
-                for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
-                    names[truth] = frozenset(map(folded, texts)) - {""}
-        return cls(pl.concat(found), names, offered, _objects(data, offered is None))
-
-    def unasked(self, part: pl.DataFrame) -> list[frozenset[str]]:
-        """Return what the facts of a relation accept that were not asked; none where items accept no objects' names.
-
-        Args:
-            part: the items of one relation, with ``truth``.
-        """
-        objects = self.objects.get(str(part["relation"][0]), {})
-        asked = set(part["fact"].to_list())
-        if any(
-            objects.get(fact, frozenset()).isdisjoint(self.names[truth])
-            for fact, truth in part.select("fact", "truth").unique().iter_rows()
-        ):
-            return []
-        return [names for fact, names in objects.items() if fact not in asked]
-
-
-def _objects(data: Data, every: bool) -> dict[str, dict[str, frozenset[str]]]:
-    """Return the names of the objects of the test facts by relation and fact; with ``every``, of all of a subject's."""
-    facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
-    facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
-    named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
-    named = named.filter(pl.col("entity_id").cast(pl.String).is_in(facts["object"].unique().implode()))
-    known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
-    texts = {key: frozenset(map(folded, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
-    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
-    of_subject: dict[tuple[str, str], frozenset[str]] = {}
-    columns = ("relation_id", "subject_id", "object")
-    if every:
-        for relation, subject, key in facts.select(columns).iter_rows():
-            of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
-    for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
-        found[relation][fact] = of_subject.get((relation, subject), texts[key])
-    return found
-
-
-def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
-    """Yield chance by the model's own answers, each held against the other facts of its relation.
-
-    Args:
-        own: the items that the numbers are of.
-        answered: those that were answered, with ``prediction``.
-        truths: what is right for them.
-    """
-    if answered["prediction"].null_count() == answered.height:
-        return
-    columns = ["item", "relation", "fact", "subject", "hit", "prediction"]
-    frame = answered.select(columns).join(truths.of_item, on="item", how="left", maintain_order="left")
-    keys = ["relation", "fact", "prediction"]
-    if truths.offered is not None:
-        on = "item" if "item" in truths.offered.columns else "fact"
-        frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
-        keys += ["item"] * (on == "item")
-    parts = [
-        (part, unasked)
-        for part in frame.partition_by("relation", maintain_order=True)
-        if part["fact"].n_unique() + len(unasked := truths.unasked(part)) >= LEAST
-    ]
-    if not parts:
-        return
-    frame = pl.concat(part for part, _ in parts)
-    expected = [one for part, unasked in parts for one in _expected(part, keys, truths.names, unasked)]
-    found = pl.DataFrame(
-        expected,
-        [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64), ("guess", pl.Float64)],
-        orient="row",
-    )
-    frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
-        pl.col("hit").mean(), pl.col("by_chance", "guess").fill_null(0.0).mean()
-    )
-    # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
-    if (guessed := _macro(facts, "guess")) > 0:
-        lacking = max(0.0, guessed - _macro(facts, "by_chance"))
-        lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
-        facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
-    facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
-    yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", ("prediction", "fact"))
-    yield own.measure(ABOVE, _difference(facts), "other", ("prediction", "hit", "fact"), _p(facts))
-
-
-def _expected(
-    part: pl.DataFrame,
-    keys: Sequence[str],
-    names: Mapping[int, frozenset[str]],
-    unasked: Sequence[frozenset[str]],
-) -> Iterator[tuple[Any, ...]]:
-    """Yield for each distinct answer of a relation how often it, and a guess, would be right for the other facts.
-
-    An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
-    which may be few or none. So one more fact is counted with them, for which the answer is right once in k: else an
-    answer that nothing was held against would have no chance to be right. A guess is right once in k; of open answers,
-    and of those that name no choice, it is 0.
-
-    Args:
-        part: the items of one relation.
-        keys: what makes answers distinct.
-        names: what each truth accepts.
-        unasked: what the relation's facts accept that were not asked; each counts as much as one that was.
-    """
-    counted = Counter[int](part["truth"].to_list())
-    every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
-    own: dict[str, Counter[Hashable]] = defaultdict(Counter)
-    for fact, truth in part.select("fact", "truth").iter_rows():
-        own[fact][truth] += 1
-    texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
-    each = part.height / part["fact"].n_unique()
-    for accepted, count in Counter(unasked).items():
-        every[accepted], texts[accepted] = count * each, accepted
-    of_text: dict[str, set[Hashable]] = defaultdict(set)
-    for truth, accepted in texts.items():
-        for text in accepted:
-            of_text[text].add(truth)
-    right = _Right(of_text)
-    total = sum(every.values())
-    shown = "offered" in part.columns
-    for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
-        mine = own[row["fact"]]
-        if not shown or row["offered"] is None:
-            others = total - sum(mine.values())
-            hits = math.fsum(every[one] - mine[one] for one in right.of(row["prediction"]))
-            yield (*(row[key] for key in keys), hits / others if others else 0.0, 0.0)
-            continue
-        there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
-        said = right.of(row["prediction"]) & there
-        share = guess = 0.0
-        if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
-            others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
-            guess = 1 / len(row["offered"])
-            share = (math.fsum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
-        yield (*(row[key] for key in keys), share, guess)
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Whether a name stands in a text as whole words."""
-    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-class _Right:
-    """For which truths an answer is right: those of which an accepted name stands in it, as whole words."""
-
-    def __init__(self, of_text: Mapping[str, set[Hashable]]) -> None:
-        self._of_text = of_text
-        self._known: dict[str, set[Hashable]] = {}
-
-    def of(self, answer: str) -> set[Hashable]:
-        found = self._known.get(answer)
-        if found is None:
-            text = folded(answer)
-            found = set(self._of_text.get(text, ()))
-            for name, truths in self._of_text.items():
-                if _stands_in(name, text):
-                    found |= truths
-            self._known[answer] = found
-        return found
-
-
-def _macro(facts: pl.DataFrame, column: str) -> float:
-    """Return the mean over relations of the mean of a column."""
-    return float(facts.group_by("relation", maintain_order=True).agg(pl.col(column).mean())[column].mean())  # type: ignore[arg-type]
-
-
-def _difference(facts: pl.DataFrame) -> Estimate:
-    """Return the mean over relations of the mean ``d`` of facts, with an interval.
-
-    Where ``d`` does not vary, as where nothing is right, chance is taken as it was found, and the interval is Wilson's
-    of the share that is right, of as many subjects.
-
-    A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
-    makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
-    2007, section 2.5).
-    """
-    subjects = pl.col("subject").n_unique()
-    stratum = pl.when(subjects.over("relation") > 1).then(pl.col("relation").cast(pl.String)).alias("stratum")
-    centred = facts.with_columns(stratum, (pl.col("d") / pl.len().over("relation")).alias("part")).with_columns(
-        (pl.col("part") - pl.col("part").mean().over("stratum")).alias("part"), subjects.over("stratum").alias("n")
-    )
-    relations = facts["relation"].n_unique()
-    value = _macro(facts, "d")
-    draws = pl.col("n").cast(pl.Float64)
-    parts = centred.group_by("subject", maintain_order=True).agg(
-        (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
-    )
-    half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
-    if half < FLAT:
-        hits = _macro(facts, "hit")
-        _, low, high = wilson(min(max(hits, 0.0), 1.0), parts.height)
-        return Estimate(value, value + (low or 0.0) - hits, value + (high or 0.0) - hits)
-    return Estimate(value, value - half, value + half)
-
-
-def _p(facts: pl.DataFrame) -> float:
-    """Return the p of as many hits by chance alone.
-
-    A subject's facts are one draw; where few hits are expected the distribution is exact and facts count one by one.
-    """
-    from scipy import stats
-
-    chance = facts["by_chance"].to_numpy()
-    spread = chance * (1 - chance)
-    if spread.sum() < EXPECTED:
-        return _exact(chance, float(facts["hit"].sum()))
-    weighted = facts.with_columns(
-        (pl.Series(np.sqrt(spread)) / pl.len().over("relation")).alias("sd"),
-        (pl.col("d") / pl.len().over("relation")).alias("part"),
-    )
-    deviation = float(
-        np.sqrt((weighted.group_by("subject", maintain_order=True).agg(pl.col("sd").sum())["sd"].to_numpy() ** 2).sum())
-    )
-    return float(stats.norm.sf(float(weighted["part"].sum()) / deviation))
-
-
-def _exact(chance: NDArray[np.float64], hits: float) -> float:
-    """Return the p of so many hits or more by the Poisson-binomial distribution."""
-    from scipy import stats
-
-    least = int(np.ceil(hits - 1e-9))
-    return float(stats.poisson_binom.sf(least - 1, np.clip(chance, 0.0, 1.0))) if len(chance) else 1.0
 
 
 def findings(

@@ -73,7 +73,7 @@ class Method:
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
         by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
-            other facts (`suites.headline`).
+            other facts (`suites.chance`).
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
         format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
@@ -273,6 +273,10 @@ class Suite(Asks[Settings]):
 
     def bars(self, measures: Sequence[Measure], options: Settings) -> list[Verdict]:
         """Return which of its own bars a model's numbers meet that was taught the facts."""
+        return []
+
+    def tuned_bars(self, measures: Sequence[Measure], base: Sequence[Measure], options: Settings) -> list[Verdict]:
+        """Return which of its own bars the numbers of a tuned model meet, next to those of the model it comes from."""
         return []
 
     def chapter(self, shown: Shown, options: Settings) -> Chapter | None:

@@ -18,7 +18,7 @@ from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
 from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
-from almanac.edition.unpacking import Frozen, unpack, withheld_of
+from almanac.edition.unpacking import Frozen, manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
@@ -38,11 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
     edition.add_argument("archive", type=Path, metavar="FILE", help="made by `freeze`")
+    dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
+    edition.add_argument("--dense", action="store_true", help=dense)
     rebuild = things.add_parser("rebuild", help="hold an edition that was made again against the published one")
     rebuild.add_argument("archive", type=Path, metavar="PLACE", help="made by `freeze`: FILE.zip, or the folder of one")
     rebuild.add_argument(
         "--against", type=Path, metavar="FOLDER", help="what was published [resources/editions/EDITION]"
     )
+    rebuild.add_argument("--dense", action="store_true", help=dense)
     facts = things.add_parser("facts", help="hold facts against another folder's wherever both name a subject")
     facts.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="the facts to check")
     facts.add_argument("--against", type=Path, required=True, metavar="FOLDER", help="the facts to check them by")
@@ -53,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.thing == "facts":
         return verify_facts(arguments)
     if arguments.thing == "rebuild":
-        return verify_rebuild(arguments.archive, arguments.against)
-    return verify_edition(arguments.archive)
+        return verify_rebuild(arguments.archive, arguments.against, arguments.dense)
+    return verify_edition(arguments.archive, arguments.dense)
 
 
-def verify_edition(archive: Path) -> int:
+def verify_edition(archive: Path, dense: bool = False) -> int:
     """Check an archive: its bytes, then all that follows from something else in it, made again and compared.
 
     These are datasets, ids, numbers (from the responses, or where they are withheld from outcomes) and the page.
@@ -69,7 +72,7 @@ def verify_edition(archive: Path) -> int:
     with unfinished.folder() as work:
         folder, again = work / "edition", work / "again"
         folder.mkdir()
-        manifest = unpack(archive, folder)
+        manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
         layout = Frozen.open(folder)
         withheld = withheld_of(layout, manifest)
@@ -145,7 +148,7 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
     return tables.count(path, row)
 
 
-def verify_rebuild(place: Path, against: Path | None) -> int:
+def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> int:
     """Print how a frozen rebuild compares with the published edition; 1 if it is another.
 
     Raises:
@@ -156,9 +159,9 @@ def verify_rebuild(place: Path, against: Path | None) -> int:
         raise AlmanacError(f"{place}: holds {len(archives)} archives; name one: FILE.zip")
     with unfinished.folder() as work:
         folder = work / "edition"
-        manifest = unpack(archives[0], folder)
-        against = against or published.FOLDER / manifest["edition"]
+        against = against or published.FOLDER / manifest_of(archives[0], folder, dense)["edition"]
         digest = published.manifest_of(against)["digest"]
+        manifest = unpack(archives[0], folder, dense)
         print(f"{archives[0].name}: digest {manifest['digest']}\npublished: digest {digest}")
         found = published.rebuilt(Frozen.open(folder), manifest, against)
     print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")

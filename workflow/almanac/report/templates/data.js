@@ -1,15 +1,35 @@
-// The page's data: items as columns, and for each number which of them it counts and how it is made of them.
-let data = { judged: [], texts: [], numbers: [], root: "" };
+// The page's data: what the numbers are, and their items as columns, in blocks that lie in the page or in files next to it.
+let data = { numbers: [], blocks: [], evidence: {}, relations: {}, root: "" };
 
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text.trim()), (one) => one.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
-const ready = unpacked(document.getElementById("data").textContent).then((found) => {
-  for (const judged of found.judged) for (const [name, at] of Object.entries(judged.columns)) judged.columns[name] = found.columns[at];
-  data = found;
-});
+const ready = unpacked(document.getElementById("data").textContent).then((found) => { data = found; });
+
+// Blocks: a file of them is a script that calls this, since a browser fetches nothing else from disk.
+const loads = {};
+function arrived(name, pieces) { data.evidence[name] = pieces; }
+function block(name) {
+  if (data.evidence[name]) return Promise.resolve(data.evidence[name]);
+  return (loads[name] ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = `${data.folder}/${encodeURIComponent(name)}.js`;
+    script.onload = () => done(data.evidence[name]);
+    script.onerror = () => { delete loads[name]; failed(new Error(`${data.folder}/${name}.js cannot be read: it belongs next to this page.`)); };
+    document.head.append(script);
+  }));
+}
+// A piece of a block, unpacked; in the page all are unpacked together.
+const piece = async (pieces, name) => (typeof pieces[name] === "string" ? unpacked(pieces[name]) : pieces[name]);
+
+// What a model was asked in a block: its columns, where its items begin among all, and how to come to their texts.
+async function partOf({ name }, model) {
+  const pieces = await block(name), [shared, own] = await Promise.all([piece(pieces, "shared"), piece(pieces, `model ${model}`)]);
+  for (const [column, found] of Object.entries(own)) if (typeof found === "number") own[column] = shared[found];
+  return { columns: own, texts: () => (pieces.unpackedTexts ??= piece(pieces, "texts")) };
+}
 
 // The value that an item has in a column.
 const value = (column, at) => (column.names ? (column.codes[at] === null ? null : column.names[column.codes[at]]) : column.values[at]);
@@ -30,7 +50,20 @@ function chosen(columns, where) {
   return [...Array(count).keys()].filter((at) => conditions.every(([name, one]) => meets(value(columns[name], at), one)));
 }
 
-const itemsOf = ({ suite, dataset, model }) => data.judged.find((one) => one.suite === suite && one.dataset === dataset && one.model === model);
+// The items that a number counts some of, of all blocks that hold such; null where the page knows none.
+async function itemsOf({ suite, dataset, model, where }) {
+  const { relation } = JSON.parse(where);
+  const found = data.blocks.filter((one) => one.suite === suite && one.dataset === dataset && one.models.includes(model) && (relation === undefined || one.relations.some((own) => meets(own, relation))));
+  if (!found.length) return null;
+  const parts = await Promise.all(found.map((one) => partOf(one, model)));
+  const names = Object.keys(parts[0].columns), count = (part) => part.columns.item.values.length;
+  if (parts.length === 1) return { columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns.asked.codes[at]] };
+  const all = (name) => parts.flatMap((part) => Array.from({ length: count(part) }, (_, at) => value(part.columns[name], at)));
+  const columns = Object.fromEntries(names.filter((name) => name !== "asked").map((name) => [name, { values: all(name), text: Boolean(parts[0].columns[name].names) }]));
+  const places = parts.flatMap((part) => part.columns.asked.codes.map((code) => [part, code]));
+  return { columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
+}
+const isText = (column) => Boolean(column.names) || column.text === true;
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
 // Numbers in groups: what is said of each place, by the value that it has in a column.

@@ -3,12 +3,13 @@ const PAGE = 100;
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance" };
-const open = { places: [], columns: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
+const open = { places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
 // The text that an item was asked with: its end, and all of it on demand.
-function asked(columns, at) {
-  const text = data.texts[columns.asked.codes[at]] ?? "", end = text.length > 60 ? `…${text.slice(-60)}` : text;
-  return text ? element("details", {}, element("summary", {}, end), element("pre", {}, text)) : "–";
+function asked(text, at) {
+  const summary = element("summary", {}, "…"), whole = element("pre");
+  text(at).then((found = "") => { summary.textContent = found.length > 60 ? `…${found.slice(-60)}` : found || "–"; whole.textContent = found; });
+  return element("details", {}, summary, whole);
 }
 
 function itemCell(columns, name, at) {
@@ -18,8 +19,8 @@ function itemCell(columns, name, at) {
 }
 
 function draw() {
-  const { columns, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.toLowerCase();
-  const texts = shown.filter((name) => columns[name].names);
+  const { columns, text, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.toLowerCase();
+  const texts = shown.filter((name) => isText(columns[name]));
   let places = words ? open.places.filter((at) => texts.some((name) => String(value(columns[name], at) ?? "").toLowerCase().includes(words))) : [...open.places];
   if (by) places.sort((one, other) => compared(value(columns[by], one), value(columns[by], other), down));
   const pages = Math.max(1, Math.ceil(places.length / PAGE));
@@ -32,12 +33,12 @@ function draw() {
     if (name === "asked") return element("th", { scope: "col" }, title);
     const button = element("button", { class: "sort", type: "button" }, title);
     button.onclick = () => { open.down = by === name && !down; open.by = name; draw(); };
-    return element("th", { scope: "col", "aria-sort": sort, class: columns[name].values && "n" }, button);
+    return element("th", { scope: "col", "aria-sort": sort, class: isText(columns[name]) ? null : "n" }, button);
   });
   dialog.querySelector("thead").replaceChildren(element("tr", {}, ...heads));
   const rows = places.slice(open.page * PAGE, (open.page + 1) * PAGE);
   dialog.querySelector("tbody").replaceChildren(
-    ...rows.map((at) => element("tr", {}, ...shown.map((name) => itemCell(columns, name, at)), element("td", {}, asked(columns, at)))));
+    ...rows.map((at) => element("tr", {}, ...shown.map((name) => itemCell(columns, name, at)), element("td", {}, asked(text, at)))));
 }
 
 // Say how a number is made, and what it comes to when it is made of these items again.
@@ -50,27 +51,29 @@ function madeOf(number, columns, places) {
 
 async function show(number) {
   await ready;
-  const conditions = JSON.parse(number.where), found = itemsOf(number), dialog = document.getElementById("items");
+  let found = null, missing = "";
+  try { found = await itemsOf(number); } catch (error) { missing = error.message; }
+  const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
   const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
   dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${share(number.value)}: ${[number.model, number.dataset, ...words].join(" · ")}`;
   const lines = dialog.querySelectorAll("p");
   dialog.classList.toggle("empty", !found);
   if (!found) {
-    lines[0].textContent = "This edition has more items than a page can carry.";
+    lines[0].textContent = missing || "This page carries none of its items.";
     lines[1].textContent = `They are in ${file}.`;
   } else {
-    const { columns } = found, places = chosen(columns, conditions);
+    const { columns, text } = found, places = chosen(columns, conditions);
     const count = (outcome) => places.filter((at) => value(columns.outcome, at) === outcome).length;
     const counts = ["correct", "incorrect", "missing", "invalid", "error"].map((name) => [name, count(name)]).filter(([, own]) => own);
     lines[0].textContent = madeOf(number, columns, places);
     lines[1].textContent = `${places.length} items: ${counts.map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
     const hidden = new Set([...ALWAYS, ...number.of, "item", "asked", "hit", "reading", "fact"]);
-    const more = Object.keys(columns).filter((name) => columns[name].names && !hidden.has(name) && new Set(places.map((at) => columns[name].codes[at])).size > 1);
-    const used = number.of.filter((name) => columns[name]?.values && !ALWAYS.includes(name) && name !== "hit");
+    const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
+    const used = number.of.filter((name) => columns[name] && !isText(columns[name]) && !ALWAYS.includes(name) && name !== "hit");
     const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));
-    Object.assign(open, { relations: data.relations[number.dataset] ?? {}, places, columns, shown, page: 0, by: null, down: false, filter: "" });
+    Object.assign(open, { relations: data.relations[number.dataset] ?? {}, places, columns, text, shown, page: 0, by: null, down: false, filter: "" });
     dialog.querySelector("input").value = "";
     draw();
   }

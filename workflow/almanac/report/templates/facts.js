@@ -2,34 +2,37 @@
 const MOST_FOUND = 50;
 let facts = null;
 
-// Every fact of the page, by its dataset and id, with its names and the places of its items.
-function allFacts() {
+// Every fact of the page, by its dataset and id, with its names.
+async function allFacts() {
   if (facts) return facts;
-  facts = new Map();
-  for (const judged of data.judged) {
-    const { columns } = judged;
-    if (!columns.fact) continue;
-    for (let at = 0; at < columns.item.values.length; at++) {
-      const id = value(columns.fact, at);
-      if (id === null) continue;
-      const key = `${judged.dataset}/${id}`;
-      if (!facts.has(key)) {
-        const names = ["subject", "relation", "object"].map((name) => value(columns[name], at) ?? "–");
-        names[1] = data.relations[judged.dataset]?.[names[1]] ?? names[1];
-        facts.set(key, { key, dataset: judged.dataset, names, dose: columns.dose ? value(columns.dose, at) : null, items: [] });
-      }
-      facts.get(key).items.push([judged, at]);
-    }
-  }
-  return facts;
+  const found = new Map();
+  for (const [dataset, columns] of Object.entries(await piece(await block("facts"), "facts")))
+    columns.fact.forEach((id, at) => {
+      const relation = columns.relation[at], names = [columns.subject[at], data.relations[dataset]?.[relation] ?? relation, columns.object[at]].map((name) => name ?? "–");
+      const key = `${dataset}/${id}`;
+      found.set(key, { key, id, dataset, relation, names, dose: columns.dose[at] });
+    });
+  return (facts = found);
+}
+
+// All that was answered to a fact: by blocks that hold its relation, models, and the places of its items.
+async function answersTo(fact) {
+  const found = data.blocks.filter((one) => one.dataset === fact.dataset && one.relations?.includes(fact.relation));
+  const parts = await Promise.all(found.flatMap((one) => one.models.map(async (model) => ({ ...(await partOf(one, model)), suite: one.suite, model }))));
+  return parts.flatMap((part) => {
+    const { fact: own, asked: codes } = part.columns, text = async (at) => (await part.texts())[codes.codes[at]];
+    return Array.from(part.columns.item.values.keys()).filter((at) => own && value(own, at) === fact.id).map((at) => ({ ...part, text, at }));
+  });
 }
 
 const factLink = (fact) => element("a", { href: `#fact=${encodeURIComponent(fact.key)}` }, fact.names.join(" — "));
 
-function search(text) {
+async function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("found");
   if (!words.length) { list.replaceChildren(); return; }
-  const found = [...allFacts().values()].filter(({ names, dataset }) => {
+  const all = await allFacts();
+  if (document.getElementById("search").value !== text) return; // typed on since
+  const found = [...all.values()].filter(({ names, dataset }) => {
     const all = [...names, dataset].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
@@ -45,21 +48,27 @@ function setting(columns, at) {
   return names.map((name) => [name, value(columns[name], at)]).filter(([, one]) => one !== null && one !== "").map(([name, one]) => name === "experiment" ? plain(one) : `${plain(name)} ${plain(one)}`).join(", ");
 }
 
-function showFact(key) {
-  const fact = allFacts().get(key), place = document.getElementById("fact");
+async function showFact(key) {
+  const fact = (await allFacts()).get(key), place = document.getElementById("fact");
   if (!fact) { place.replaceChildren(element("p", {}, "This page carries no such fact.")); return; }
   const heads = ["model", "method", "asked as", "answer", "outcome", "score", "what was asked"];
-  const rows = fact.items.map(([{ model, suite, columns }, at]) => {
+  const items = await answersTo(fact);
+  const rows = items.map(({ model, suite, columns, text, at }) => {
     const outcome = value(columns.outcome, at), score = value(columns.score, at);
-    const texts = [model, plain(suite), setting(columns, at), value(columns.prediction, at) ?? "–"].map((text) => element("td", {}, text));
-    return element("tr", {}, ...texts, element("td", { class: outcome }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(columns, at)));
+    const texts = [model, plain(suite), setting(columns, at), value(columns.prediction, at) ?? "–"].map((one) => element("td", {}, one));
+    return element("tr", {}, ...texts, element("td", { class: outcome }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
-  const right = fact.items.filter(([{ columns }, at]) => value(columns.outcome, at) === "correct").length;
+  const right = items.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   place.replaceChildren(
     element("h3", {}, fact.names.join(" — ")),
-    element("p", {}, `Of ${fact.dataset}: ${fact.items.length} answers, ${right} correct.${taught}`),
+    element("p", {}, `Of ${fact.dataset}: ${items.length} answers, ${right} correct.${taught}`),
     element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
+}
+
+// Do what needs files next to the page; where one is missing, say so.
+async function told(what) {
+  try { await what(); } catch (error) { document.getElementById("fact").replaceChildren(element("p", {}, error.message)); }
 }
 
 // Go where the address says: to a fact, or to a place that may lie in a folded chapter.
@@ -67,7 +76,7 @@ async function follow() {
   const hash = location.hash.slice(1);
   if (hash.startsWith("fact=")) {
     await ready;
-    showFact(decodeURIComponent(hash.slice(5)));
+    await told(() => showFact(decodeURIComponent(hash.slice(5))));
     document.getElementById("facts").scrollIntoView();
     return;
   }
@@ -79,7 +88,7 @@ async function follow() {
 }
 
 function beginFacts() {
-  document.getElementById("search").oninput = async (event) => { await ready; search(event.target.value); };
+  document.getElementById("search").oninput = async (event) => { await ready; told(() => search(event.target.value)); };
   addEventListener("hashchange", follow);
   follow();
   let closed = []; // on paper nothing is folded

@@ -85,6 +85,14 @@ class HeadToTailOptions(SuiteOptions):
         Named("file", "measure"),
         Field(description="file of a person's verdicts on answers, JSON Lines: fact_id, answer, correct"),
     ] = None
+    judged: Annotated[
+        bool,
+        Field(
+            description="validation: planted models must be more accurate in the head than in the tail where "
+            "popularity is exposure, and equally accurate at the same dose where it is not; one tuned to say unsure "
+            "must hallucinate less than its base; a null must miss this"
+        ),
+    ] = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws and of repeated asking")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:

@@ -1,6 +1,6 @@
 """Head-to-Tail: do models know less about less popular subjects, and do they say so (Sun et al.)?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import polars as pl
@@ -10,13 +10,13 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail import across, asking, chapter, judge, judging, measures
+from almanac.suites.head_to_tail import across, asking, bars, chapter, judge, judging, measures
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, QuestionTraits, Score
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import Judgements, Method, Own, Round, Suite, Verdict
 
 
 def _method(name: str, label: str, experiment: str) -> Method:
@@ -45,6 +45,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
         "disagreements": Own(Disagreement, at="judged"),
     }
     needs = frozenset({"popularity"})
+    nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
         _method(QUESTION, "Head-to-Tail", QUESTION),
         _method(CLOZE, "Head-to-Tail, cloze", CLOZE),
@@ -79,6 +80,16 @@ class HeadToTail(Suite[HeadToTailOptions]):
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: HeadToTailOptions) -> list[Measure]:
         """Return how judge and rules correlate over models; nothing without a judge."""
         return [] if options.judge is None else across.correlations(self.name, shown.dataset, judged)
+
+    def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[Verdict]:
+        """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""
+        return bars.verdicts(measures, options) if options.judged else []
+
+    def tuned_bars(
+        self, measures: Sequence[Measure], base: Sequence[Measure], options: HeadToTailOptions
+    ) -> list[Verdict]:
+        """Hold a tuned model against its base, where the edition asks that; see `bars.unsure`."""
+        return bars.unsure(measures, base) if options.judged else []
 
     def chapter(self, shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.chapter`."""

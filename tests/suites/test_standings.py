@@ -1,0 +1,138 @@
+"""Methods in the order in which they tell what planted models were taught: on the same facts, and under changes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from almanac.suites.agreement import Called
+from almanac.suites.judged import OUTCOMES, Judged
+from almanac.suites.standings import ALL, CHOICES, FORMAT, HALVES, MODEL, TEMPLATES, WORLD, Asked, asked, standings
+from almanac.suites.suite import Method
+
+DOSES = (0, 1, 8, 64)
+
+
+def scores(noise, seed, facts=200, subjects=None):
+    """What a method with so much noise calls facts of four doses; known are the upper half of its scores."""
+    rng = np.random.default_rng(seed)
+    doses = np.array(DOSES)[np.arange(facts) % len(DOSES)]
+    found = np.log1p(doses) + rng.normal(0, 1, facts) * noise if noise is not None else rng.normal(0, 1, facts)
+    names = [f"f{at:03}" for at in range(facts)]
+    return pl.DataFrame(
+        {
+            "fact": names,
+            "subject": names if subjects is None else [f"s{at % subjects}" for at in range(facts)],
+            "dose": doses,
+            "object_dose": [73] * facts,
+            "score": found,
+            "hit": (found > np.median(found)).astype(float),
+        }
+    )
+
+
+def told(method, noise, world="one", model="base", axis=ALL, level="", **more):
+    seed = sum(map(ord, f"{method}{world}{model}{axis}{level}"))
+    return Asked(world, model, axis, level, Called("s", method, "{}", scores(noise, seed, **more)))
+
+
+def rows_of(found, axis=ALL, level=""):
+    return [row for row in standings(found) if (row.axis, row.level) == (axis, level)]
+
+
+def test_the_method_with_least_noise_is_first_and_one_that_knows_nothing_is_at_a_half():
+    found = [
+        told(method, noise, world, model)
+        for method, noise in {"sharp": 0.5, "dull": 3.0, "blind": None}.items()
+        for world in ("one", "two", "three")
+        for model in ("small", "base")
+    ]
+    first, second, last = rows_of(found)
+    assert [row.method for row in (first, second, last)] == ["sharp", "dull", "blind"]
+    assert (first.place, first.worlds, first.models, first.facts) == (1, 3, ("base", "small"), 300)
+    assert first.auc > 0.99 and first.average_precision > 0.99 and first.spearman > 0.6
+    assert last.auc_low < 0.5 < last.auc_high and last.average_precision == pytest.approx(0.5, abs=0.1)
+    assert last.gap_low > 0 and last.gap == pytest.approx(first.auc - last.auc)
+    assert first.gap == 0 and first.gap_low is None, "no gap to itself"
+    assert first.known_most > 0.99 and first.known_never < 0.01 and first.prior_auc == 0.5
+    for world in ("one", "two", "three"):
+        own = rows_of(found, WORLD, world)
+        assert [row.method for row in own] == ["sharp", "dull", "blind"] and {row.tau for row in own} == {1.0}
+    assert {row.facts for row in rows_of(found, MODEL, "small")} == {300}
+
+
+def test_only_facts_that_every_method_scored_for_every_model_are_counted():
+    part = told("b", 1.0, facts=120)
+    lacking = told("b", 1.0, model="small", facts=120)
+    frame = lacking.found.facts.with_columns(pl.when(pl.col("fact") != "f003").then(pl.col("score")).alias("score"))
+    lacking = lacking._replace(found=lacking.found._replace(facts=frame))
+    found = [told("a", 1.0), told("a", 1.0, model="small"), part, lacking]
+    assert {row.facts for row in rows_of(found)} == {59}, "of 120 facts 30 were taught most and 30 never; one lacks"
+
+
+def test_a_method_that_few_were_asked_and_a_model_that_lacks_one_are_left_out():
+    found = [told(method, 1.0, model=model) for method in "ab" for model in ("small", "base", "large", "huge")]
+    found.append(told("rare", 0.1, model="base"))
+    assert [row.method for row in rows_of(found)].count("rare") == 0
+    found = [one for one in found if (one.model, one.found.method) != ("small", "b")]
+    assert {row.models for row in rows_of(found)} == {("base", "huge", "large")}
+    assert standings(found[:1]) == [] and standings([]) == []
+
+
+def test_methods_that_are_equal_share_a_place_and_of_few_facts_nothing_is_said():
+    found = [told("a", 0.0), told("b", 0.0), told("c", 5.0)]
+    assert [(row.place, row.gap_low is None) for row in rows_of(found)] == [(1, True), (1, True), (3, False)]
+    assert rows_of([told(name, 0.5, facts=40) for name in "ab"]) != []
+    assert rows_of([told(name, 0.5, facts=36) for name in "ab"]) == []
+
+
+def test_an_order_that_is_turned_round_has_a_tau_of_minus_one():
+    found = [told("a", 0.5), told("b", 3.0), told("a", 3.0, axis=FORMAT, level="prose", model="prose")]
+    found += [told("b", 0.5, axis=FORMAT, level="prose", model="prose"), told("a", 1.0, axis=CHOICES, level="5")]
+    own = rows_of(found, FORMAT, "prose")
+    assert [(row.method, row.tau) for row in own] == [("b", -1.0), ("a", -1.0)]
+    assert rows_of(found, CHOICES, "5") == [], "one method alone has no order"
+
+
+def test_facts_of_one_subject_are_one_draw():
+    """With ten subjects of twenty facts each the interval is wider, if what a subject's facts score is shared."""
+    rng = np.random.default_rng(1)
+
+    def frame(subjects):
+        shared = rng.normal(0, 2, 10)
+        own = scores(1.0, 5, subjects=subjects)
+        return own.with_columns(pl.col("score") + pl.Series(shared[np.arange(200) % 10]))
+
+    def width(subjects):
+        found = [told("a", 1.0), Asked("one", "base", ALL, "", Called("s", "b", "{}", frame(subjects)))]
+        row = next(row for row in rows_of(found) if row.method == "b")
+        return row.auc_high - row.auc_low
+
+    assert width(10) > width(None)
+
+
+def test_each_half_of_a_relations_templates_is_asked_of_its_own_items():
+    items = [(fact, template) for fact in range(8) for template in "abc"]
+    frame = pl.DataFrame(
+        {
+            "fact": [f"f{fact}" for fact, _ in items],
+            "template": [template for _, template in items],
+            "hit": [template == "c" for _, template in items],
+            "score": [float(template == "c") for _, template in items],
+            "relation": ["r"] * len(items),
+            "subject": [f"s{fact}" for fact, _ in items],
+            "dose": [64 * (fact % 2) for fact, _ in items],
+            "object_dose": [64] * len(items),
+            "outcome": ["correct" if template == "c" else "incorrect" for _, template in items],
+            "experiment": ["e"] * len(items),
+        }
+    )
+    assert set(OUTCOMES) >= {"correct", "incorrect"}
+    method = Method("m", "M", {"experiment": "e"})
+    found = {one.level: one.found.facts for one in asked(Judged("s", "d", "m", frame), [method], "one", "base")}
+    assert found[HALVES[0]]["hit"].to_list() == [0.0] * 8, "of three templates two are the first half"
+    assert found[HALVES[1]]["hit"].to_list() == [1.0] * 8
+    assert found[""]["hit"].to_list() == [pytest.approx(1 / 3)] * 8
+    alone = frame.filter(pl.col("template") == "c")
+    found = {one.level: one.found.facts for one in asked(Judged("s", "d", "m", alone), [method], "one", "base")}
+    assert found[HALVES[0]].equals(found[HALVES[1]]), "where there is one template both halves are all of it"
+    assert {one.axis for one in asked(Judged("s", "d", "m", alone), [method], "one", "base")} == {ALL, TEMPLATES}

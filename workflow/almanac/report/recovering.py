@@ -1,0 +1,147 @@
+"""Which method tells what planted models were taught, as a chapter of the page: their order, and whether it stands."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from almanac.edition.layout import Layout
+from almanac.report.agreeing import labels
+from almanac.report.lines import share
+from almanac.rows import Standing
+from almanac.suites.chapter import Cell, Chapter, Drawing, Table, without_items
+from almanac.suites.looks import COLOURS, GREY
+from almanac.suites.standings import ALL, CHOICES, FORMAT, MODEL, TEMPLATES, WORLD, Key
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What each axis is called where it is listed, and how its points are drawn.
+CHOSEN_ON = (0, 1, 2)  # seeds of the worlds on which recipes were chosen; 2: that of the tuned models alone
+AXES: Mapping[str, tuple[str, str]] = {
+    WORLD: ("one world (another seed of facts, corpus and training)", "|"),
+    MODEL: ("one model (another size)", "x"),
+    TEMPLATES: ("half of each method's templates", "."),
+    CHOICES: ("fewer or more choices", "d"),
+    FORMAT: ("a model that never read the form in which most methods ask", "s"),
+}
+ASKS = (
+    "Planted models were taught each fact a known number of times. Here every method scores the same facts of the same "
+    "models, and each is judged by how well its scores tell facts taught most often from facts never taught. AUC: the "
+    "chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares scores, so it "
+    "asks nothing of where a method draws its line; called known, of either, says that. Intervals: 95 %, a subject's "
+    "facts as one draw, worlds as strata."
+)
+LIMITS = (
+    "The models are small and their texts are ours: the order says which methods find what was written how often, not "
+    "that it holds for large models. The usual recipes of texts and training were chosen with some of these methods on "
+    f"worlds of the seeds {', '.join(map(str, CHOSEN_ON))} (docs/validation.md); "
+)
+HEAD = (
+    *("place", "method", "AUC, most v. never taught", "less than the first"),
+    *("average precision", "ρ with times taught", "called known: taught most", "never taught"),
+)
+STANDS = ("changed", "to", "models", "worlds", "facts", "methods", "τ with the order of all", "first", "last")
+EVERY = ("changed", "to", "place", "method", "AUC, most v. never taught", "less than the first")
+
+
+def chapter(layout: Layout) -> Chapter | None:
+    """Return the chapter; none where no two methods were asked the same facts of planted models.
+
+    Args:
+        layout: the edition.
+    """
+    rows = layout.read(layout.standings(), Standing)
+    if not rows:
+        return None
+    levels: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+    for row in rows:
+        levels[row.axis, row.level].append(row)
+    first = levels[ALL, ""]
+    named = labels([_key(row) for row in first])
+    whom = f"{first[0].facts:,} facts of {first[0].worlds} world{'s' * (first[0].worlds > 1)}"
+    caption = (
+        f"{len(first)} methods on the same {whom}, asked of {', '.join(first[0].models)}: equally many taught most "
+        f"often and never; the frequency of objects alone has an AUC of {share(first[0].prior_auc)}."
+    )
+    table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
+    others = {key: own for key, own in levels.items() if key[0] != ALL}
+    drawn = "AUC of each method with its interval (black), and where something was changed (colours)."
+    parts: list[Table | Drawing | str] = [table, Drawing("order", drawn, lambda: _figure(first, others, named))]
+    if others:
+        caption = (
+            "Does the order stand? Kendall's τ between it and that of all methods: 1 is the same order, 0 none. "
+            "Where few methods are compared, or several are nearly perfect, τ is unsteady; see the gaps."
+        )
+        parts.append(Table("stability", caption, STANDS, list(_stability(others, named))))
+        every = [
+            (AXES[axis][0], level, row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"))
+            for (axis, level), own in others.items()
+            for row in own
+        ]
+        parts.append(Table("changes", "The order under each change.", EVERY, every, folded=True))
+    return Chapter("Which method recovers what was taught?", ASKS, [*parts, LIMITS + _seeds(layout)])
+
+
+def _seeds(layout: Layout) -> str:
+    """Return which seeds the worlds have, and which of them are fresh."""
+    seeds = {name: one.seed for name, one in layout.config.planting.worlds.items()}
+    said = ", ".join(f"{name}: {seed}" + " (fresh)" * (seed not in CHOSEN_ON) for name, seed in seeds.items())
+    return f"those of the worlds here are {said}."
+
+
+def _key(row: Standing) -> Key:
+    return row.suite, row.method, row.where
+
+
+def _number(row: Standing, name: str) -> Cell:
+    """Return an AUC, or how much less it is than the first's, with its interval."""
+    if name == "gap" and row.place == 1:
+        return None
+    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    return without_items(row.suite, name, row.where, value, low, high, row.facts)
+
+
+def _cells(row: Standing, named: Mapping[Key, str]) -> Sequence[Cell]:
+    numbers = (row.average_precision, row.spearman, row.known_most, row.known_never)
+    return (row.place, named[_key(row)], _number(row, "auc"), _number(row, "gap"), *numbers)
+
+
+def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]) -> Iterator[list[Cell]]:
+    """Yield a row a change."""
+    for (axis, level), own in levels.items():
+        models, ends = ", ".join(own[0].models), (named[_key(own[0])], named[_key(own[-1])])
+        yield [AXES[axis][0], level, models, own[0].worlds, own[0].facts, len(own), own[0].tau, *ends]
+
+
+def _figure(
+    rows: Sequence[Standing], levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]
+) -> "Figure":
+    """Draw a line a method: its AUC with the interval, and those under each change."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    figure = Figure(figsize=(6.4, 1.2 + 0.26 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    place = {_key(row): at for at, row in enumerate(rows)}
+    used = []
+    for at, (axis, (label, marker)) in enumerate(AXES.items()):
+        points = [(row.auc, place[_key(row)]) for key, own in levels.items() if key[0] == axis for row in own]
+        style: dict[str, Any] = {"color": COLOURS[at], "marker": marker, "linestyle": "none", "markersize": 5}
+        if points:
+            axes.plot(*zip(*points, strict=True), alpha=0.8, **style)
+            used.append(Line2D([], [], label=label, **style))
+    for at, row in enumerate(rows):
+        if row.auc_low is not None and row.auc_high is not None:
+            axes.plot([row.auc_low, row.auc_high], [at, at], color="black", linewidth=1.2)
+        axes.plot([row.auc], [at], color="black", marker="o", markersize=4.5, linestyle="none")
+    axes.axvline(0.5, color=GREY, linestyle="--", linewidth=1)
+    axes.set_yticks(range(len(rows)), [named[_key(row)] for row in rows], fontsize=8)
+    for name in axes.get_yticklabels():
+        name.set_parse_math(False)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(right=1.01)
+    axes.set_xlabel("AUC, facts taught most often against facts never taught")
+    axes.spines[["top", "right"]].set_visible(False)
+    if used:
+        figure.legend(handles=used, loc="outside lower center", frameon=False, fontsize=7.5)
+    return figure

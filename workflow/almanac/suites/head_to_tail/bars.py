@@ -1,0 +1,114 @@
+"""Head-to-Tail's bars for planted models: accuracy falls from head to tail where exposure does, and only there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from almanac.rows import Measure
+from almanac.statistics.intervals import Estimate, combined
+from almanac.suites.head_to_tail.asking import HeadToTailSetting
+from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
+from almanac.suites.head_to_tail.judging import RULES
+from almanac.suites.head_to_tail.measures import BY, ONCE
+from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.judged import conditions_of
+from almanac.suites.suite import Verdict
+
+EQUAL = 0.1  # accuracies that differ by less, with their interval, are equal
+MOVED = {"missing": 1, "hallucination": -1}  # in which way a model moves that is taught to say unsure
+Way = tuple[str, str]  # experiment and prompt
+
+
+def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Verdict]:
+    """Hold each way of asking of one model against the bars, by rules.
+
+    Where popularity is exposure, the interval of the accuracy in the head minus that in the tail must lie above 0, and
+    the torso's accuracy between the two. Where it is anything else it must say nothing of what a model knows: at the
+    same dose of the fact (the mean over doses) the interval of the difference must lie within `EQUAL` of 0, although
+    the facts taught most are answered better than those never taught.
+
+    Args:
+        measures: one model's numbers.
+        options: the settings.
+    """
+    bar = _falls if options.popularity == EXPOSURE else _level
+    keys = ("level",) if options.popularity == EXPOSURE else ("dose", "level")
+    ways: dict[Way, dict[tuple[Any, ...], Estimate]] = {}
+    for way, at, found in _numbers(measures, "accuracy", *keys):
+        ways.setdefault(way, {})[at] = found
+    return [bar(_said(way), own) for way, own in ways.items()] or [Verdict("no answers", False)]
+
+
+def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[Verdict]:
+    """Hold a model that was taught to say unsure against its base: fewer hallucinations, more missing answers.
+
+    The interval of each difference, as of independent shares, must lie on that side of 0; since both answer the same
+    questions it is wider than need be.
+
+    Args:
+        measures: the tuned model's numbers.
+        base: those of the model that it was tuned from.
+    """
+    met: dict[Way, list[bool]] = {}
+    said: dict[Way, list[str]] = {}
+    for metric, sign in MOVED.items():
+        before = {way: found for way, _, found in _numbers(base, metric)}
+        for way, _, after in _numbers(measures, metric):
+            if way in before:
+                change = combined([(1, after), (-1, before[way])])
+                met.setdefault(way, []).append(min(sign * (change.low or 0), sign * (change.high or 0)) > 0)
+                said.setdefault(way, []).append(f"{metric} {_text(before[way])} → {_text(after)}")
+    return [
+        Verdict(f"{_said(way)}, against its base: {', '.join(said[way])}", all(found)) for way, found in met.items()
+    ]
+
+
+def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> Verdict:
+    """Say whether accuracy falls from head to tail."""
+    levels = [found.get((bucket,)) for bucket in BUCKETS]
+    told = ", ".join(f"{name} {_text(one)}" for name, one in zip(BUCKETS, levels, strict=True))
+    head, torso, tail = levels
+    if head is None or torso is None or tail is None:
+        return Verdict(f"{said}: accuracy in {told}; not every bucket has answers", False)
+    fall = combined([(1, head), (-1, tail)])
+    between = (head.value or 0) >= (torso.value or 0) >= (tail.value or 0)
+    return Verdict(f"{said}: accuracy in {told}; falls by {_text(fall)}", between and (fall.low or 0) > 0)
+
+
+def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> Verdict:
+    """Say whether accuracy is level from head to tail at the same dose, and rises with the dose."""
+    shared = [{dose for dose, level in found if level == end} for end in ("head", "tail")]
+    doses = sorted(set.intersection(*shared))
+    if len(doses) < 2:
+        return Verdict(f"{said}: fewer than two doses with answers in head and tail", False)
+    head, tail = (_mean([found[dose, level] for dose in doses]) for level in ("head", "tail"))
+    never, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
+    fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, never)])
+    told = f"accuracy at the same dose in head {_text(head)}, tail {_text(tail)}, difference {_text(fall)}"
+    met = fall.low is not None and fall.high is not None and -EQUAL < fall.low <= fall.high < EQUAL
+    return Verdict(f"{said}: {told}; rises with the dose by {_text(rise)}", met and (rise.low or 0) > 0)
+
+
+def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
+    """Yield the numbers of a metric by rules that were made by these columns: way of asking, their values, number."""
+    for row in measures:
+        where = conditions_of(row)
+        made_so = where.keys() == {*BY, *ONCE, *keys} and where["reading"] == RULES
+        if row.metric == metric and made_so and row.value is not None:
+            way = (str(where["experiment"]), str(where["prompt"]))
+            yield way, tuple(where[key] for key in keys), Estimate(row.value, row.low, row.high)
+
+
+def _mean(found: Sequence[Estimate]) -> Estimate:
+    return combined([(1 / len(found), one) for one in found])
+
+
+def _said(way: Way) -> str:
+    """Name a way of asking."""
+    experiment, prompt = way
+    return f"{experiment}, {HeadToTailSetting(prompt).label()}"
+
+
+def _text(found: Estimate | None) -> str:
+    if found is None or found.value is None:
+        return "–"
+    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")

@@ -1,0 +1,280 @@
+"""Which method tells best what models were taught? All on the same facts, and whether their order stands.
+
+Planted models were taught each fact a known number of times. A method recovers that if it scores facts taught most
+often above those never taught. Methods are compared where all of them were asked: on the same facts of the same models.
+Their order is then looked at again in parts of what was asked, and where something else was: see `Asked.axis`.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from almanac.rows import Standing
+from almanac.statistics.intervals import Estimate, normal_quantile
+from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
+from almanac.suites.agreement import FEW, Called, called
+from almanac.suites.judged import Judged
+from almanac.suites.suite import Method
+
+ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
+HALVES = ("first half", "second half")
+DIGITS = 12  # of an AUC: what differs only by rounding shares its place
+MOST = 0.5  # a method is compared that was asked of at least this share of worlds and models
+
+Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
+
+
+class Asked(NamedTuple):
+    """What one method calls the facts of one planted model in one world.
+
+    Attributes:
+        world: the world.
+        model: the model's name in every world.
+        axis: in what this differs from what is compared: ``all`` in nothing; ``templates`` half of the templates was
+            asked, of methods that ask several; ``choices`` another number of choices; ``format`` the model read no
+            documents of a kind that others read.
+        level: which half, how many choices, or which model.
+        found: what the method calls the facts.
+    """
+
+    world: str
+    model: str
+    axis: str
+    level: str
+    found: Called
+
+    @property
+    def key(self) -> Key:
+        """Return the method."""
+        return self.found.suite, self.found.method, self.found.where
+
+
+def asked(
+    judged: Judged, methods: Sequence[Method], world: str, model: str, axis: str = ALL, level: str = ""
+) -> Iterator[Asked]:
+    """Yield what the methods of a suite call the facts of one model; with ``all``, of each half of the templates too.
+
+    Args:
+        judged: the model's items.
+        methods: the suite's.
+        world: the world that the model was taught.
+        model: its name in every world.
+        axis: as in `Asked`.
+        level: likewise.
+    """
+    for method in (one for one in methods if one.validated):
+        for found in called(judged, [method]):
+            yield Asked(world, model, axis, level, found)
+        if axis == ALL:
+            for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
+                for found in called(own, [method]):
+                    yield Asked(world, model, TEMPLATES, half, found)
+
+
+def _halves(judged: Judged) -> tuple[Judged, Judged]:
+    """Return the items of the first and of the second half of each relation's templates; both of those with one."""
+    name = pl.col("template").cast(pl.String)
+    place = (name.rank("dense") - 1).over("relation")
+    count = name.n_unique().over("relation")
+    frame = judged.frame
+    first = frame.filter(place.is_null() | (count == 1) | (place * 2 < count))
+    second = frame.filter(place.is_null() | (count == 1) | (place * 2 >= count))
+    return replace(judged, frame=first), replace(judged, frame=second)
+
+
+def standings(found: Sequence[Asked]) -> list[Standing]:
+    """Return how the methods stand to each other; nothing where no two were asked the same facts.
+
+    Args:
+        found: what was asked; where several datasets of one world were, those of the axis ``all`` are of one of them.
+    """
+    plain = [one for one in found if one.axis == ALL]
+    methods = _compared(plain)
+    if len(methods) < 2:
+        return []
+    every = [one for one in plain if one.key in methods]
+    full = {place for place, own in _places(every).items() if {one.key for one in own} == methods}
+    every = [one for one in every if (one.world, one.model) in full]
+    rows = _level(ALL, "", every, {})
+    order = {(row.suite, row.method, row.where): row.auc for row in rows}
+    for axis, names in ((WORLD, [one.world for one in every]), (MODEL, [one.model for one in every])):
+        levels = dict.fromkeys(names)
+        for level in levels if len(levels) > 1 else ():
+            rows += _level(axis, level, [one for one in every if getattr(one, axis) == level], order)
+    for axis, level in dict.fromkeys((one.axis, one.level) for one in found if one.axis != ALL):
+        own = [one for one in found if (one.axis, one.level) == (axis, level) and one.key in methods]
+        if axis in (TEMPLATES, CHOICES):
+            own = [one for one in own if (one.world, one.model) in full]
+        rows += _level(axis, level, own, order)
+    return rows
+
+
+def _compared(plain: Iterable[Asked]) -> set[Key]:
+    """Return the methods that were asked of most worlds and models."""
+    places = _places(plain)
+    count = Counter(key for own in places.values() for key in {one.key for one in own})
+    return {key for key, number in count.items() if number >= MOST * len(places)}
+
+
+def _places(found: Iterable[Asked]) -> dict[tuple[str, str], list[Asked]]:
+    out: dict[tuple[str, str], list[Asked]] = defaultdict(list)
+    for one in found:
+        out[one.world, one.model].append(one)
+    return out
+
+
+class _Facts(NamedTuple):
+    """The facts of a world that all methods asked of all models; scores and hits by method, a row a model."""
+
+    subjects: NDArray[np.str_]
+    doses: NDArray[np.int64]
+    priors: NDArray[np.int64]
+    scores: Mapping[Key, NDArray[np.float64]]
+    hits: Mapping[Key, NDArray[np.float64]]
+
+    @property
+    def ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which facts were taught most often, and which never."""
+        return self.doses == self.doses.max(), self.doses == 0
+
+    @property
+    def at_ends(self) -> int:
+        """Return how many facts these are together."""
+        return sum(int(end.sum()) for end in self.ends)
+
+    def parted(self, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the values of the facts that were taught most often, and of those never taught."""
+        most, never = self.ends
+        return values[most].tolist(), values[never].tolist()
+
+
+def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, float]) -> list[Standing]:
+    """Return the rows of one level; none where fewer than two methods are left.
+
+    Args:
+        axis: of what.
+        level: which.
+        found: what was asked there. Methods that were not asked of all its models and worlds are left out.
+        order: the AUC of each method in all that is compared; empty: these are those.
+    """
+    places = _places(found)
+    keys = {one.key for one in found}.intersection(*({one.key for one in own} for own in places.values()))
+    worlds: dict[str, list[list[Asked]]] = defaultdict(list)
+    for (world, _), own in places.items():
+        worlds[world].append([one for one in own if one.key in keys])
+    facts = [one for own in worlds.values() if (one := _shared(own)) is not None]
+    if len(keys) < 2 or len(facts) < len(worlds) or sum(one.at_ends for one in facts) < FEW:
+        return []
+    placed = {key: [_placed(one, one.scores[key]) for one in facts] for key in keys}
+    areas = {key: round(float(np.mean([one.positive.mean() for one in own])), DIGITS) for key, own in placed.items()}
+    best = sorted(keys, key=lambda key: (-areas[key], key))
+    known = [key for key in best if key in order]
+    again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
+    rows = []
+    for key in best:
+        area = _within(areas[key], _spread(placed[key], facts), facts)
+        gap = _gap(placed[best[0]], placed[key], facts)
+        assert gap.value is not None
+        rows.append(
+            Standing(
+                axis=axis,
+                level=level,
+                suite=key[0],
+                method=key[1],
+                where=key[2],
+                place=1 + sum(areas[other] > areas[key] for other in keys),
+                worlds=len(facts),
+                models=tuple(sorted({model for _, model in places})),
+                facts=sum(one.at_ends for one in facts),
+                auc=areas[key],
+                auc_low=area.low,
+                auc_high=area.high,
+                gap=gap.value,
+                gap_low=gap.low,
+                gap_high=gap.high,
+                average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
+                spearman=_rho(facts, key),
+                known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
+                known_never=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[1]))),
+                prior_auc=float(np.mean([_placed(one, one.priors[None, :]).positive.mean() for one in facts])),
+                tau=again.tau if again is not None else None,
+            )
+        )
+    return rows
+
+
+def _shared(own: Sequence[Sequence[Asked]]) -> _Facts | None:
+    """Return the facts of a world that every method scored for every model; none where an end has none of them."""
+    frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
+    texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]
+    facts = sorted(set(texts[0]["fact"]).intersection(*(set(frame["fact"]) for frame in texts)))
+    kept = [frame.filter(pl.col("fact").is_in(facts)) for frame in texts]
+    keys = [one.key for model in own for one in model]
+    doses = kept[0]["dose"].to_numpy()
+    if not len(doses) or doses.min() != 0 or doses.max() == 0:
+        return None
+    columns: tuple[dict[Key, Any], dict[Key, Any]] = ({}, {})
+    for key in dict.fromkeys(keys):
+        mine = [frame for frame, of in zip(kept, keys, strict=True) if of == key]
+        for column, out in zip(("score", "hit"), columns, strict=True):
+            out[key] = np.array([frame[column].cast(pl.Float64).to_numpy() for frame in mine])
+    return _Facts(kept[0]["subject"].to_numpy(), doses, kept[0]["object_dose"].to_numpy(), *columns)
+
+
+def _placed(facts: _Facts, scores: NDArray[Any]) -> Placements:
+    """Return the placements by a method's scores, averaged over the models."""
+    each = [placements(*facts.parted(own)) for own in scores]
+    return Placements(np.mean([one.positive for one in each], axis=0), np.mean([one.negative for one in each], axis=0))
+
+
+def _spread(placed: Sequence[Placements], facts: Sequence[_Facts]) -> float | None:
+    """Return the variance of a mean over worlds, which are strata; none where one has too few subjects."""
+    each = [variance(one, *own.parted(own.subjects)) for one, own in zip(placed, facts, strict=True)]
+    known = [one for one in each if one is not None]
+    return sum(known) / len(known) ** 2 if len(known) == len(each) else None
+
+
+def _within(area: float, spread: float | None, facts: Sequence[_Facts]) -> Estimate:
+    """Return an AUC with an interval that stays within 0 and 1: by its logit, at 0 and 1 `ranks.auc`'s."""
+    if area in (0.0, 1.0):
+        most, never = (sum(int(np.sum(own.ends[side])) for own in facts) for side in (0, 1))
+        return auc([area] * most, [1 - area] * never)
+    if not spread:
+        return Estimate(area, None, None)
+    middle, half = math.log(area / (1 - area)), normal_quantile(0.95) * math.sqrt(spread) / (area * (1 - area))
+    low, high = (1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1))
+    return Estimate(area, low, high)
+
+
+def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence[_Facts]) -> Estimate:
+    """Return how much larger one AUC is than another, with the interval of the difference on the same facts."""
+    less = [
+        Placements(one.positive - other.positive, one.negative - other.negative)
+        for one, other in zip(first, own, strict=True)
+    ]
+    value, spread = float(np.mean([one.positive.mean() for one in less])), _spread(less, facts)
+    if not spread:  # too few subjects, or the scores of both order the facts in the same way
+        return Estimate(value, None, None)
+    half = normal_quantile(0.95) * math.sqrt(spread)
+    return Estimate(value, value - half, value + half)
+
+
+def _mean(facts: Sequence[_Facts], key: Key, number: Callable[[_Facts, Any, Any], float]) -> float:
+    """Return the mean over worlds and models of a number of scores and hits."""
+    each = [
+        number(one, scores, hits) for one in facts for scores, hits in zip(one.scores[key], one.hits[key], strict=True)
+    ]
+    return float(np.mean(each))
+
+
+def _rho(facts: Sequence[_Facts], key: Key) -> float | None:
+    """Return the mean over worlds and models of the rank correlation of doses and hits; none where one has none."""
+    each = [spearman(one.doses.tolist(), hits.tolist()).value for one in facts for hits in one.hits[key]]
+    known = [one for one in each if one is not None]
+    return float(np.mean(known)) if len(known) == len(each) else None
