@@ -165,10 +165,10 @@ class _Decoder:
 
         loose = sorted(group.loose, key=lambda index: self.prompts[index].ids)
         jobs = [(index, number) for index in loose for number in range(self.prompts[index].distinct)]
-        for some, room in self._alike(jobs, group.length):
+        for own, room in self._alike(jobs, group.length):
             # In the order of their texts, in which they share most: to `run_batches` all are of one length.
-            samples = run_batches(some, lambda job: room, decode, self.budget)  # noqa: B023 (called at once)
-            self.ended.update(zip(some, samples, strict=True))
+            samples = run_batches(own, lambda job: room, decode, self.budget)  # noqa: B023 (called at once)
+            self.ended.update(zip(own, samples, strict=True))
         for deeper in group.groups:
             self.run(deeper, above)
 
