@@ -13,7 +13,7 @@ from tests.suites.support import number
 
 from almanac import tables
 from almanac.rows import Measure
-from almanac.suites.chapter import Drawing, Entrant
+from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import chapter
 from almanac.suites.judged import Judged, Not, from_text
@@ -95,7 +95,8 @@ def test_where_subjects_have_a_popularity_head_torso_and_tail_are_told_apart():
         "head": (1.0, 2), "torso": (0.5, 2), "tail": (0.0, 2),
     }  # fmt: skip
     assert found["opt-6.7b", "tail"] == (1.0, 2) and not [model for model, _ in found if model == "masked"]
-    [table] = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if part.name == "popularity"]
+    tables_shown = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if isinstance(part, Table)]
+    [table] = [part for part in tables_shown if part.name == "popularity"]
     assert table.head == ("model", "head", "torso", "tail")
     assert ("llama-13b", [1.0, 0.5, 0.0]) in [(row[0], [cell.value for cell in row[1:]]) for row in table.rows]
 
