@@ -85,7 +85,7 @@ class Grid(Suite[GridOptions]):
             words = ("wording", "relation_id", "subject_id", "name")
             text = pl.format("Template {} of {} says that {} {} is of [MASK] .", *words)
             asked = asked.with_columns(text=text, item=pl.int_range(pl.len()) + first * EACH)
-            yield _batch(asked, named, settings.take().settings)
+            yield batch_of(asked, named, settings.take().settings)
 
     def judge(self, answers: Answers, data: Data, options: GridOptions) -> Iterator[Judgements]:
         """Judge the likeliest token of every blank."""
@@ -114,7 +114,7 @@ class Grid(Suite[GridOptions]):
         return rows
 
 
-def _batch(asked: pl.DataFrame, named: list[str], settings: pa.Table) -> Batch:
+def batch_of(asked: pl.DataFrame, named: list[str], settings: pa.Table) -> Batch:
     """Return what is asked: an item, a request and a link a row."""
     ids = [tables.identity({"kind": "fill", "request_id": "", "text": text, "top_k": 1}) for text in asked["text"]]
     asked = asked.with_columns(request_id=pl.Series(ids))

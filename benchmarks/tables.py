@@ -172,6 +172,11 @@ def build(folder: Path) -> Sequence[str | Path]:
     return ["build", "dataset", "--facts", folder / "sources", "--output", folder / "dataset"]
 
 
+def ask(folder: Path) -> Sequence[str | Path]:
+    """Return the words that ask five facts of each relation of the dataset."""
+    return ["ask", "ic_lke", "--dataset", folder / "dataset", "--sample", "5", "--output", folder / "asked"]
+
+
 def _building(limit: Limit) -> tuple[Step, ...]:
     return Step("pull", pull, limit), Step("build", build, limit)
 
@@ -227,7 +232,7 @@ CASES = (
     Case(
         "two-million",
         lambda folder, form: write(folder / "facts", many_facts(2_000_000, 500_000, 200), form),
-        _building(Limit(2048, 120)),
+        (*_building(Limit(2048, 120)), Step("ask", ask, Limit(1024, 30))),
     ),
     Case(
         "one-to-one",

@@ -16,6 +16,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest
 from almanac.edition.unpacking import Frozen, unpack
 from almanac.errors import AlmanacError
+from almanac.report import making
 from almanac.rows import Item, Measure, Outcome, Setting
 
 
@@ -76,6 +77,19 @@ def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
 def test_it_verifies(archive, capsys):
     assert main(["verify", "edition", str(archive)]) == 0
     assert "measures and the validation, measured again, agree" in capsys.readouterr().out
+
+
+def test_items_in_files_next_to_the_page_travel_and_are_held_against_the_tables(own, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(making, "MOST", 0)
+    making.report_page(own)
+    [first, *more] = sorted(own.shown("items").iterdir())
+    names = {entry["path"] for entry in freeze(own, tmp_path / "aside.zip")["files"]}
+    assert more and {f"items/{path.name}" for path in (first, *more)} <= names
+    assert main(["verify", "edition", str(tmp_path / "aside.zip")]) == 0
+    first.write_text("another")
+    freeze(own, tmp_path / "forged.zip")
+    assert main(["verify", "edition", str(tmp_path / "forged.zip")]) != 0
+    assert f"items/{first.name}: is another file when the report is made again" in capsys.readouterr().err
 
 
 def test_large_responses_are_known_by_digest_and_the_numbers_are_measured_from_outcomes(own, tmp_path, capsys):

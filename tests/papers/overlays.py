@@ -87,10 +87,19 @@ SUN = Run(
 )
 
 DONG = Run(
-    releases={"trex": releases.documents, "lama": releases.lama, "lpaqa": releases.lpaqa},
-    over={"datasets": {"": {"test": 4, "choices": 4}}, "suites": {"karr": {"lpaqa": {"resamples": 3}}}},
+    releases={"trex": releases.kassess, "lama": releases.lama, "lpaqa": releases.lpaqa},
+    over={
+        "datasets": {"": {"test": 4, "choices": 4}},
+        "suites": {
+            "karr": {
+                "lpaqa": {"resamples": 3},
+                "trex": {"models": ["LLaMA", "Vicuna", "LLaMA-65B"]},
+                "encoder_decoders": {"models": ["T5-large"]},
+            }
+        },
+    },
     files={("karr", "lama", "labels"): releases.labels},
-    networks={"LLaMA": "causal", "Vicuna": "causal", "LLaMA-65B": "causal"},
+    networks={"LLaMA": "causal", "Vicuna": "causal", "LLaMA-65B": "causal", "T5-large": "seq2seq"},
     known={},
 )
 

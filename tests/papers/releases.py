@@ -16,6 +16,7 @@ from tests.sources import (
     test_goodreads,
     test_google_re,
     test_imdb,
+    test_kassess,
     test_lpaqa,
     test_mag,
 )
@@ -120,6 +121,24 @@ def lpaqa(folder: Path) -> None:
         for name in facts
     }
     test_lpaqa.write(folder, facts, prompts)
+
+
+def kassess(folder: Path) -> None:
+    """KaRR's released data: three relations, each with six templates; a thing has two names."""
+    names = ("P103", "P36", "P449")
+    facts = {
+        name: [test_kassess.line(name, _item(f"Alder {at}"), _item(word(name, at))) for at in SUBJECTS]
+        for name in names
+    }
+    ways = ("", "Now ", "Also ", "Then ", "Surely ", "So ")
+    files = {
+        "relation2template.json": {name: [f"{way}[X] {SAID[name]} [Y]." for way in ways] for name in names},
+        "cleaned_T_REx/allsub2alias.json": {_item(f"Alder {at}"): [f"Alder {at}", f"A. {at}"] for at in SUBJECTS},
+        "cleaned_T_REx/allobj2alias.json": {
+            _item(text): [text, f"The {text}"] for name in names for text in WORDS[name]
+        },
+    }
+    test_kassess.write(folder, facts, files)
 
 
 def google_re(folder: Path) -> None:

@@ -1,9 +1,13 @@
 """A dataset as suites read it: the same from a folder and as given."""
 
+import tracemalloc
+from dataclasses import replace
+
 import pytest
 from tests.suites.toy_world import DATA
 
 from almanac import tables
+from almanac.dataset.names import true_objects
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
 from almanac.suites.data import Data
@@ -54,3 +58,54 @@ def test_what_is_not_given_is_empty():
 def test_names_are_those_of_the_entities():
     assert DATA.names.label("r1s0") == "r1s0"
     assert DATA.names.label("1867") == "1867", "a literal is its own name"
+
+
+def with_more(few: int) -> Data:
+    """The same, of which some facts are shown, and others are beyond what is shown or asked."""
+    facts = [replace(fact, split=("test", "train")[at % 2]) for at, fact in enumerate(DATA.facts)]
+    asked = facts[0]
+    beyond = [
+        replace(asked, fact_id=f"r1|more{at}", subject_id=f"more{at}", object_id=f"thing {at}", split=None)
+        for at in range(few)
+    ]
+    # True of the asked subject as well, and of one that reads alike.
+    beyond += [replace(row, subject_id=own) for row, own in zip(beyond, (asked.subject_id, "alike"), strict=False)]
+    named = {row.subject_id: Entity(row.subject_id, row.subject_id, (), None) for row in beyond}
+    named |= {row.object_id: Entity(row.object_id, row.object_id, ("a thing",), None) for row in beyond}
+    named |= {row.entity_id: row for row in DATA.entities} | {"alike": Entity("alike", "R1S0", (), None)}
+    beyond = [replace(row, fact_id=f"{row.relation_id}|{row.subject_id}|{row.object_id}") for row in beyond]
+    given = {name: DATA.rows(name, row) for name, row in TABLES.items()}
+    return Data.of(**given | {"facts": facts + beyond, "entities": list(named.values())})
+
+
+@pytest.mark.parametrize("lies", ["in a folder", "given"])
+def test_what_is_true_of_a_subject_is_so_however_many_facts_are_asked(tmp_path, lies):
+    more = with_more(20)
+    for name, row in TABLES.items():
+        tables.write(tmp_path / f"{name}.parquet", row, more.rows(name, row))
+    read = more if lies == "given" else Data(tmp_path)
+    asked = [fact for own in read.drawn.values() for fact in own]
+    assert asked == [fact for fact in more.facts if fact.split is not None]
+    every = true_objects(more.facts, more.names)
+    assert read.true == {
+        (fact.relation_id, fact.subject_id): every[fact.relation_id, fact.subject_id] for fact in asked
+    }
+    assert {"thing 0", "thing 1"} < set(read.true["r1", "r1s0"]), "its own beyond what is asked, and its namesake's"
+    assert read.choices_of(asked[3:5]) == {row.fact_id: row for row in more.choices[3:5]}
+    last = {(fact.relation_id, fact.object_key): fact for fact in more.facts}
+    assert sorted(read.saying, key=more.facts.index) == sorted(last.values(), key=more.facts.index)
+
+
+def test_facts_beyond_what_is_asked_become_no_rows(tmp_path):
+    """As rows 20,000 facts take some 10 MB; asking must not hold them."""
+    more = with_more(20_000)
+    for name in ("facts", "choices", "exposures"):
+        tables.write(tmp_path / f"{name}.parquet", TABLES[name], more.rows(name, TABLES[name]))
+    read = Data(tmp_path)
+    tracemalloc.start()
+    asked = read.tested(2, 0)
+    read.choices_of(asked["r1"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [len(own) for own in asked.values()] == [2, 2]
+    assert peak < 4_000_000

@@ -5,7 +5,6 @@ from dataclasses import replace
 from tests.suites.belief.small import TEMPLATES
 from tests.suites.ic_lke import small_world
 
-from almanac.dataset.names import ObjectNames
 from almanac.rows import Entity
 from almanac.suites.belief.names import EntityNames, pairs
 from almanac.suites.belief.options import BeliefOptions
@@ -36,16 +35,18 @@ BOTH = tuple(sorted((str(ONE.object_id), str(OTHER.object_id))))
 def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
     for fact in (ONE, OTHER):
         pair = fact.relation_id, fact.subject_id
-        assert Questioner.of(DATA, {}).true[pair] == BOTH
+        assert Questioner.of(DATA, {}, None, 0).true[pair] == BOTH
         assert EntityNames.of(DATA).true[pair] == BOTH
-        wrong = WrongObjects(DATA.facts, DATA.names, 0)
+        wrong = WrongObjects(DATA, 0)
         assert wrong.true[pair] == BOTH
         assert not {*BOTH} & {*wrong.draw(fact, "relation", 7)}
         assert not {*BOTH} & {*pools().untrue(fact, BOTH)}
 
 
 def pools() -> Pools:
-    return Pools(FACTS, ObjectNames.of(DATA.entities), {"born": ("[X] was born in [Y].",)}, KarrOptions(subjects=99))
+    return Pools(
+        Data.of(facts=FACTS, entities=DATA.entities), {"born": ("[X] was born in [Y].",)}, KarrOptions(subjects=99)
+    )
 
 
 def test_karr_draws_them_as_one_subject_which_is_the_facts_own():

@@ -35,7 +35,7 @@ SOURCES = {
     "trex": {"kind": "trex", "relations": ["P36"]},
     "umls": {"kind": "umls", "relations": ["may_treat"]},
     "google_re": {"kind": "google_re", "path": "downloads"},
-    **{kind: {"kind": kind} for kind in ("imdb", "goodreads", "mag", "biolama", "bear", "kamel", "lpaqa")},
+    **{kind: {"kind": kind} for kind in ("imdb", "goodreads", "mag", "biolama", "bear", "kamel", "lpaqa", "kassess")},
 }
 # Everything that can be set, and whatever must be there for it to be read.
 WHOLE = {

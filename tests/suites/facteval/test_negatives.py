@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.dataset.names import ObjectNames
+from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
 
 from .tables import entity, fact, literal
@@ -19,7 +19,7 @@ def wrong(facts, *known, seed=0):
         for name in (row.subject_id, row.object_id):
             if name is not None:
                 named.setdefault(name, entity(name))
-    return WrongObjects(facts, ObjectNames(named), seed)
+    return WrongObjects(Data.of(facts=facts, entities=list(named.values())), seed)
 
 
 def drawn(facts, *known, of=0, where="relation", count=100, seed=0):

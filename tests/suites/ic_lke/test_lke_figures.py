@@ -6,7 +6,7 @@ from matplotlib.container import ErrorbarContainer
 
 from almanac.rows import Measure
 from almanac.suites import comparison_figures
-from almanac.suites.ic_lke.figures import Point, accuracy_at_k, by_prompts
+from almanac.suites.ic_lke.figures import Point, accuracy_at_k, against, by_prompts
 from almanac.suites.judged import Range, as_text
 
 
@@ -28,6 +28,21 @@ def test_every_point_of_accuracy_at_k_stands_above_its_number_of_facts():
     assert np.isnan(line.get_ydata()[2]), "a logarithm knows no 0, and no accuracy stands above it"
     drawn = next(line for line in upper.get_lines() if line.get_label() == "m")
     assert np.isnan(drawn.get_ydata()[2])
+
+
+def test_a_relations_point_is_its_accuracy_by_ic_lke_and_in_a_text_of_many_facts():
+    """A relation that one of the two has no number of has no point."""
+    found = {"in_context": {"a": 0.9, "b": 0.4}, "sequence": {"a": 0.7, "b": 0.5, "c": 0.1}, "isolated": {"b": 0.3}}
+    rows = [
+        measure("accuracy", value, "m", experiment=experiment, relation=relation)
+        for experiment, own in found.items()
+        for relation, value in own.items()
+    ]
+    drawn = {
+        axes.get_title(): [line.get_xydata().tolist() for line in axes.get_lines() if line.get_label() == "m"]
+        for axes in against(rows).axes
+    }
+    assert drawn == {"sequence": [[[0.9, 0.7], [0.4, 0.5]]], "isolated": [[[0.4, 0.3]]]}
 
 
 def test_a_methods_mark_and_bar_are_its_accuracy_and_deviation():

@@ -1,5 +1,8 @@
 """Accuracy by the number of examples: which texts are asked, and when examples are enough."""
 
+import math
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 from tests.suites.ic_lke.small_world import answered, world
@@ -8,6 +11,7 @@ from tests.suites.support import Trial, number, picks
 from almanac.errors import AlmanacError
 from almanac.suites.ic_lke.options import SweepOptions
 from almanac.suites.ic_lke.sweep import Sweep, SweepSetting, enough
+from almanac.suites.judged import Range
 
 OPTIONS = SweepOptions(examples=(0, 1, 4), draws=3)
 
@@ -77,6 +81,32 @@ def test_a_facts_draws_are_averaged_and_the_deviation_is_that_of_the_draws(ask):
     assert number(rows, metric, shots=1, dose=64).value == 0.75
     assert number(rows, metric, shots=1, dose=0).value == 0.25
     assert number(rows, "enough_shots", shots=4).value == 4
+
+
+def test_accuracy_at_k_is_of_the_sure_facts_of_the_first_draw_after_most_examples(ask):
+    """Two facts are answered with three quarters of the probability of two choices, one of them rightly; two evenly."""
+    facts = sorted(fact.fact_id for fact in world(12, 4).facts if fact.split == "test")
+    sure = {facts[0]: (0.25, 0.75), facts[1]: (0.75, 0.25)}  # of the first choice and of the true one, the last
+
+    def reply(question):
+        if question.setting != SweepSetting(4, 0):
+            return picks(-1)(question)
+        first, last = sure.get(question.item.fact_id, (0.5, 0.5))
+        count = len(question.request.choices)
+        return replace(
+            picks(-1)(question),
+            logprobs=(math.log(first), *[-math.inf] * (count - 2), math.log(last)),
+        )
+
+    rows = ask(world(12, 4), SweepOptions(examples=(1, 4), draws=2)).answer(reply).measures()
+    found = {
+        least: number(rows, "accuracy_at_k", shots=4, draw=0, confidence=Range(least)) for least in (0.5, 0.7, 0.8)
+    }
+    assert {least: (row.value, row.n) for least, row in found.items()} == {
+        0.5: (0.25, 4),
+        0.7: (0.5, 2),
+        0.8: (None, 0),
+    }
 
 
 def test_facts_that_were_never_met_have_no_number_by_dose(ask):

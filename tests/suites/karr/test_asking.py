@@ -6,9 +6,9 @@ import pytest
 from tests.suites.karr import worlds
 from tests.suites.karr.worlds import World
 
-from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Fact, Relation, Template
+from almanac.suites.data import Data
 from almanac.suites.karr import strings
 from almanac.suites.karr.asking import FACTS as TRUE
 from almanac.suites.karr.asking import NULL, PARAREL, SPURIOUS, pools_of
@@ -223,7 +223,8 @@ def test_which_templates_end_in_their_object(text, good):
 
 
 def test_relations_are_filled_up_by_the_objects_type():
-    pools = Pools(FACTS, ObjectNames.of(ENTITIES), {"born": ("a",), "nation": ("b",), "zoo": ("c",)}, KarrOptions())
+    templates = {"born": ("a",), "nation": ("b",), "zoo": ("c",)}
+    pools = Pools(Data.of(facts=FACTS, entities=ENTITIES), templates, KarrOptions())
     assert set(pools.drawn_relations(FACTS[3], "Warsaw")) == {"born", "nation", "zoo"}
     two = replace(pools, options=KarrOptions(relations=2))
     assert set(two.drawn_relations(FACTS[3], "Warsaw")) == {"born", "nation"}  # zoo has no object of its type

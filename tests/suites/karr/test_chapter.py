@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.suites.karr.worlds import METHODS, SUITE, Asking, changed, knows, logprobs, world
 
+from almanac.errors import AlmanacError
 from almanac.rows import Measure, Rating, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, SPURIOUS
 from almanac.suites.karr.chapter import NAMES as ALL
-from almanac.suites.karr.figures import by_size
+from almanac.suites.karr.figures import by_relation, by_size
 from almanac.suites.karr.measures import CURVE
 from almanac.suites.karr.options import KarrOptions
 from almanac.tables import write_jsonl
@@ -158,6 +159,25 @@ def test_the_figures_draw_the_numbers(chapter, shown):
     assert [axes.get_label() for axes in figures["size"].axes[0].containers] == list(NAMES.values())
     assert [text.get_text() for text in figures["size"].axes[0].get_xticklabels()] == ["base\n2 M", "large\n9 M"]
     assert [text.get_text() for text in figures["exposure"].axes[0].get_xticklabels()] == ["0", "2", "16"]
+
+
+def test_relations_are_drawn_as_they_are_named_and_otherwise_thirty_with_most_facts(shown):
+    """The paper's figure has thirty; of forty relations, of which each has one fact more, the last thirty are drawn."""
+
+    def panels(*given):
+        return [axes.get_title() for axes in by_relation(*given).axes if axes.get_visible()]
+
+    assert panels(shown, "paper", ("b", "a")) == ["b", "home of <a>"]
+    [known] = shown.find("known", model="base", experiment="paper", asked=FACTS, relation="b")
+    names = [f"r{at:02}" for at in range(40)]
+    rows = [replace(known, where=known.where.replace('"b"', f'"{name}"'), n=10 + at) for at, name in enumerate(names)]
+    assert panels(replace(shown, measures=rows), "paper") == names[:9:-1]
+
+
+def test_a_relation_of_the_figure_that_is_not_there_is_refused_before_anything_is_asked():
+    asking = Asking(world()[0], KarrOptions(figure_relations=("a", "z")))
+    with pytest.raises(AlmanacError, match="figure_relations: 'z' is not in the dataset, which has a, b; correct it"):
+        asking.ask()
 
 
 def test_a_line_joins_the_models_of_a_family(shown):

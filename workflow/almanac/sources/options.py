@@ -332,6 +332,24 @@ class LpaqaOptions(DumpOptions):
     )
 
 
+class KassessOptions(DumpOptions):
+    """Facts of T-REx with many templates and names (KAssess, the data released with KaRR)."""
+
+    DOWNLOADS: ClassVar = (
+        Download("data_for_KAssess.zip", "https://zenodo.org/records/13144454/files/data_for_KAssess.zip"),
+    )
+
+    kind: Literal["kassess"] = Field(
+        default="kassess", description="kassess: facts of T-REx as Dong et al. released them"
+    )
+    licence: str = Field(default="KAssess: none is stated", description="the terms of use")
+    facts: str = Field(default="my_TREx_main_new", min_length=1, description="the folder of its facts (P….jsonl)")
+    objects: str | None = Field(
+        default=None,
+        description="the file of the objects' names, without .json; none: allobj2alias, or the only one of a model",
+    )
+
+
 class MyriadlamaOptions(DumpOptions):
     """Facts of LAMA's relations with many templates (MyriadLAMA, or a table of one's own in its columns)."""
 
@@ -372,6 +390,7 @@ KINDS: dict[str, type[NetworkOptions]] = {
     "bear": BearOptions,
     "kamel": KamelOptions,
     "lpaqa": LpaqaOptions,
+    "kassess": KassessOptions,
     "myriadlama": MyriadlamaOptions,
 }
 

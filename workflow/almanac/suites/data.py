@@ -1,12 +1,14 @@
 """A dataset as suites read it: its tables as rows or as columns, each read when it is first asked for."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from almanac import tables
 from almanac.dataset.names import ObjectNames
@@ -70,6 +72,69 @@ class Data:
         return self.rows("facts", Fact)
 
     @cached_property
+    def drawn(self) -> dict[str, list[Fact]]:
+        """The train and test facts of each relation, without those beyond; relations sorted."""
+        every = self.said["relation_id"].unique().sort()
+        found: dict[str, list[Fact]] = {relation: [] for relation in every}
+        for fact in self._some("facts", Fact, lambda batch: pc.is_valid(batch.column("split"))):
+            found[fact.relation_id].append(fact)
+        return found
+
+    @cached_property
+    def said(self) -> pl.DataFrame:
+        """Every fact as columns, in the table's order: ``relation_id``, ``subject_id`` and ``object``, its key."""
+        columns = ["relation_id", "subject_id", "object_id", "value"]
+        found = self.frame("facts", Fact, columns)
+        return found.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("object"))
+
+    @cached_property
+    def saying(self) -> list[Fact]:
+        """One fact for each relation and object, the last that says it: what wrong objects are drawn from."""
+        last = self.said.with_row_index("at").unique(["relation_id", "object"], keep="last")["at"].to_arrow()
+        start = 0
+
+        def of(batch: pa.RecordBatch) -> pa.Array:
+            nonlocal start
+            rows = pa.array(range(start, start := start + batch.num_rows), pa.uint32())
+            return pc.is_in(rows, last)
+
+        return list(self._some("facts", Fact, of))
+
+    @cached_property
+    def true(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The objects that are true for the (relation, subject) of each train and test fact, sorted.
+
+        As `true_objects` says of all facts: those beyond what is asked are true as well, and subjects that read alike
+        share their objects. Facts stay columns, since there may be millions of them.
+        """
+        said = self.said
+        subjects = said.select(pl.col("subject_id").unique())
+        read = subjects.with_columns(pl.Series("reading", map(self.names.reading, subjects["subject_id"]), pl.String))
+        pairs = {(fact.relation_id, fact.subject_id) for own in self.drawn.values() for fact in own}
+        asked = pl.DataFrame(list(pairs), {"relation_id": pl.String, "subject_id": pl.String}, orient="row")
+        asked, key = asked.join(read, on="subject_id"), ["relation_id", "reading"]
+        known = said.join(read, on="subject_id").join(asked, on=key, how="semi")
+        objects = known.group_by(key).agg(pl.col("object").unique().sort())
+        rows = asked.join(objects, on=key).select("relation_id", "subject_id", "object").iter_rows()
+        return {(relation, subject): tuple(keys) for relation, subject, keys in rows}
+
+    def choices_of(self, facts: Iterable[Fact]) -> dict[str, Choices]:
+        """Return the wrong choices of some test facts, by fact; those of others are not held."""
+        wanted = pa.array([fact.fact_id for fact in facts], pa.string())
+        some = self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted))
+        return {row.fact_id: row for row in some}
+
+    def _some(self, table: str, row: type[Row], keep: Callable[[pa.RecordBatch], pa.Array]) -> Iterator[Row]:
+        """Yield those rows of a table of which ``keep`` says so, without holding the others."""
+        given = self.folder is None
+        batches = tables.arrow_of(row, self.rows(table, row)).to_batches() if given else self._batches(table, row)
+        for batch in batches:
+            yield from tables.from_arrow(row, pa.Table.from_batches([batch.filter(keep(batch))]))
+
+    def _batches(self, table: str, row: type) -> Iterator[pa.RecordBatch]:
+        return tables.stream(f"{self.folder}/{table}.parquet", row, size=tables.GROUP)
+
+    @cached_property
     def choices(self) -> list[Choices]:
         """The wrong choices of the test facts."""
         return self.rows("choices", Choices)
@@ -114,7 +179,7 @@ class Data:
 
     def tested(self, sample: int | None, seed: int) -> dict[str, list[Fact]]:
         """Return the facts that are asked, of each relation a seeded sample (none: all): the same for every suite."""
-        return {relation: self.asked(own, sample, seed) for relation, own in self.by_relation.items()}
+        return {relation: self.asked(own, sample, seed) for relation, own in self.drawn.items()}
 
     def asked(self, facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
         """Return those of one relation's facts that are asked; see `sampling.asked_facts`."""

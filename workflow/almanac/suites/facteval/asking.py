@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import polars as pl
+
 from almanac.rows import Fact, Relation, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
@@ -12,6 +14,7 @@ from almanac.suites.facteval.negatives import WRONG, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.passages import Passage, Passages
 from almanac.suites.facteval.questions import (
+    IRRELEVANT,
     MASK,
     MCQ,
     NONE,
@@ -82,9 +85,9 @@ class AskedAlike:
         self._names = data.names
         others = {other for shared in self._shared.values() for found in shared.values() for other in found}
         self._true: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for relation in sorted(others):
-            for fact in data.by_relation.get(relation, ()):
-                self._true[relation, self._names.reading(fact.subject_id)].add(fact.object_key)
+        shared = pl.Series(sorted(others), dtype=pl.String)
+        for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
+            self._true[relation, self._names.reading(subject)].add(key)
 
     def other(self, fact: Fact, sentence: Sentence) -> str | None:
         """Return a relation that is asked in the same words and is not answered alike; none where there is none."""
@@ -257,9 +260,10 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         AlmanacError: the file of written questions cannot be read or has a fault.
     """
     names = data.names
-    wrong = WrongObjects(data.facts, names, options.seed)
+    wrong = WrongObjects(data, options.seed)
     worded = wordings(data.relations, data.templates, options.templates)
-    passages = Passages(data.facts, names, data.evidence, worded, wrong, options.seed, options.antifactual)
+    others = data.facts if IRRELEVANT in options.contexts else ()  # of which another may be read first
+    passages = Passages(others, names, data.evidence, worded, wrong, options.seed, options.antifactual)
     relations = {row.relation_id: row for row in data.relations}
     questioner = QuestionMaker(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
     tested = data.tested(options.sample, options.seed)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from almanac.frames import frame_of
-from almanac.rows import OutcomeKind
+from almanac.rows import Fact, OutcomeKind
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
@@ -151,7 +151,7 @@ def longer_names(answers: Answers, data: Data) -> LongerNames:
         accepted.update(part.links.filter(pl.col("item").is_in(short.implode()))["accepted"].explode().drop_nulls())
         stated.update(part.own["names"]["stated"].drop_nulls())
     names = data.names
-    objects = sorted({fact.object_id for fact in data.facts if fact.object_id is not None})
+    objects = data.frame("facts", Fact, ["object_id"])["object_id"].drop_nulls().unique().sort().to_list()
     called: dict[str, tuple[str, ...]] = {}
     for key in objects:
         if (label := names.label(key)) in stated:

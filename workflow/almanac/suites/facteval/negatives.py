@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from random import Random
 
-from almanac.dataset.names import ObjectNames, true_objects
 from almanac.dataset.text import normalise
 from almanac.rows import Fact
+from almanac.suites.data import Data
 from almanac.tables import hash_order, seed_of
 
 WRONG = 3  # wrong choices of a multiple-choice question
@@ -71,10 +71,11 @@ def _place(key: str) -> int:
 class WrongObjects:
     """The wrong objects of facts, by where they are drawn: the ``relation``, the ``type``, or all (``uniform``)."""
 
-    def __init__(self, facts: Sequence[Fact], names: ObjectNames, seed: int) -> None:
-        """Index the objects of all facts of a dataset."""
-        self._names, self._seed = names, seed
-        self.true = true_objects(facts, names)
+    def __init__(self, data: Data, seed: int) -> None:
+        """Index the objects of all facts of a dataset; they are drawn for its train and test facts."""
+        facts = data.saying
+        names = self._names = data.names
+        self._seed, self.true = seed, data.true
         self._literals = {fact.object_key: fact for fact in facts if fact.object_id is None}
         keys = sorted({fact.object_key for fact in facts})
         self._label = {key: alike(names.label(key)) for key in keys}
@@ -134,7 +135,7 @@ class WrongObjects:
         """Draw wrong objects of a fact, uniformly without repetition, seeded by the fact's identity.
 
         Args:
-            fact: any fact of the dataset.
+            fact: a train or test fact of the dataset.
             where: ``relation``, ``type`` or ``uniform``.
             count: how many are wanted.
             purpose: what they are drawn for; another purpose is another draw.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from almanac import tables
-from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import DROP, KEEP, VERDICTS, cleaned, folded
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked, Request
@@ -91,7 +91,7 @@ def judge_writing(answers: Answers, data: Data) -> list[WrittenQuestion]:
     Raises:
         AlmanacError: a request has no response, the model answered none, or an item is of no fact of the dataset.
     """
-    known, true = {fact.fact_id: fact for fact in data.facts}, true_objects(data.facts, data.names)
+    known, true = {fact.fact_id: fact for own in data.drawn.values() for fact in own}, data.true
     wanted = ("fact_id", "experiment", "status", "reason", "texts")
     rows = [row for part in answers.parts(wanted) for row in part.links.iter_rows(named=True)]
     foreign = next((row["fact_id"] for row in rows if row["fact_id"] not in known), None)

@@ -111,6 +111,8 @@ def recovery(shown: Shown, by: Sequence[str]) -> Table | None:
 
 def eic(shown: Shown) -> Chapter | None:
     """Return EIC-LKE against IC-LKE: accuracy, agreement and cost."""
+    from almanac.suites.ic_lke import figures
+
     rows = []
     for row in shown.find("accuracy", "experiment"):
         experiment, model = str(shown.at(row)["experiment"]), str(row.model)
@@ -146,9 +148,12 @@ def eic(shown: Shown) -> Chapter | None:
         "Sequence: test facts are inserted between train facts, and each text contains one choice of each of its "
         "test facts. Isolated: the same positions, without other test facts before."
     )
-    return Chapter(
-        "EIC-LKE, many facts in one text", asks, [Table("accuracy", caption, head, rows), *shown.not_asked()]
-    )
+    parts: list[Any] = [Table("accuracy", caption, head, rows)]
+    by_relation = [row for row in shown.find("accuracy", "experiment", "relation") if row.value is not None]
+    if {shown.at(row)["experiment"] for row in by_relation} > {"in_context"}:
+        said = "Accuracy of each relation by IC-LKE (across) and in one text with other test facts (up)."
+        parts.append(Drawing("against", said, lambda: figures.against(by_relation)))
+    return Chapter("EIC-LKE, many facts in one text", asks, [*parts, *shown.not_asked()])
 
 
 def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
@@ -167,6 +172,13 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
             f"number that reaches {options.enough:.0%} of the accuracy with the most examples. Dotted: chance."
         )
         parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, 1 / shown.choices)))
+        models = {row.model for row in answered}
+        sure = [row for row in shown.find("accuracy_at_k", "shots", "draw", "confidence") if row.model in models]
+        caption = (
+            "Accuracy over the facts answered with confidence of at least K, and their number; most examples, first "
+            "draw."
+        )
+        parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, 1 / shown.choices)))
     parts.append(
         Table(
             "enough",

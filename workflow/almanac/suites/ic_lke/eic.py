@@ -100,9 +100,9 @@ class Eic(ChoiceSuite[EicOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``examples``.
         """
-        questioner = Questioner.of(data, self.own)
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
         costs: Counter[tuple[str, str]] = Counter()
-        for relation_id, own in data.by_relation.items():
+        for relation_id, own in data.drawn.items():
             tested = data.asked(own, options.sample, options.seed)
             if tested:
                 examples = draw_examples(own, options.examples, options.seed, 0, "examples")

@@ -136,6 +136,39 @@ def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance
     return figure
 
 
+def against(rows: Sequence[Measure]) -> Figure:
+    """Draw each relation's accuracy in a text of many facts (up) by IC-LKE's (across), a panel an experiment.
+
+    Args:
+        rows: the accuracy of each model in each relation, by ``experiment``; IC-LKE's is ``in_context``.
+    """
+    value = {
+        (str(at["experiment"]), str(row.model), at["relation"]): row.value
+        for row, at in ((row, conditions_of(row)) for row in rows)
+    }
+    models = list(dict.fromkeys(str(row.model) for row in rows))
+    others = [name for name in dict.fromkeys(name for name, _, _ in value) if name != "in_context"]
+    figure = Figure(figsize=(0.8 + 3.2 * len(others), 3.6), layout="constrained")
+    panels = figure.subplots(1, len(others), sharey=True, squeeze=False)[0]
+    for experiment, axes in zip(others, panels, strict=True):
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=0)
+        for index, model in enumerate(models):
+            pairs = [
+                (value["in_context", model, relation], found)
+                for (name, of, relation), found in value.items()
+                if (name, of) == (experiment, model) and ("in_context", model, relation) in value
+            ]
+            across, up = zip(*pairs, strict=True) if pairs else ((), ())
+            axes.plot(across, up, linestyle="none", markersize=4, alpha=0.7, label=model, **look(index, model))
+        unit_axis(axes)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_title(experiment)
+        axes.set_xlabel("accuracy, IC-LKE")
+    panels[0].set_ylabel("accuracy, many facts in one text")
+    panels[-1].legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
 def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], float]) -> Figure:
     """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
 

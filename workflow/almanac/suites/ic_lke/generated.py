@@ -78,10 +78,10 @@ class Generated(Suite[GeneratedOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own)
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         prompts = published.read(Path(options.published)) if options.published is not None else {}
-        for relation_id, own in chosen(data, options.relations, self.name).items():
+        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
             tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 asked.refuse(f"relation {relation_id}", "it has no test fact")

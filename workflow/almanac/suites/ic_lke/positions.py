@@ -82,7 +82,7 @@ class Positions(Suite[PositionOptions]):
             AlmanacError: the dataset has no relation of that name.
         """
         asked = Asked({"places": Position})
-        for relation_id, own in chosen(data, options.relations, self.name).items():
+        for relation_id, own in chosen(data.by_relation, options.relations, self.name).items():
             relation = _Relation(asked, relation_id, own, data, options)
             usable = relation.one_a_subject()
             if len(usable) < options.pairs:

@@ -63,10 +63,10 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
-        questioner = Questioner.of(data, self.own)
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
         found = published.read(Path(options.published)) if options.published is not None else {}
         prompts: Sets = {**_sets(data, options), **found}
-        for relation_id, own in chosen(data, options.relations, self.name).items():
+        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
             tested = data.asked(own, options.sample, options.seed)
             for experiment, sets in prompts.items():
                 drawn = list(sets.get(relation_id, ()))[: options.prompts]
@@ -85,7 +85,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
                         )
                         questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
             yield questioner.asked.take()
-        for relation_id in published.strangers(found, data.by_relation):
+        for relation_id in published.strangers(found, data.drawn):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
             questioner.asked.refuse(f"published prompts of relation {relation_id}", reason)
         yield questioner.asked.take()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from almanac.dataset.names import ObjectNames, true_objects
+from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Fact, Request
 from almanac.suites.asked import Asked
@@ -69,10 +69,18 @@ class Questioner:
     asked: Asked
 
     @classmethod
-    def of(cls, data: Data, own: Mapping[str, Own]) -> "Questioner":
-        """Return the questioner of a dataset, with nothing asked yet; ``own`` are the suite's own tables."""
+    def of(cls, data: Data, own: Mapping[str, Own], sample: int | None, seed: int) -> "Questioner":
+        """Return the questioner of the facts of a dataset that are asked, with nothing asked yet.
+
+        Args:
+            data: the dataset.
+            own: the suite's own tables.
+            sample: how many facts of a relation are asked (none: all), as `Data.tested` draws them.
+            seed: of that draw.
+        """
         asked = Asked({name: table.row for name, table in own.items() if table.at == "asked"})
-        return cls(data.names, true_objects(data.facts, data.names), {row.fact_id: row for row in data.choices}, asked)
+        tested = [fact for facts in data.tested(sample, seed).values() for fact in facts]
+        return cls(data.names, data.true, data.choices_of(tested), asked)
 
     def subject(self, fact: Fact) -> str:
         """Return the text shown for a fact's subject."""
@@ -123,13 +131,17 @@ class Questioner:
             self.add(fact, experiment, setting, request, template)
 
 
-def chosen(data: Data, relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
+def chosen(found: Mapping[str, list[Fact]], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:
     """Return the facts of the relations that a suite's ``relations`` names, or of all where it names none.
+
+    Args:
+        found: the facts of each relation of the dataset (`Data.drawn`, `Data.by_relation`).
+        relations: those that are named.
+        suite: its name, for the message.
 
     Raises:
         AlmanacError: the dataset has no such relation.
     """
-    found = data.by_relation
     for relation_id in relations:
         if relation_id not in found:
             raise AlmanacError(

@@ -75,8 +75,8 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own)
-        relations = chosen(data, options.relations, self.name)
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        relations = chosen(data.by_relation, options.relations, self.name)
         infixes = _infixes(data, relations, options)
         for relation_id, own in relations.items():
             tested = data.asked(own, options.sample, options.seed)

@@ -14,7 +14,8 @@ from almanac.suites.ic_lke import chapter
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, answered, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
-from almanac.suites.judged import Judged, Not
+from almanac.suites.ic_lke.suite import LEVELS
+from almanac.suites.judged import Judged, Not, Range
 from almanac.suites.suite import Round
 
 SWEEP = "sweep"
@@ -47,8 +48,8 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own)
-        for relation_id, own in chosen(data, options.relations, self.name).items():
+        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
             tested = data.asked(own, options.sample, options.seed)
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
@@ -64,8 +65,9 @@ class Sweep(ChoiceSuite[SweepOptions]):
 
         Returns:
             By number of examples: ``accuracy_at_shots`` over all relations, in each, and by dose, a fact's draws
-            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies; and
-            ``enough_shots``, the least number that reaches ``options.enough`` of the accuracy at the most.
+            averaged first; ``deviation_at_shots``, the standard deviation of the draws' accuracies;
+            ``enough_shots``, the least number that reaches ``options.enough`` of the accuracy at the most; and
+            ``accuracy_at_k`` of the first draw at the most: over the facts answered with a confidence of at least K.
         """
         metric = "accuracy_at_shots"
         rows = accuracy(judged, "shots", metric=metric)
@@ -80,6 +82,9 @@ class Sweep(ChoiceSuite[SweepOptions]):
         if groups:
             least = enough(reached, options.enough) if len(reached) == len(groups) else None
             rows += [groups[-1].measure("enough_shots", least, of=("hit", "shots")), chance(groups[-1])]
+            for level in LEVELS:
+                sure = groups[-1].where(draw=0, confidence=Range(least=level))
+                rows += sure.measures("accuracy_at_k", "share", "hit")
         return rows
 
     def chapter(self, shown: Shown, options: SweepOptions) -> Chapter | None:

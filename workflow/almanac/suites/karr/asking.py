@@ -50,7 +50,7 @@ class KarrSetting(NamedTuple):
 def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
     """Return what a dataset's draws are drawn from, and the templates that cannot be used."""
     usable, refused = sentences(data.templates, data.relations, options.property_aliases)
-    return Pools(data.facts, data.names, usable, options), refused
+    return Pools(data, usable, options), refused
 
 
 def first_objects(pools: Pools, facts: Iterable[Fact]) -> Objects:
@@ -146,9 +146,10 @@ class Asker:
     sentences: Sentences = field(default_factory=Sentences)
 
     @classmethod
-    def of(cls, pools: Pools, data: Data, asked: Asked) -> "Asker":
-        """Return the asker of a dataset."""
-        return cls(pools, {row.fact_id: row.labels for row in data.choices}, asked)
+    def of(cls, pools: Pools, facts: Iterable[Fact], asked: Asked) -> "Asker":
+        """Return the asker of some facts of a dataset."""
+        wrong = pools.data.choices_of(facts)
+        return cls(pools, {fact_id: row.labels for fact_id, row in wrong.items()}, asked)
 
     def ask(self, objects: Objects) -> Iterator[Batch]:
         """Yield facts with their objects by every method, method by method; the baselines are not asked of the null.
@@ -192,7 +193,7 @@ class Asker:
         tokens: those cost more than the choices do.
         """
         pools, options = self.pools, self.pools.options
-        true = pools.true[fact.relation_id, fact.subject_id]
+        true = pools.data.true[fact.relation_id, fact.subject_id]
         label, own = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
         others = {pools.names.label(key) for key in true if key != fact.object_key}
         wrong = [one for one in self.wrong.get(fact.fact_id, ()) if one != label]

@@ -185,7 +185,8 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
     """Yield the figures for which there are numbers."""
     from almanac.suites.karr import figures  # matplotlib, which nothing else of the suite needs
 
-    modes = options.modes
+    modes, most = options.modes, f"at most the {figures.MOST_RELATIONS} relations with most facts"
+    which = "those that the configuration names" if options.figure_relations else most
     if any(row.value is not None for row in shown.find("known_at", "experiment", "asked", "ratio")):
         yield Drawing(
             "threshold",
@@ -201,9 +202,8 @@ def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
             )
         yield Drawing(
             "relations",
-            f"Share of facts that reach each KaRR by relation; at most the {figures.MOST_RELATIONS} relations with "
-            "most facts.",
-            lambda: figures.by_relation(shown, modes[0]),
+            f"Share of facts that reach each KaRR by relation; {which}.",
+            lambda: figures.by_relation(shown, modes[0], options.figure_relations),
         )
     if len({row.model for name in NAMES for row in figures.scores(shown, name)} & figures.sizes(shown).keys()) > 1:
         yield Drawing(

@@ -1,13 +1,16 @@
 """What is drawn for each fact by seed: templates, names, other subjects, other relations."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from almanac.dataset.names import ObjectNames, true_objects
+import polars as pl
+
+from almanac.dataset.names import ObjectNames
 from almanac.dataset.templates import from_label, in_full
 from almanac.rows import Fact, NotAsked, Relation, Template
+from almanac.suites.data import Data
 from almanac.suites.karr.estimator import Variant
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Coverage, Draw, GivenDraw
@@ -116,43 +119,47 @@ def sentences(
 
 @dataclass(frozen=True)
 class Pools:
-    """What can be drawn from: the templates, names and facts of a dataset."""
+    """What can be drawn from: the names and all facts of a dataset, and the templates of its relations."""
 
-    facts: Sequence[Fact]
-    names: ObjectNames
+    data: Data
     templates: Mapping[str, tuple[str, ...]]
     options: KarrOptions
 
-    @cached_property
-    def true(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
-        """The true objects of every relation and subject."""
-        return true_objects(self.facts, self.names)
+    @property
+    def names(self) -> ObjectNames:
+        """The names of subjects and objects."""
+        return self.data.names
 
     @cached_property
     def subjects(self) -> Mapping[str, list[str]]:
         """The subjects of every relation, sorted; the first stands for those that read alike."""
-        found = _grouped((fact.relation_id, fact.subject_id) for fact in self.facts)
+        found = _grouped(self.data.said, "relation_id", "subject_id")
         alike = {relation: {self.names.reading(key): key for key in reversed(keys)} for relation, keys in found.items()}
         return {relation: sorted(first.values()) for relation, first in alike.items()}
 
     @cached_property
     def objects(self) -> Mapping[str, list[str]]:
         """The objects of every relation, sorted."""
-        return _grouped((fact.relation_id, fact.object_key) for fact in self.facts)
+        return _grouped(self.data.said, "relation_id", "object")
 
     @cached_property
     def relations(self) -> Mapping[str, list[str]]:
         """The relations that have templates of which a thing is an object, sorted, by object."""
-        return _grouped(
-            (fact.object_key, fact.relation_id) for fact in self.facts if fact.relation_id in self.templates
-        )
+        return _grouped(self._usable, "object", "relation_id")
+
+    @cached_property
+    def _usable(self) -> pl.DataFrame:
+        """The facts of relations with templates; see `Data.said`."""
+        return self.data.said.filter(pl.col("relation_id").is_in(list(self.templates)))
 
     @cached_property
     def relations_of_type(self) -> Mapping[str, list[str]]:
         """The same by the objects' type."""
-        return _grouped(
-            (kind, relation) for key, own in self.relations.items() if (kind := self.type(key)) for relation in own
-        )
+        kinds: dict[str, set[str]] = defaultdict(set)
+        for key, own in self.relations.items():
+            if kind := self.type(key):
+                kinds[kind].update(own)
+        return {kind: sorted(own) for kind, own in kinds.items()}
 
     def type(self, key: str) -> str | None:
         """Return the type of an object, if it has one."""
@@ -166,7 +173,8 @@ class Pools:
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
         """The objects of every relation, those of most facts first, of equal ones in a seeded order."""
-        count = Counter((fact.relation_id, fact.object_key) for fact in self.facts)
+        counted = self.data.said.group_by("relation_id", "object").len()
+        count = {(relation, key): facts for relation, key, facts in counted.iter_rows()}
         return {
             relation: sorted(
                 hash_order(keys, self.options.seed, "common", relation), key=lambda key: -count[relation, key]
@@ -176,19 +184,19 @@ class Pools:
 
     def coverage(self, asked: int) -> list[Coverage]:
         """Return how many relations, facts and things there are to ask, with their templates and names."""
-        usable = [fact for fact in self.facts if fact.relation_id in self.templates]
-        relations = sorted({fact.relation_id for fact in usable})
-        things = (("subjects", {fact.subject_id for fact in usable}), ("objects", {fact.object_key for fact in usable}))
+        usable = self._usable
+        relations = usable["relation_id"].unique().sort()
+        things = (("subjects", usable["subject_id"].unique()), ("objects", usable["object"].unique()))
         return [
             Coverage("relations", len(relations), sum(len(self.templates[one]) for one in relations)),
-            Coverage("facts", len(usable), None),
+            Coverage("facts", usable.height, None),
             Coverage("asked", asked, None),
             *(Coverage(what, len(keys), sum(len(set(self.names.names(key))) for key in keys)) for what, keys in things),
         ]
 
     def untrue(self, fact: Fact, keys: Iterable[str]) -> list[str]:
         """Return those things, in their order, that are no object of a fact's subject and relation under any name."""
-        true = self.true[fact.relation_id, fact.subject_id]
+        true = self.data.true[fact.relation_id, fact.subject_id]
         taken = frozenset().union(*(self.names.folded(key) for key in true))
         return [key for key in keys if key not in true and not taken & self.names.folded(key)]
 
@@ -250,8 +258,7 @@ class Pools:
         )
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for key, value in pairs:
-        found[key].add(value)
-    return {key: sorted(values) for key, values in found.items()}
+def _grouped(facts: pl.DataFrame, by: str, column: str) -> dict[str, list[str]]:
+    """Return the values of a column, sorted, by those of another."""
+    found = facts.group_by(by).agg(pl.col(column).unique().sort()).sort(by)
+    return dict(found.select(by, column).iter_rows())

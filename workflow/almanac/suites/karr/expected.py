@@ -75,7 +75,7 @@ class _First:
     @classmethod
     def of(cls, before: Answers, pools: Pools) -> "_First":
         found = cls()
-        facts = {fact.fact_id: fact for fact in pools.facts}
+        facts = {fact.fact_id: fact for own in pools.data.drawn.values() for fact in own}
         for part in before.parts(WANTED, ["draws"]):
             links = part.links.filter(pl.col("asked") == FACTS)
             drawn = {key[0]: own for key, own in part.own["draws"].group_by("item")}

@@ -15,7 +15,7 @@ from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
 from almanac.suites.looks import look
 
-MOST_RELATIONS = 12  # panels that a reader takes in
+MOST_RELATIONS = 30  # as many as the paper draws
 
 
 def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
@@ -38,16 +38,20 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
     return figure
 
 
-def by_relation(shown: Shown, mode: str) -> Figure:
+def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
     """Draw, a panel a relation, the share of its facts that reach each threshold, a line a model.
 
-    Of many relations those with most facts are drawn.
+    Args:
+        shown: what is known of the suite on one dataset.
+        mode: by which KaRR is computed.
+        named: the relations that are drawn, in this order; none: those with most facts.
     """
     facts: dict[str, int] = {}
     for row in shown.find("known", "relation", experiment=mode, asked=FACTS):
         if row.value is not None:
             facts.setdefault(str(conditions_of(row)["relation"]), row.n)
-    relations = sorted(facts, key=lambda relation: (-facts[relation], relation))[:MOST_RELATIONS]
+    most = sorted(facts, key=lambda relation: (-facts[relation], relation))[:MOST_RELATIONS]
+    relations = list(named) or most
     columns = min(4, len(relations))
     lines = -(-len(relations) // columns)
     figure = Figure(figsize=(7.2, 0.9 + 1.5 * lines), layout="constrained")

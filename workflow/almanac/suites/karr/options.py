@@ -68,6 +68,10 @@ class KarrOptions(SuiteOptions):
         ),
     ] = None
     labels_known: Annotated[float, Field(description="the mean label from which a fact counts as known")] = 0.5
+    figure_relations: Annotated[
+        tuple[str, ...],
+        Field(description="the relations of the figure by relation, in this order (none: the 30 with most facts)"),
+    ] = ()
     seed: Annotated[int, Field(ge=0, description="seed of all draws")] = 0
 
     @field_validator("spurious", mode="before")

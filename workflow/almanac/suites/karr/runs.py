@@ -46,7 +46,8 @@ class Runs:
             raise AlmanacError("measure karr: resamples draws from the dataset again; give its folder (--facts), or 0")
         pools, _ = pools_of(data, options)
         resampling = {mode: Resampling(pools, variant) for mode, variant in VARIANTS.items()}
-        return cls({fact.fact_id: fact for fact in data.facts}, resampling, options)
+        facts = {fact.fact_id: fact for own in data.drawn.values() for fact in own}
+        return cls(facts, resampling, options)
 
     def add(
         self,

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from almanac.rows import Measure, Rating
+from almanac.errors import AlmanacError
+from almanac.rows import Fact, Measure, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.chapter import Chapter, Shown
@@ -67,20 +68,25 @@ class Karr(Suite[KarrOptions]):
         Labels are read in the first, so that the edition has them.
 
         Raises:
-            AlmanacError: the file of labels is wrong; the first round has not asked what the second is made of, or with
-                other settings.
+            AlmanacError: the file of labels is wrong; a relation of the figure is not in the dataset; the first round
+                has not asked what the second is made of, or with other settings.
         """
         pools, refused = pools_of(data, options)
+        if strange := [one for one in options.figure_relations if one not in data.drawn]:
+            raise AlmanacError(
+                f"{self.name}: figure_relations: {strange[0]!r} is not in the dataset, which has "
+                f"{', '.join(data.drawn)}; correct it"
+            )
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
-        asker = Asker.of(pools, data, asked)
         tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
+        asker = Asker.of(pools, tested, asked)
         facts = [fact for fact in tested if fact.relation_id in pools.templates]
         if before is not None:
             yield from expected.ask(asker, facts, before)
             return
         if options.labels is not None:
-            ids = ([fact.fact_id for fact in of] for of in (data.facts, facts))
-            asked.own["labels"] += labels.read(Path(options.labels), *ids)
+            known = data.frame("facts", Fact, ["fact_id"])["fact_id"].to_list()
+            asked.own["labels"] += labels.read(Path(options.labels), known, [fact.fact_id for fact in facts])
         for row in refused:
             asked.refuse(row.thing, row.reason)
         for fact in tested:

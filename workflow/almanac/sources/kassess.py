@@ -1,0 +1,146 @@
+"""KAssess: the facts, templates and names that Dong et al. released, in the layout of their archive."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+from zipfile import ZipFile
+
+import msgspec
+
+from almanac.errors import AlmanacError
+from almanac.rows import Relation, Template
+from almanac.sources.lama import Collected
+from almanac.sources.options import KassessOptions
+from almanac.sources.reading import BROKEN, decoded, member, zipped
+from almanac.sources.source_tables import SourceTables
+from almanac.sources.trex import properties
+
+Value = TypeVar("Value")
+
+SOURCE = "kassess"
+NAMES = "cleaned_T_REx"  # the folder of the files of names
+TEMPLATES, SUBJECTS, OBJECTS = "relation2template.json", f"{NAMES}/allsub2alias.json", f"{NAMES}/allobj2alias.json"
+VOCABULARY = re.compile(rf"(?:^|/){NAMES}/(obj2alias_for_.+_vocab)\.json$")
+SLOTS = ("[X]", "[Y]")
+
+
+class Line(msgspec.Struct):
+    """A fact; what the release calls labels are Wikidata's ids."""
+
+    relation: str
+    subj_label: str
+    obj_label: str
+
+
+def read(options: KassessOptions, folder: Path) -> SourceTables:
+    """Make the tables of an archive of the released data; the first name of a thing is its label.
+
+    As in the released code a fact is left out if its subject or object has no name, its relation has no template, or an
+    id holds a ``#`` (a value, which has no names).
+
+    Args:
+        options: which facts, and which file of the objects' names.
+        folder: holds the archive.
+
+    Raises:
+        AlmanacError: the archive is missing or damaged, lacks a file, or one is not of its shape.
+    """
+    path = folder / KassessOptions.DOWNLOADS[0].name
+    collected = Collected(SOURCE)
+    with zipped(path) as archive:
+        templates = _templates(_dictionary(path, archive, TEMPLATES, dict[str, list[str]]), collected)
+        facts = list(_facts(path, archive, options.facts))
+        names = {
+            SUBJECTS: _dictionary(path, archive, SUBJECTS, dict[str, list[str]]),
+            OBJECTS: _dictionary(path, archive, _objects(path, archive, options.objects), dict[str, list[str]]),
+        }
+    for fact in facts:
+        _add(collected, fact, names, templates)
+    if not collected.relations():
+        raise AlmanacError(f"{path}: none of its {len(facts)} facts has names and a template; is it the released data?")
+    known = properties()
+    relations = [Relation(one, known.get(one, one), one, None, None, None) for one in sorted(collected.relations())]
+    for relation in templates.keys() - collected.relations():
+        collected.omissions.add("templates", "relation has no facts", relation, len(templates[relation]))
+    return collected.tables(relations, [row for relation in sorted(templates) for row in templates[relation]])
+
+
+def _add(
+    collected: Collected,
+    fact: Line,
+    names: Mapping[str, Mapping[str, Sequence[str]]],
+    templates: Mapping[str, Sequence[Template]],
+) -> None:
+    """Add a fact with the names of its ends, or count it as left out."""
+    ends = {"subject": (fact.subj_label, SUBJECTS), "object": (fact.obj_label, OBJECTS)}
+    if any("#" in identity for identity, _ in ends.values()):
+        collected.omissions.add("facts", "a value and no thing", f"{fact.relation}: {fact.subj_label} {fact.obj_label}")
+        return
+    if not templates.get(fact.relation):
+        collected.omissions.add("facts", "relation has no template", fact.relation)
+        return
+    called = {what: [one for one in names[of].get(key, ()) if one.strip()] for what, (key, of) in ends.items()}
+    for what, (identity, _) in ends.items():
+        if not called[what]:
+            collected.omissions.add("facts", f"{what} has no name", identity)
+            return
+    for what, (identity, _) in ends.items():
+        collected.entity(identity, called[what])
+    collected.fact(fact.relation, fact.subj_label, object_id=fact.obj_label)
+
+
+def _templates(found: Mapping[str, Sequence[str]], collected: Collected) -> dict[str, list[Template]]:
+    """Return the templates of each relation; one that lacks a slot, or says what another says, is counted."""
+    out: dict[str, list[Template]] = {}
+    for relation, texts in sorted(found.items()):
+        own: dict[str, Template] = {}
+        for at, text in enumerate(map(str.strip, texts)):
+            template_id = f"{relation}/released/{at}"
+            if any(text.count(slot) != 1 for slot in SLOTS):
+                collected.omissions.add("templates", "a slot is missing or stands twice", f"{template_id}: {text}")
+            elif text in own:
+                collected.omissions.add("templates", "another says the same", template_id)
+            else:
+                own[text] = Template(template_id, relation, text, "statement", "released", None, ())
+        out[relation] = list(own.values())
+    return out
+
+
+def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[Line]:
+    wanted = re.compile(rf"(?:^|/){re.escape(folder)}/P\d+\.jsonl$")
+    found = sorted(filter(wanted.search, archive.namelist()))
+    if not found:
+        raise AlmanacError(f"{path}: holds no {folder}/P….jsonl; correct `facts`")
+    for name in found:
+        yield from decoded(f"{path}: {name}", _member(path, archive, name).splitlines(), Line)
+
+
+def _objects(path: Path, archive: ZipFile, named: str | None) -> str:
+    """Return the file of the objects' names: the one that is named, that of all objects, or the only one of a model."""
+    if named is not None:
+        return f"{NAMES}/{named}.json"
+    every = [match[1] for name in archive.namelist() if (match := VOCABULARY.search(name))]
+    if any(name.endswith(OBJECTS) for name in archive.namelist()) or not every:
+        return OBJECTS
+    if len(every) > 1:
+        raise AlmanacError(f"{path}: has the names of objects for several models; set `objects`: {', '.join(every)}")
+    return f"{NAMES}/{every[0]}.json"
+
+
+def _dictionary(path: Path, archive: ZipFile, name: str, kind: type[Value]) -> Value:
+    """Return a file of the archive, wherever its root is, as a value of a type."""
+    found = [one for one in archive.namelist() if f"/{one}".endswith(f"/{name}")]
+    if not found:
+        raise AlmanacError(f"{path}: holds no {name}; is it the released data?")
+    try:
+        return msgspec.json.decode(_member(path, archive, found[0]), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AlmanacError(f"{path}: {found[0]} is not what is expected ({error}); is it the right file?") from error
+
+
+def _member(path: Path, archive: ZipFile, name: str) -> bytes:
+    try:
+        return member(path, archive, name)
+    except BROKEN as error:
+        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
