@@ -130,7 +130,7 @@ def test_the_page_has_a_chapter_between_models(layout, page, text):
         "in_context"
     }
     for name in ("relations", "likeness"):
-        assert (layout.root / f"figures/ic_lke-in_context-real-{name}.svg").stat().st_size > 5_000
+        assert (layout.root / f"figures/ic_lke-in_context-real-{name}.svg").stat().st_size > 2_000
     assert "a $dear$ &lt;name&gt;" in text
 
 
