@@ -2,7 +2,8 @@
 
 import pytest
 
-from almanac.config import EditionConfig
+from almanac.config import check
+from almanac.config.reading import PROJECT
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import _variant
 
@@ -12,7 +13,7 @@ CONFIG = {
     "datasets": {
         "one": {"world": "one", "choices": 20},
         "few": {"world": "one", "choices": 5},
-        "again": {"world": "one", "choices": 20, "seed": 3},
+        "again": {"world": "one", "choices": 20, "test": 30},
     },
     "suites": {"ic_lke": {"one": {}, "few": {}, "again": {}}},
     "models": ["base", "instruct", "prose"],
@@ -31,6 +32,6 @@ CONFIG = {
     ],
 )
 def test_a_variant_differs_in_one_thing(tmp_path, model, dataset, found):
-    layout = Layout(tmp_path, EditionConfig.model_validate(CONFIG))
+    layout = Layout(tmp_path, check(CONFIG, "own.yaml", PROJECT))
     models = {one.model.name: one.model for one in layout.config.participants().values()}
     assert _variant(layout, models[model], dataset) == found
