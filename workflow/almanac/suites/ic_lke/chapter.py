@@ -176,8 +176,8 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
         sure = [row for row in shown.find("accuracy_at_k", "shots", "draw", "confidence") if row.model in models]
         if sure:
             caption = (
-                "Accuracy over the facts answered with confidence of at least K, and their number; most examples, first "
-                "draw."
+                "Accuracy over the facts answered with confidence of at least K, and their number; most examples, "
+                "first draw."
             )
             parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, 1 / shown.choices)))
     parts.append(
