@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 7,
     "measure": 26,
-    "report": 27,
+    "report": 28,
     "freeze": 7,
 }

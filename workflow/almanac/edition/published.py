@@ -108,9 +108,9 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def recovered(edition: str) -> list[dict[str, Any]]:
-    """Return what methods recover of planted knowledge in a published edition, by `rows.Validation`'s columns."""
-    path = FOLDER / edition / "validation.csv"
+def carried(edition: str, table: str) -> list[dict[str, Any]]:
+    """Return the rows of one of the tables (`CARRIED`) of a published edition, by the columns of its row class."""
+    path = FOLDER / edition / f"{table}.csv"
     return pl.read_csv(path, infer_schema_length=None).to_dicts() if path.is_file() else []
 
 
