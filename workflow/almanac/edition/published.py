@@ -150,7 +150,8 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
 
 def _read(path: Path, key: Sequence[str]) -> pl.DataFrame:
     """Return a table as texts, the rows of one key numbered: two settings of a method may share its name."""
-    return pl.read_csv(path, infer_schema=False).with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
+    rows = pl.read_csv(path, infer_schema=False).with_columns(pl.col(key).fill_null(""))
+    return rows.with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
 
 
 def _named(row: Sequence[object]) -> str:
