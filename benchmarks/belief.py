@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from almanac.errors import AlmanacError
 from almanac.models.answering import LocalAnswerer
 from almanac.rows import Context, Request
 from almanac.suites.belief.options import BeliefOptions
@@ -130,4 +131,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except AlmanacError as error:
+        raise SystemExit(f"benchmarks.belief: {error}") from error

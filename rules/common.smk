@@ -21,7 +21,7 @@ from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs
 from almanac.edition.layout import ALL, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
-from almanac.locked import begin
+from almanac.locked import MADE, begin
 from almanac.options import to_flags
 from almanac.resources import needs
 from almanac.suites.listing import AUTHORS, SUITES
@@ -89,6 +89,9 @@ WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
     f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}; "
 )
+if workflow.is_main_process:
+    # For the logger: `onsuccess` does not come where there is nothing to do.
+    os.environ[MADE] = RESULTS
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 
 

@@ -115,6 +115,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
     values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
     if values.get("spurious"):
         values["spurious_objects"] = None
+    if values.get("by") == "sparql" and "pool" in values:
+        values["pool"] = None
     if not values.get("relations") and (values.get("nobel") is False or values.get("by") == "sparql"):
         values["relations"] = ("P36",)
     return values

@@ -232,7 +232,7 @@ def test_the_command_prints_the_first_of_each_kind_and_lists_all(tmp_path, capsy
     assert "measures/across: 2 rows only in A; value differs in 8 rows" in said
     assert sum(line.startswith("  row only in A {") for line in said) == 2
     assert sum(line.startswith("  value: 0.25 | nothing {") for line in said) == 3
-    assert said[-1] == "4 tables on both sides, 1 of them differ; 0 only in A, 0 only in B"
+    assert said[-1] == "5 tables on both sides, 1 of them differ; 0 only in A, 0 only in B"
     with (tmp_path / "list.csv").open(newline="") as handle:
         listed = list(csv.DictReader(handle))
     assert [row["kind"] for row in listed] == ["row only in A"] * 2 + ["value"] * 8

@@ -3,9 +3,11 @@
 import csv
 import json
 
+import polars as pl
 import pytest
 
 from almanac.cli import main
+from almanac.edition import published
 from almanac.edition.manifest import digest, written
 
 
@@ -149,3 +151,11 @@ def test_a_published_edition_that_is_not_there_or_was_changed_is_refused(held, a
     path = "manifest.json"
     status, printed = held(lambda folder: (folder / path).write_text((folder / path).read_text().replace("0.1.0", "9")))
     assert (status, "its digest is not of what it says" in printed.err) == (1, True)
+
+
+def test_a_row_is_found_again_though_a_cell_of_its_key_is_empty():
+    """The order of all methods has an empty level."""
+    path, key = published.FOLDER / "almanac-2026.1" / "standings.csv", published.CARRIED["standings"]
+    rows = published._read(path, key)
+    assert rows.filter(pl.col("axis") == "all").height >= 15
+    assert rows.join(rows, on=[*key, published.NTH], how="anti").is_empty()

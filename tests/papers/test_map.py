@@ -67,6 +67,7 @@ def test_every_row_is_produced_as_the_map_says(made):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.whole
 def test_the_chapters_of_the_map_are_the_pages(made):
     name, layout = made
     headings = re.findall(r"<h2>(.*?)</h2>", (layout.root / "report.html").read_text("utf-8"))
@@ -76,6 +77,7 @@ def test_the_chapters_of_the_map_are_the_pages(made):
             assert any(heading.startswith(begin) for heading in headings), f"{chapter!r} is none of {headings}"
 
 
+@pytest.mark.whole
 def test_every_dataset_of_a_paper_stands_in_its_map(made):
     name, layout = made
     said = " ".join(file for row in rows(name) for file in row.files)

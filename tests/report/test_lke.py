@@ -87,8 +87,8 @@ def chapter(found, suite):
     return one.chapter
 
 
-def drawn(found, suite):
-    [drawing] = [part for part in chapter(found, suite).parts if isinstance(part, Drawing)]
+def drawn(found, suite, name):
+    [drawing] = [part for part in chapter(found, suite).parts if isinstance(part, Drawing) and part.name == name]
     return drawing.draw()
 
 
@@ -153,7 +153,7 @@ def test_a_relation_without_words_between_is_named(page):
 
 def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout, found):
     rows = measures(layout, "lke_sweep")
-    [axes] = drawn(found, "lke_sweep").axes
+    [axes] = drawn(found, "lke_sweep", "examples").axes
     overall = [row for row in rows if row.metric == "accuracy_at_shots" and conditions_of(row).keys() == {"shots"}]
     line = next(line for line in axes.lines if line.get_label() == "able")
     points = [(conditions_of(row)["shots"], pytest.approx(row.value)) for row in overall]
@@ -163,7 +163,7 @@ def test_the_sweeps_figure_draws_each_accuracy_and_what_is_enough(layout, found)
 
 
 def test_the_positions_figure_draws_every_place_once(found):
-    figure = drawn(found, "lke_positions")
+    figure = drawn(found, "lke_positions", "places")
     assert len(figure.axes) == 5  # one model; as it is, and two kinds in two arrangements
     places = [sum(len(line.get_xdata()) for line in axes.lines[:2]) for axes in figure.axes]
     # Both relations are drawn as their mean; distributed places differ between them, so both kinds may share a place.

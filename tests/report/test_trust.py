@@ -24,6 +24,11 @@ def edition(folder, rows=()):
     return layout
 
 
+def names_of(row):
+    """What the method of a published row is called."""
+    return next(one.label for one in SUITES[row["suite"]].methods if one.name == row["method"])
+
+
 def methods():
     return [(suite.name, method) for suite in SUITES.values() for method in suite.methods]
 
@@ -31,7 +36,7 @@ def methods():
 def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_ask(tmp_path):
     rows = [found(suite, method) for suite, method in methods()]
     found_here = chapter(edition(tmp_path), [*rows, found("karr", Method("new", "A method of tomorrow", {}))])
-    table, lacking, _ = found_here.parts
+    table, order, lacking, _ = found_here.parts
     with (FOLDER / EDITION / "validation.csv").open(newline="", encoding="utf-8") as stream:
         published = {(row["suite"], row["method"], row["model"]): row for row in csv.DictReader(stream)}
     names = {method.label: (suite, method.name) for suite, method in methods()}
@@ -44,6 +49,12 @@ def test_each_method_has_the_published_number_of_the_largest_model_that_it_can_a
     areas = [row[3].value for row in table.rows]
     assert areas == sorted(areas, reverse=True)
     assert "A method of tomorrow" in lacking
+    with (FOLDER / EDITION / "standings.csv").open(newline="", encoding="utf-8") as stream:
+        standings = list(csv.DictReader(stream))
+    of = {(row["axis"], names_of(row)): float(row["auc"]) for row in reversed(standings)}
+    assert [row[0] for row in order.rows] == sorted(row[0] for row in order.rows) and len(order.rows) >= 15
+    for _, label, area, _, unread in order.rows:
+        assert area.value == of["all", label] and unread.value == of["format", label]
 
 
 def test_a_page_of_planted_models_has_its_own_validation_instead(tmp_path):

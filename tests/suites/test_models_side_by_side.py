@@ -13,7 +13,7 @@ from tests.suites.support import number
 
 from almanac import tables
 from almanac.rows import Measure
-from almanac.suites.chapter import Drawing, Entrant
+from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import chapter
 from almanac.suites.judged import Judged, Not, from_text
@@ -95,16 +95,23 @@ def test_where_subjects_have_a_popularity_head_torso_and_tail_are_told_apart():
         "head": (1.0, 2), "torso": (0.5, 2), "tail": (0.0, 2),
     }  # fmt: skip
     assert found["opt-6.7b", "tail"] == (1.0, 2) and not [model for model, _ in found if model == "masked"]
-    [table] = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if part.name == "popularity"]
+    tables_shown = [part for part in chapter(METHOD, compare(board), ENTRANTS, {}).parts if isinstance(part, Table)]
+    [table] = [part for part in tables_shown if part.name == "popularity"]
     assert table.head == ("model", "head", "torso", "tail")
     assert ("llama-13b", [1.0, 0.5, 0.0]) in [(row[0], [cell.value for cell in row[1:]]) for row in table.rows]
+
+
+def drawn_names(figure, side):
+    """The names of a map's rows (side 0, left of it) or columns (1, above it), in their order."""
+    texts = [text for text in figure.axes[0].texts if text.get_position()[side] < 0]
+    return [text.get_text() for text in sorted(texts, key=lambda text: text.get_position()[1 - side])]
 
 
 def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     found = chapter(METHOD, ROWS, ENTRANTS, {"r0": "first", "r1": "second"})
     drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
     figures = (drawn["relations"], drawn["relations-pretrained"])
-    every, alone = ({label.get_text() for label in one.axes[0].get_xticklabels()} for one in figures)
+    every, alone = (set(drawn_names(one, 1)) for one in figures)
     assert every - alone == {"vicuna-13b"} and len(alone) == 4
     untuned = [one for one in ENTRANTS if one.base is None]
     names = [one.name for one in untuned]
@@ -114,8 +121,8 @@ def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     # Their relations go by their own mean: as if nobody else had been asked.
     first = next(part.draw() for part in parts if isinstance(part, Drawing) and part.name == "relations")
     labels = {"first": "r0", "second": "r1"}
-    order = [labels[label.get_text()] for label in drawn["relations-pretrained"].axes[0].get_yticklabels()]
-    assert order == [label.get_text() for label in first.axes[0].get_yticklabels()]
+    order = [labels[name] for name in drawn_names(drawn["relations-pretrained"], 0)]
+    assert order == drawn_names(first, 0)
 
 
 def test_what_answered_nothing_is_on_the_board_without_a_number():

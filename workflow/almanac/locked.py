@@ -16,6 +16,7 @@ from almanac.errors import AlmanacError, no_configuration
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
+MADE = "ALMANAC_EDITION"  # in the environment of a run: the folder of its edition
 # Flags of Snakemake with which it only shows something, or takes its own lock away.
 SHOWS = (
     *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-conda-envs", "--list-changes", "--lc"),

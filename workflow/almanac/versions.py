@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 7,
-    "measure": 25,
-    "report": 26,
+    "measure": 26,
+    "report": 28,
     "freeze": 7,
 }

@@ -5,6 +5,8 @@ file: a line a finished job. Snakemake's own log stays in .snakemake/log; a dry 
 """
 
 import logging
+import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +16,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from almanac.locked import mistake_in
+from almanac.locked import MADE, mistake_in
 from almanac.remaining import Jobs, Running
 
 # What else of Snakemake's own lines is printed; to create an environment takes minutes.
-SAID = ("Nothing to be done", "Complete log(s)", "Creating conda environment")
+NOTHING = "Nothing to be done"
+SAID = (NOTHING, "Complete log(s)", "Creating conda environment")
 ENDED = "Exiting because a job execution failed"
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
@@ -75,6 +78,9 @@ class LogHandler(LogHandlerBase):
             self.display.stop()
         elif text.startswith(SAID) or (record.levelno >= logging.WARNING and not exception.startswith(OF_A_JOB)):
             self.console.print(text, markup=False)
+            if text.startswith(NOTHING) and MADE in os.environ:
+                words = [sys.executable, "-m", "almanac", "report", "found", "--edition", os.environ[MADE]]
+                subprocess.run(words, stderr=subprocess.DEVNULL, check=False)
 
     def _start(self, job: Running) -> None:
         self.jobs.start(job)

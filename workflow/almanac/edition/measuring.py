@@ -224,9 +224,10 @@ def measure_across(layout: Layout) -> Between:
             known[dataset, name] += called(own, understood)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
-                decoder = model.planted.architecture == "llama"
-                found += runs(own, understood, model.name, decoder, choices)
-                if decoder and (variant := _variant(layout, model, dataset)) is not None:
+                decoder, variant = model.planted.architecture == "llama", _variant(layout, model, dataset)
+                if variant is not None and variant[0] != CHOICES:
+                    found += runs(own, understood, model.name, decoder and variant[0] == ALL, choices)
+                if variant is not None and decoder:
                     told += asked(own, understood, str(world), model.name, *variant)
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
@@ -241,8 +242,9 @@ def measure_across(layout: Layout) -> Between:
 def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:
     """Return in what the asking of a planted model differs from those that methods are compared by (`Asked.axis`).
 
-    Methods are compared by the first dataset of each world and by models that read the usual kinds of documents; what
-    differs in both is not looked at, nor is a dataset that differs in something else than the choices.
+    Methods are compared, and held against bars, by the first dataset of each world and by models that read the usual
+    kinds of documents; what differs in both is not looked at, nor is a dataset that differs in something else than the
+    choices.
     """
     config = layout.config
     first = next(name for name, one in config.datasets.items() if one.world == config.datasets[dataset].world)

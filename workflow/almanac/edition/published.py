@@ -108,9 +108,9 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def recovered(edition: str) -> list[dict[str, Any]]:
-    """Return what methods recover of planted knowledge in a published edition, by `rows.Validation`'s columns."""
-    path = FOLDER / edition / "validation.csv"
+def carried(edition: str, table: str) -> list[dict[str, Any]]:
+    """Return the rows of one of the tables (`CARRIED`) of a published edition, by the columns of its row class."""
+    path = FOLDER / edition / f"{table}.csv"
     return pl.read_csv(path, infer_schema_length=None).to_dicts() if path.is_file() else []
 
 
@@ -150,7 +150,8 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
 
 def _read(path: Path, key: Sequence[str]) -> pl.DataFrame:
     """Return a table as texts, the rows of one key numbered: two settings of a method may share its name."""
-    return pl.read_csv(path, infer_schema=False).with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
+    rows = pl.read_csv(path, infer_schema=False).with_columns(pl.col(key).fill_null(""))
+    return rows.with_columns(pl.int_range(pl.len()).over(key).alias(NTH))
 
 
 def _named(row: Sequence[object]) -> str:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from almanac.rows import Measure, Validation
+from almanac.rows import Measure, Standing, Validation
 from almanac.suites.judged import conditions_of
+from almanac.suites.standings import ALL
 
 LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
 
@@ -82,6 +83,18 @@ def validation_lines(rows: Sequence[Validation]) -> str:
             f"{row.chance:>8.3f}{_number(row.prior_auc):>7}  {verdict}"
         )
     return "\n".join(lines)
+
+
+def standing_lines(rows: Sequence[Standing]) -> str:
+    """Return the order of methods as lines of text, then how much of it is left under each change."""
+    lines = [f"{'place':<7}{'suite':<16}{'method':<22}{'AUC most v never':>22}{'less than the first':>24}"]
+    for row in (row for row in rows if row.axis == ALL):
+        gap = "" if row.gap_low is None else _interval(row.gap, row.gap_low, row.gap_high)
+        area = _interval(row.auc, row.auc_low, row.auc_high)
+        lines.append(f"{row.place:<7}{row.suite:<16}{row.method:<22}{area:>22}{gap:>24}")
+    changed = {(row.axis, row.level): row.tau for row in rows if row.axis != ALL}
+    said = [f"{axis} {level} {_number(tau)}" for (axis, level), tau in changed.items()]
+    return "\n".join([*lines, *([f"Kendall's tau with that order: {', '.join(said)}"] if said else [])])
 
 
 def measure_lines(rows: Iterable[Measure]) -> str:

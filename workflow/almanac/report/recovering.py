@@ -60,8 +60,8 @@ def chapter(layout: Layout) -> Chapter | None:
     named = labels([_key(row) for row in first])
     whom = f"{first[0].facts:,} facts of {first[0].worlds} world{'s' * (first[0].worlds > 1)}"
     caption = (
-        f"{len(first)} methods on the same {whom}, asked of {', '.join(first[0].models)}: equally many taught most "
-        f"often and never; the frequency of objects alone has an AUC of {share(first[0].prior_auc)}."
+        f"{len(first)} methods on the same {whom} that were taught most often or never, asked of "
+        f"{', '.join(first[0].models)}. The frequency of objects alone has an AUC of {share(first[0].prior_auc)}."
     )
     table = Table("order", caption, HEAD, [_cells(row, named) for row in first])
     others = {key: own for key, own in levels.items() if key[0] != ALL}

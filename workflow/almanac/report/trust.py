@@ -1,13 +1,14 @@
 """How far to trust each method, as a chapter of a page whose models nobody taught: by those of a published edition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from almanac.edition.layout import Layout
-from almanac.edition.published import recovered
+from almanac.edition.published import carried
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Cell, Chapter, Table, without_items
 from almanac.suites.headline import Finding
+from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
 EDITION = "almanac-2026.1"
@@ -29,6 +30,12 @@ ASKS = (
     "method calls known, which should be chance."
 )
 CAPTION = "What the methods asked here recover of planted knowledge, in all worlds of that edition."
+ORDER = (
+    "The same methods on the same facts of that edition, in the order of their AUC; less than the first: the "
+    "difference, with its interval. Last, their AUC for a model that never read lists and questions: a method that "
+    "falls there may not find what a model knows that is not used to its form."
+)
+ORDER_HEAD = ("place", "method", "AUC", "less than the first", "form never read")
 LIMITS = (
     "A method that fails there cannot be trusted here; one that succeeds there has passed the easiest test: the models "
     "are small and were trained on texts of these forms. Settings, such as the number of examples, may differ."
@@ -45,7 +52,7 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
     if layout.read(layout.validation(), Validation):
         return None
     methods = {(one.known.suite, one.method.name): one.method for one in findings}
-    rows = {(row["suite"], row["method"], row["model"]): row for row in reversed(recovered(EDITION))}
+    rows = {(row["suite"], row["method"], row["model"]): row for row in reversed(carried(EDITION, "validation"))}
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for key in methods:
         own = [rows[*key, model] for model in LARGEST if (*key, model) in rows]
@@ -55,10 +62,29 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
         return None
     best = sorted(found, key=lambda key: -(found[key]["auc"] or 0.0))
     parts: list[Table | str] = [Table("methods", CAPTION, HEAD, [_cells(methods[key], found[key]) for key in best])]
+    if ordered := list(_order(methods)):
+        parts.append(Table("order", ORDER, ORDER_HEAD, ordered))
     missing = dict.fromkeys(method.label for key, method in methods.items() if key not in found)
     if missing:
         parts.append(f"Not asked there: {', '.join(missing)}.")
     return Chapter("How far to trust each method", ASKS, [*parts, LIMITS])
+
+
+def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]]:
+    """Yield the methods asked here in the order in which that edition has them, all on the same facts."""
+    rows = carried(EDITION, "standings")
+    unread = {(row["suite"], row["method"]): row for row in reversed(rows) if row["axis"] == FORMAT}
+    for row in (row for row in rows if row["axis"] == ALL and (row["suite"], row["method"]) in methods):
+        key = row["suite"], row["method"]
+        other = unread.get(key)
+        gap = _standing(row, "gap") if row["gap_low"] is not None else None
+        yield row["place"], methods[key].label, _standing(row, "auc"), gap, _standing(other, "auc") if other else None
+
+
+def _standing(row: Mapping[str, Any], name: str) -> Measure:
+    """Return a number of all of that edition's models together."""
+    ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    return without_items(row["suite"], name, row["where"], *ends, row["facts"])
 
 
 def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:

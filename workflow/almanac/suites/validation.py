@@ -30,7 +30,7 @@ class Run:
 
     Attributes:
         model: the model's name in every world.
-        decoder: whether it is a decoder: bars are set for these.
+        decoder: whether it is a decoder that read what the bars are set for.
         suite: the method's suite.
         method: the method.
         where: the items that it counts, as text.
@@ -54,7 +54,7 @@ def runs(judged: Judged, methods: Sequence[Method], recipe: str, decoder: bool, 
         judged: the model's items.
         methods: the suite's.
         recipe: the model's name in every world.
-        decoder: whether it is one.
+        decoder: whether it is a decoder that read what the bars are set for.
         choices: how many choices a fact of the dataset has.
     """
     for method in methods:

@@ -15,7 +15,7 @@ from almanac.errors import AlmanacError, nearest
 from almanac.frames import frames
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.report.lines import measure_lines, validation_lines
+from almanac.report.lines import measure_lines, standing_lines, validation_lines
 from almanac.rows import Fact, Item, Measure, Outcome, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
@@ -102,6 +102,8 @@ def _across(layout: Layout, strict: bool) -> int:
     verdicts = list(held(layout))
     if validation or not verdicts:
         print(validation_lines(validation))
+    if found.standings:
+        print(standing_lines(found.standings))
     for asking, one in verdicts:
         verdict = "meets the bar" if one.met else "misses the bar"
         print(f"{asking.suite} of {asking.dataset}, {asking.model}, {one.found}: {verdict}")

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("print", "print/: the page's figures as PNG and PDF"),
         ("spent", "wall and CPU seconds of every rule, from its logs"),
         ("failed", "the last lines of the logs of jobs that failed in the last run"),
+        ("found", "what was found, and where the page is; nothing where there is no page yet"),
         ("after", "what is printed after a run: the validation, what was spent, what was found, and where the page is"),
     ):
         part = things.add_parser(name, help=summary)
@@ -44,17 +45,25 @@ def run(arguments: argparse.Namespace) -> int:
         report_print(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
         print(failed(layout.logs(), run_began(Path())))
+    elif arguments.thing == "found":
+        print_found(layout)
     else:
         table = layout.validation()
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
         print(spent(layout.logs()))
-        if arguments.thing == "after" and layout.page().is_file():
-            found = findings_of(Layout.open(arguments.edition))
-            if found:
-                print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
-            print(f"\n{layout.page()}")
+        if arguments.thing == "after":
+            print_found(layout)
     return 0
+
+
+def print_found(layout: Layout) -> None:
+    """Print the headline table in Markdown, its sentences, and where the page is."""
+    if layout.page().is_file():
+        found = findings_of(Layout.open(layout.root))
+        if found:
+            print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
+        print(f"\n{layout.page()}")
 
 
 def report_print(layout: Layout) -> None:

@@ -89,7 +89,7 @@ class FactEvalOptions(SuiteOptions):
         int | None, Field(ge=0, description="layer whose hidden states are compared (none: the last)")
     ] = None
     pairs: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")], ...],
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][^:]*:[A-Za-z0-9][^:]*$")], ...],
         Field(description="BASE:TUNED, names of two models to compare before and after instruction tuning"),
     ] = ()
 

@@ -174,11 +174,12 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
         parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, 1 / shown.choices)))
         models = {row.model for row in answered}
         sure = [row for row in shown.find("accuracy_at_k", "shots", "draw", "confidence") if row.model in models]
-        caption = (
-            "Accuracy over the facts answered with confidence of at least K, and their number; most examples, first "
-            "draw."
-        )
-        parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, 1 / shown.choices)))
+        if sure:
+            caption = (
+                "Accuracy over the facts answered with confidence of at least K, and their number; most examples, "
+                "first draw."
+            )
+            parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, 1 / shown.choices)))
     parts.append(
         Table(
             "enough",

@@ -1,0 +1,37 @@
+"""Which askings of planted models methods are compared and held against bars by, and which are variants of these."""
+
+import pytest
+
+from almanac.config import check
+from almanac.config.reading import PROJECT
+from almanac.edition.layout import Layout
+from almanac.edition.measuring import _variant
+
+CONFIG = {
+    "edition": "own",
+    "planting": {"worlds": {"one": {"seed": 1}}},
+    "datasets": {
+        "one": {"world": "one", "choices": 20},
+        "few": {"world": "one", "choices": 5},
+        "again": {"world": "one", "choices": 20, "test": 30},
+    },
+    "suites": {"ic_lke": {"one": {}, "few": {}, "again": {}}},
+    "models": ["base", "instruct", "prose"],
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "dataset", "found"),
+    [
+        ("base", "one", ("all", "")),
+        ("instruct", "one", ("all", "")),  # it read more than others, and nothing less
+        ("prose", "one", ("format", "prose")),
+        ("base", "few", ("choices", "5")),
+        ("prose", "few", None),
+        ("base", "again", None),
+    ],
+)
+def test_a_variant_differs_in_one_thing(tmp_path, model, dataset, found):
+    layout = Layout(tmp_path, check(CONFIG, "own.yaml", PROJECT))
+    models = {one.model.name: one.model for one in layout.config.participants().values()}
+    assert _variant(layout, models[model], dataset) == found
