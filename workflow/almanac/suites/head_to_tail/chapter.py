@@ -10,13 +10,13 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
-from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, PLAIN, RATES, SCORES
+from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.score_tables import judged, said, scores
 from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
 HEAD = tuple(RATES)
-ASKED = (*BY, *ONCE)
 READ_HOW = (
     "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
     "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
@@ -55,13 +55,9 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     if not shown.find("accuracy", *BY, **ONCE):
         return None
     rates = Rates(shown)
-    judged = (
-        f"scored by rules and by {options.judge}"
-        if options.judge
-        else ("scored by rules only, since no judge is named")
-    )
+    by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
     asks = (
-        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {judged}. "
+        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {by}. "
         f"{_measured(options, shown)}"
     )
     parts = [
@@ -77,8 +73,8 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         *natural(rates),
         *_forms(rates),
         *_sizes(shown, rates, options),
-        *_scores(shown),
-        *_judge(shown, options),
+        *scores(shown),
+        *judged(shown, options),
         *_stability(shown),
         *_doses(shown, rates),
         *_relations(shown, rates, options),
@@ -98,12 +94,6 @@ def _measured(options: HeadToTailOptions, shown: Shown) -> str:
         "density": "Popularity is the number of facts in the dataset that name the subject.",
         "source": "Popularity is the source's: votes, ratings, citations or mentions.",
     }.get(str(measure), "No subject has a popularity.")
-
-
-def said(key: Sequence[Any]) -> str:
-    """Say how items were asked and read, by the values of `BY`."""
-    reading, experiment, prompt = map(str, key[: len(BY)])
-    return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
 
 
 def _text(value: Any) -> str:
@@ -234,73 +224,6 @@ def _sizes(shown: Shown, rates: Rates, options: HeadToTailOptions) -> Iterator[T
     if len(rows) > 1:
         head = ("family", "model", "tuned from", "parameters", *HEAD)
         yield Table("sizes", f"By size and tuning (Table 7); {said(key)}.", head, rows, folded=True)
-
-
-def _scores(shown: Shown) -> Iterator[Table]:
-    rows: list[Sequence[Cell]] = []
-    for row in shown.find("exact", *BY, **ONCE):
-        if row.value is not None:
-            where = {name: shown.at(row)[name] for name in ASKED}
-            numbers = [shown.one(score + form, str(row.model), **where) for score in SCORES for form in ("", PLAIN)]
-            rows.append([row.model, said(tuple(where.values())), *numbers])
-    if rows:
-        names = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
-        head = ("model", "asked", *(f"{names[score]}{form}" for score in SCORES for form in ("", ", no variants")))
-        caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
-        yield Table("scores", caption, head, rows, folded=True)
-
-
-def _judge(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
-    """Yield what the judge says, and a person, against the rules."""
-    if options.judge is not None:
-        rows: list[Sequence[Cell]] = []
-        for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
-            where = dict(shown.at(row))
-            del where["parsed"]
-            apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
-            rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
-        if rows:
-            caption = (
-                "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), "
-                "and how often it differs from exact match."
-            )
-            head = ("model", "asked", "replies", "with a verdict", "against the rules")
-            yield Table("judge", caption, head, rows)
-    people: list[Sequence[Cell]] = []
-    for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
-        agreed = shown.one("agreement", str(row.model), **shown.at(row))
-        people.append([row.model, said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
-    if people:
-        caption = "Agreement with a person's verdicts on the same answers."
-        yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), people)
-    yield from correlations(shown)
-
-
-def correlations(shown: Shown) -> Iterator[Table]:
-    """Yield how the judge's rates and the rules' correlate over models (Table 8)."""
-    rows: list[Sequence[Cell]] = []
-    for rate in HEAD[:2]:
-        for score in SCORES:
-            for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
-                where = shown.at(row)
-                others = [
-                    next(iter(shown.find(f"{name}_{rate}_{score}_{end}", **where)), None)
-                    for name, end in (
-                        ("spearman", "min"),
-                        ("spearman", "mean"),
-                        ("pearson", "min"),
-                        ("pearson", "mean"),
-                    )
-                ]
-                if row.value is not None:
-                    rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
-    if rows:
-        caption = (
-            "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and "
-            "buckets (Table 8)."
-        )
-        head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
-        yield Table("correlations", caption, head, rows, folded=True)
 
 
 def _stability(shown: Shown) -> Iterator[Table]:

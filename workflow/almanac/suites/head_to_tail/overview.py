@@ -1,15 +1,12 @@
 """Head-to-Tail's chapter of all sources together: the paper's tables that are printed over all its domains."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
+from almanac.suites.chapter import Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail.asking import QUESTION
-from almanac.suites.head_to_tail.buckets import BUCKETS
-from almanac.suites.head_to_tail.chapter import Rates, correlations, drawing, levels, natural, rates_table, said
+from almanac.suites.head_to_tail.chapter import Rates, drawing, levels, natural, rates_table
 from almanac.suites.head_to_tail.judging import JUDGE
-from almanac.suites.head_to_tail.measures import BY, ONCE, SCORES
-
-NAMES = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
+from almanac.suites.head_to_tail.score_tables import correlations, score_levels
 
 
 def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
@@ -40,19 +37,3 @@ def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
         *correlations(shown),
     ]
     return Chapter("Head-to-Tail: all sources", asks, parts)
-
-
-def score_levels(shown: Shown) -> Iterator[Table]:
-    """Yield the scores by rules in each domain and bucket (Table 14)."""
-    rows: list[Sequence[Cell]] = []
-    for row in shown.find("exact", *BY, "domain", "level", **ONCE):
-        where = shown.at(row)
-        others = [shown.one(score, str(row.model), **where) for score in SCORES]
-        key = [where[name] for name in BY]
-        rows.append([row.model, said(key), str(where["domain"]), str(where["level"]), row.n - row.n_error, *others])
-    place = {name: at for at, name in enumerate([*dict.fromkeys(cells[0] for cells in rows), *BUCKETS])}
-    rows.sort(key=lambda cells: (place[cells[0]], str(cells[1]), str(cells[2]), place[cells[3]]))
-    if rows:
-        caption = "Scores by rules by domain and bucket, the best over true answers and their variants (Table 14)."
-        head = ("model", "asked", "domain", "bucket", "answers", *NAMES.values())
-        yield Table("score_levels", caption, head, rows, folded=True)
