@@ -8,7 +8,7 @@ VERSIONS = {
     "build": 7,
     "plant": 5,
     "ask": 12,
-    "answer": 7,
+    "answer": 8,
     "measure": 27,
     "report": 29,
     "freeze": 7,
