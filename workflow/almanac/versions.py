@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 27,
-    "report": 29,
+    "report": 30,
     "freeze": 7,
 }

@@ -12,7 +12,7 @@ from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.score_tables import judged, said, scores
+from almanac.suites.head_to_tail.score_tables import judged, said, score_levels, scores
 from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
@@ -74,6 +74,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         *_forms(rates),
         *_sizes(shown, rates, options),
         *scores(shown),
+        *score_levels(shown),
         *judged(shown, options),
         *_stability(shown),
         *_doses(shown, rates),
@@ -81,7 +82,7 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         *_counts(shown),
         *shown.not_asked(),
     ]
-    return Chapter(f"Head-to-Tail: {shown.dataset}", asks, parts)
+    return Chapter("Head-to-Tail", asks, parts)
 
 
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
