@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 8,
-    "measure": 26,
-    "report": 28,
+    "measure": 27,
+    "report": 30,
     "freeze": 7,
 }
