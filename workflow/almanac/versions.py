@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 7,
-    "measure": 26,
-    "report": 28,
+    "measure": 27,
+    "report": 29,
     "freeze": 7,
 }
