@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 8,
-    "measure": 27,
-    "report": 30,
+    "measure": 28,
+    "report": 31,
     "freeze": 7,
 }

@@ -1,12 +1,16 @@
 """What BELIEF asks."""
 
+import tracemalloc
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
-from tests.suites.belief.small import FACTS, data, tables
+from tests.suites.belief.small import FACTS, data, fact, tables
 from tests.suites.support import Trial, ok
 
+from almanac import tables as files
+from almanac.rows import Choices, Entity, Exposure, Fact, Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.data import Data
@@ -95,6 +99,37 @@ def test_more_facts_change_nothing_of_what_is_asked_of_a_fact(tmp_path):
     settings = {"prompting": ("zero_shot", "4_relation"), "sampled": 9}
     one, other = asked(tmp_path / "a", **settings), asked(tmp_path / "b", Data.of(**fewer), **settings)
     assert set(other.requests()) <= set(one.requests())
+
+
+def test_of_a_huge_dataset_only_what_is_asked_becomes_rows_and_facts_beyond_are_true_as_well(tmp_path):
+    """As rows 20,000 facts and their wrong choices take some 15 MB."""
+    beyond = [replace(fact("born", f"b:{at}", "c:o", "test"), split=None) for at in range(20_000)]
+    told = replace(fact("born", "p:2", "c:r", "test"), split=None)
+    choices = [Choices(one.fact_id, ("c:r",), ("Rome",)) for one in beyond]
+    rows = tables() | {"facts": [*FACTS, *beyond, told], "choices": choices, "exposures": []}
+    classes = {"facts": Fact, "choices": Choices, "exposures": Exposure, "entities": Entity, "templates": Template}
+    for name, row in classes.items():
+        files.write(tmp_path / f"{name}.parquet", row, rows[name])
+    batches = Belief().ask(Belief.rounds[0], Data(tmp_path), BeliefOptions(**ALL), None)
+    tracemalloc.start()
+    items = [item for batch in batches for item in batch.items.to_pylist()]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+    assert {item["fact_id"] for item in items} == {"born|p:1|c:o", "born|p:2|c:b", "lived|p:3|c:r"}
+    assert {tuple(item["accepted"]) for item in items if item["fact_id"] == "born|p:2|c:b"} == {
+        ("Bern", "Lima", "Rome", "It")
+    }
+
+
+def test_where_too_few_facts_are_for_showing_any_other_is_shown(tmp_path):
+    facts = [one for one in FACTS if one.relation_id == "born" and one.split == "test"]
+    beyond = [replace(fact("born", f"t:{at}", "c:o", "test"), split=None) for at in range(4)]
+    own = tables() | {"facts": facts + beyond}
+    shown = asked(tmp_path, Data.of(**own), prompting=("4_template",), fill=False, groups=1, per_group=1, names=1)
+    greedy = {one.item.fact_id: one.before for one in shown.questions() if one.item.experiment == "icl"}
+    assert all(before.count("was born in [MASK].") == 4 for before in greedy.values())
+    assert any("Tom" in before for before in greedy.values())
 
 
 def test_subjects_that_say_nothing_are_asked_of_no_fact_in_every_template(tmp_path):

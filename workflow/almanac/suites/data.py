@@ -124,6 +124,15 @@ class Data:
         some = self._some("choices", Choices, lambda batch: pc.is_in(batch.column("fact_id"), wanted))
         return {row.fact_id: row for row in some}
 
+    def whole(self, relations: Iterable[str]) -> dict[str, list[Fact]]:
+        """Return every fact of some relations, those beyond what is asked too, in the table's order."""
+        found: dict[str, list[Fact]] = {relation: [] for relation in relations}
+        wanted = pa.array(list(found), pa.string())
+        some = self._some("facts", Fact, lambda batch: pc.is_in(batch.column("relation_id"), wanted)) if found else ()
+        for fact in some:
+            found[fact.relation_id].append(fact)
+        return found
+
     def _some(self, table: str, row: type[Row], keep: Callable[[pa.RecordBatch], pa.Array]) -> Iterator[Row]:
         """Yield those rows of a table of which ``keep`` says so, without holding the others."""
         given = self.folder is None

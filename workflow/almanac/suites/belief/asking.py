@@ -77,11 +77,11 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
     found = tables.read_jsonl(Path(options.guessed), Guessed) if options.guessed is not None else []
     names = EntityNames.of(data, ((row.relation_id, row.subject_id) for row in found))
     asker = _Asker(data, options, names, of_dataset(data, options), Asked(own))
-    for thing, reason in lacking(asker.templates, data.by_relation).items():
+    for thing, reason in lacking(asker.templates, asker.tested).items():
         asker.asked.refuse(thing, reason)
-    for relation, facts in data.by_relation.items():
+    for relation in asker.tested:
         if relation in asker.templates:
-            yield from asker.relation(relation, facts)
+            yield from asker.relation(relation)
     yield asker.asked.take()
 
 
@@ -100,26 +100,37 @@ class _Asker:
         return Prompter.of(self.data, self.names, self.templates, self.options)
 
     @cached_property
+    def tested(self) -> dict[str, list[Fact]]:
+        """The facts that are asked, by relation."""
+        return self.data.tested(self.options.sample, self.options.seed)
+
+    @cached_property
     def wrong(self) -> dict[str, Choices]:
-        return {row.fact_id: row for row in self.data.choices}
+        return self.data.choices_of(fact for own in self.tested.values() for fact in own)
+
+    @cached_property
+    def objects(self) -> dict[str, pl.Series]:
+        """The objects of every relation, as columns since there may be millions of them."""
+        found = self.data.said.group_by("relation_id").agg(pl.col("object").unique())
+        return dict(zip(found["relation_id"], found["object"], strict=True))
 
     @cached_property
     def sampled(self) -> frozenset[str]:
         """The facts whose pairs have a prompt of which the confidence is sampled."""
         options, names, found = self.options, self.names.names, []
-        for relation, facts in self.data.by_relation.items():
+        for relation, tested in self.tested.items():
             if relation in self.templates and options.sampled:
-                found += [fact.fact_id for fact in pairs(self.data.asked(facts, options.sample, options.seed), names)]
+                found += [fact.fact_id for fact in pairs(tested, names)]
         return frozenset(hash_order(found, options.seed, "sampled")[: options.sampled])
 
-    def relation(self, relation: str, facts: Sequence[Fact]) -> Iterator[Batch]:
+    def relation(self, relation: str) -> Iterator[Batch]:
         """Ask the pairs of a relation, in every name and every wording."""
         source, wordings = self.templates[relation]
-        tested = self.data.asked(facts, self.options.sample, self.options.seed)
+        tested = self.tested[relation]
         if not tested:
             self.asked.refuse(f"relation {relation}", "it has no test fact")
             return
-        labels = self._labels(facts)
+        labels = self._labels(relation)
         asked = [self._pair(fact, labels) for fact in pairs(tested, self.names.names)]
         self.asked.own["grid"].append(self._grid(relation, source, wordings, asked))
         if self.options.bias:
@@ -134,9 +145,9 @@ class _Asker:
                 yield self.asked.take()
         yield self.asked.take()
 
-    def _labels(self, facts: Sequence[Fact]) -> tuple[str, ...]:
+    def _labels(self, relation: str) -> tuple[str, ...]:
         """Return the labels of a relation's objects, in a drawn order."""
-        labels = distinct({self.names.names.label(fact.object_key) for fact in facts})
+        labels = distinct({self.names.names.label(key) for key in self.objects[relation]})
         return tuple(hash_order(labels, self.options.seed, "objects"))
 
     def _pair(self, fact: Fact, labels: Sequence[str]) -> Pair:

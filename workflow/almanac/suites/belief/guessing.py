@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import polars as pl
+
 from almanac import tables
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
@@ -40,10 +42,9 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
     """
     kinds = {row.relation_id: KINDS.get(row.property or row.relation_id) for row in data.relations}
     objects: dict[tuple[str, str], set[str]] = {}
-    for fact in data.facts:
-        if kinds.get(fact.relation_id):
-            own = objects.setdefault((fact.relation_id, fact.subject_id), set())
-            own.add(normalise(data.names.label(fact.object_key)))
+    known = pl.Series([relation for relation, kind in kinds.items() if kind], dtype=pl.String)
+    for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(known.implode())).iter_rows():
+        objects.setdefault((relation, subject), set()).add(normalise(data.names.label(key)))
     if not objects:
         raise AlmanacError(f"{data.folder}: has none of the relations {', '.join(KINDS)}; the rule is of these alone")
     wanted = {pair: [(str(kinds[pair[0]]), part) for part in data.names.label(pair[1]).split()] for pair in objects}

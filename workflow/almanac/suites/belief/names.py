@@ -1,10 +1,9 @@
 """The names by which facts are asked and recognised: of subjects, of objects, and ambiguous or unsafe ones."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from almanac.dataset.names import ObjectNames, in_name, true_objects
+from almanac.dataset.names import ObjectNames, in_name
 from almanac.dataset.text import normalise
 from almanac.rows import Fact
 from almanac.suites.data import Data
@@ -26,24 +25,24 @@ class EntityNames:
 
     Attributes:
         names: of every entity.
-        true: the object keys that are true of each relation and subject.
-        labelled: the entities that bear each label, as labels are compared.
+        true: the object keys that are true of the relation and subject of each train and test fact.
+        labelled: the entity that bears each label, as labels are compared; none where several do.
         guessed: pairs of relation and subject whose objects a model guesses from the subject's name.
     """
 
     names: ObjectNames
     true: Mapping[tuple[str, str], tuple[str, ...]]
-    labelled: Mapping[str, frozenset[str]]
+    labelled: Mapping[str, str | None]
     guessed: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, data: Data, guessed: Iterable[tuple[str, str]] = ()) -> "EntityNames":
         """Return the names of a dataset; ``guessed`` as the attribute."""
-        labelled: dict[str, set[str]] = defaultdict(set)
+        labelled: dict[str, str | None] = {}
         for entity in data.entities:
-            labelled[normalise(entity.label)].add(entity.entity_id)
-        known = {name: frozenset(own) for name, own in labelled.items()}
-        return cls(data.names, true_objects(data.facts, data.names), known, frozenset(guessed))
+            label = normalise(entity.label)
+            labelled[label] = None if label in labelled else entity.entity_id
+        return cls(data.names, data.true, labelled, frozenset(guessed))
 
     def subject(self, key: str, most: int) -> tuple[str, ...]:
         """Return the names that a subject is asked by, its label first; at most so many, or all (0)."""
@@ -51,13 +50,13 @@ class EntityNames:
 
     def ambiguous(self, key: str, name: str) -> bool:
         """Return whether another entity has a name as its label."""
-        return bool(self.labelled.get(normalise(name), frozenset()) - {key})
+        return self.labelled.get(normalise(name), key) != key
 
     def accepted(self, fact: Fact, aliases: str) -> tuple[str, ...]:
         """Return every name of every true object, the fact's own object first and labels before other names.
 
         Args:
-            fact: any fact of the pair of subject and relation.
+            fact: any train or test fact of the pair of subject and relation.
             aliases: ``all``, or ``safe``: without names that are unsafe, labels apart.
         """
         true = self.true[fact.relation_id, fact.subject_id]

@@ -70,11 +70,11 @@ class Prompter:
         cls, data: Data, names: EntityNames, templates: Mapping[str, RelationTemplates], options: BeliefOptions
     ) -> "Prompter":
         """Return what makes the prompts of a dataset: its train facts are shown, or any where these are too few."""
-        shown = {}
-        for relation, own in data.by_relation.items():
-            train = [fact for fact in own if fact.split == "train"]
-            shown[relation] = train if len(train) > SHOTS else own
-        return cls(names, {one: shown[one] for one in shown if one in templates}, templates, options)
+        drawn = {relation: own for relation, own in data.drawn.items() if relation in templates}
+        shown = {relation: [fact for fact in own if fact.split == "train"] for relation, own in drawn.items()}
+        if any(one != ZERO for one in options.prompting):
+            shown |= data.whole(relation for relation, own in shown.items() if len(own) <= SHOTS)
+        return cls(names, shown, templates, options)
 
     def context(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> str | None:
         """Return what stands before the question; none where there are too few facts to show.

@@ -75,7 +75,7 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
         AlmanacError: the user's file has mistakes.
     """
     places = {name: shipped(name) for name in SETS} | {DATASET: of_rows(data.templates)}
-    relations = list(data.by_relation)
+    relations = list(data.drawn)
     first: str = options.templates
     if first == "auto":
         first = max(SETS, key=lambda name: sum(relation in places[name] for relation in relations))
