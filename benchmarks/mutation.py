@@ -6,8 +6,9 @@
 A mutant is a comparison turned, a number changed by one, `and` for `or`, a `not` added, a sum for a difference or the
 like, of code that runs (annotations are left alone). All are numbered by a hash of the seed and of what they change, so
 that fewer are the first of more. A copy of the working tree is changed, never the tree itself. The tests named after
-the module run first, then those of its folder, until one fails. What exceeds the limit of CPU seconds is counted apart,
-neither as caught nor as missed. The exit status is 1 where fewer are caught than the bar.
+the module run first, then those of its folder, until one fails; whole runs (`make test-all`) are not tried. What
+exceeds the limit of CPU seconds is counted apart, neither as caught nor as missed. The exit status is 1 where fewer are
+caught than the bar.
 """
 
 import argparse
@@ -84,7 +85,20 @@ def tests_of(module: Path) -> list[Path]:
 
 def command(module: Path, python: str, limit: int) -> str:
     """Return the command that runs a module's tests until one fails, for so many CPU seconds at most."""
-    words = [python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *map(str, tests_of(module))]
+    words = [
+        python,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not whole",
+        *map(str, tests_of(module)),
+    ]
     return shlex.join(["bash", "-c", f"ulimit -t {limit}; exec {shlex.join(words)}"])
 
 
