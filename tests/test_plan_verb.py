@@ -183,3 +183,11 @@ def test_a_wrong_plan_is_refused_with_its_reason(tmp_path, capsys, words, messag
     path.write_text(yaml.safe_dump(VALUES))
     assert main(["plan", "--configfile", str(path), *words]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_facts_with_a_misspelt_column_are_refused_and_not_counted_as_none(tmp_path, capsys):
+    (tmp_path / "facts.csv").write_text("relation,subject_id,object_id\nP36,Q142,Q90\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(VALUES | {"facts": str(tmp_path)}))
+    assert main(["plan", "--configfile", str(path)]) == 1
+    assert f"{tmp_path / 'facts.csv'}: lacks the column relation_id" in capsys.readouterr().err

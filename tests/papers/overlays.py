@@ -71,10 +71,10 @@ SUN = Run(
         "suites": {
             "head_to_tail": {
                 "imdb": {"sample": 1, "answer_tokens": 2},
-                "goodreads": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
-                "mag": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
+                "goodreads": {"sample": 1, "answer_tokens": 2},
+                "mag": {"sample": 1, "answer_tokens": 2},
                 "dblp": {"sample": 1, "answer_tokens": 2},
-                "dbpedia": {"sample": 1, "answer_tokens": 2, "models": ["GPT-4", "LLaMA-7B"]},
+                "dbpedia": {"sample": 1, "answer_tokens": 2},
             }
         },
     },

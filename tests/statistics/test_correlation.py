@@ -58,3 +58,10 @@ def test_the_bootstrap_of_one_pair_is_close_to_fishers_interval():
 
 def test_the_same_seed_gives_the_same_interval():
     assert mean_correlation(TABLE, [0], [1], 50, 5) == mean_correlation(TABLE, [0], [1], 50, 5)
+
+
+def test_draws_in_which_a_column_is_constant_are_left_out():
+    columns = np.array([[0, 0], [0, 1], [0, 2], [1, 3]], dtype=float)  # three in ten draws lack the last row
+    found = mean_correlation(columns, [0], [1], 200, 1)
+    assert found.value == pytest.approx(np.corrcoef(columns.T)[0, 1])
+    assert -1 <= found.low < found.value < found.high <= 1

@@ -65,23 +65,21 @@ def test_batches_do_not_matter(generate, model, budget):
     assert generate(one, prompts, budget) == generate(one, prompts)
 
 
-def test_short_prompts_are_read_apart_from_long_ones_and_continued_with_them(model, monkeypatch):
+def test_what_short_prompts_begin_with_is_read_once_and_all_are_continued_together(model, monkeypatch):
     one = model("llama")
-    long = prompt(one, f"{LONG} {LONG}")
-    prompts = [long, *(prompt(one, text) for text in ("3M", "Rome is", "Ada", "Paris", "3M", "The clock"))]
-    monkeypatch.setattr(decoding, "token_budget", lambda device, vocabulary: len(long.ids))
-    monkeypatch.setattr(decoding, "WORTH", 10**6)  # no trunk: what is fed are the prompts themselves
+    prompts = [prompt(one, text) for text in TEXTS]
+    machine = TreeMachine(one)
+    generation.generate(one, prompts[:1], machine)  # it tries the model once
     fed: list[int] = []
     hook = one.network.register_forward_pre_hook(
         lambda module, inputs, options: fed.append(options["input_ids"].numel()), with_kwargs=True
     )
-    found = generation.generate(one, prompts, TreeMachine(one))
+    found = generation.generate(one, prompts, machine)
     hook.remove()
-    assert found == [[of_transformers(one, one.tokens.decode(list(each.ids[1:])))] for each in prompts]
-    reading = sum(len(ids) for ids in {each.ids for each in prompts})
-    steps = fed[2:]  # the long one by itself, the short ones together, then a token of each text a pass
-    assert fed[0] == len(long.ids) and reading - fed[0] <= fed[1] < 2 * (reading - fed[0])
-    assert len(steps) <= long.new - 1 and steps[0] <= len(prompts)
+    assert found == [[of_transformers(one, text)] for text in TEXTS]
+    beginnings = {each.ids[:stop] for each in prompts for stop in range(1, len(each.ids) + 1)}
+    assert fed[0] == len(beginnings) < sum(len(each.ids) for each in prompts)
+    assert len(fed) - 1 <= prompts[0].new - 1 and fed[1] <= len(prompts)
 
 
 def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monkeypatch):
@@ -130,22 +128,22 @@ def test_greedy_samples_are_one_text(generate, model):
 
 
 def test_what_prompts_share_is_read_once_and_the_last_token_is_never_shared():
-    long = tuple(range(50))
-    more = (*long, 7, *range(150))
+    long = tuple(range(250))
+    more = (*long, 7, *range(250))
     ids = [(*long, 7, 8), (*long, 7, 9), (*long, 7), long, (*more, 1), (*more, 2), (3,)]
     prompts = [Prompt(one, 4, (), 0.0, (0,)) for one in ids]
     root = decoding.grouped(prompts)
     assert (root.length, root.loose) == (0, [6])
     [first] = root.groups
-    assert first.length == 49
+    assert first.length == 249
     assert sorted(first.loose) == [0, 1, 2, 3]
     [second] = first.groups
-    assert (second.above, second.length, sorted(second.loose)) == (49, 201, [4, 5])
+    assert (second.above, second.length, sorted(second.loose)) == (249, 501, [4, 5])
 
 
 @pytest.mark.parametrize(("new", "groups"), [(1, 1), (16, 0)])
 def test_what_few_prompts_share_is_no_group_where_continuing_them_apart_costs_more(new, groups):
-    shared = tuple(range(100))  # one reading of 100 tokens saved, against a pass by themselves for every new token
+    shared = tuple(range(200))  # one reading of 200 tokens saved, against a pass by themselves for every new token
     prompts = [Prompt((*shared, last), new, (), 0.0, (0,)) for last in (1, 2)]
     assert len(decoding.grouped(prompts).groups) == groups
 

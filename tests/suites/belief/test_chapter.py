@@ -4,7 +4,7 @@ from almanac.rows import Measure
 from almanac.suites.belief.chapter import chapter
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.chapter import NOT_TAUGHT, Entrant, Shown
-from almanac.suites.judged import as_text
+from almanac.suites.judged import Not, as_text
 
 SENTENCES, QUESTIONS = (
     {"experiment": "icl", "prompting": "zero_shot", "style": style} for style in ("mask", "question")
@@ -37,6 +37,18 @@ def test_a_style_that_a_planted_model_was_not_taught_is_said_to_be_so_and_has_no
     assert [row[1] for row in found["accuracy_by_relation"].rows] == ["tuned"]
     assert "shared" not in found
     assert all(len(row) == len(table.head) for table in found.values() for row in table.rows)
+
+
+def test_what_is_shared_between_ways_of_one_model_stands_with_what_models_share():
+    rows = [
+        number("m", SENTENCES),
+        number("m", SENTENCES, 0.5, "shared_with_4_random", hit=True, right_in_4_random=Not(None)),
+    ]
+    found = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions())
+    [table] = [one for one in found.parts if one.name == "shared"]
+    assert [[*row[:3], row[3].value] for row in table.rows] == [
+        ["m", "zero-shot, a sentence", "m, 4-random, a sentence", 0.5]
+    ]
 
 
 def test_other_models_are_taken_to_understand_every_style():

@@ -124,6 +124,42 @@ def test_what_models_share_is_the_part_of_ones_right_prompts_that_another_has_ri
     assert rows["one", "third"] == 0
 
 
+def test_what_ways_of_prompting_share_is_the_part_of_ones_right_prompts_that_the_other_has_right(tmp_path):
+    """Born's four templates: without examples the first is known, after four the first and the third too."""
+    known = {"zero_shot": ("born/0",), "4_template": ("born/0", "born/2"), "4_relation": ()}
+
+    def reply(question):
+        right = question.item.template_id in known[question.setting.prompting]
+        return ok(texts=(f" {question.item.accepted[0] if right else 'Rome'}",))
+
+    rows = played(tmp_path, reply, fill=False, prompting=tuple(known), names=1).measures()
+    found = {
+        (from_text(row.where)["prompting"], row.metric): (row.value, row.n)
+        for row in rows
+        if row.metric.startswith("shared_with_")
+    }
+    lived = {"lived/0", "lived/q"}  # whose true object is Rome, in every way: one pair in two templates
+    assert found == {
+        ("zero_shot", "shared_with_4_template"): (1.0, 4),
+        ("zero_shot", "shared_with_4_relation"): (len(lived) / 4, 4),
+        ("4_template", "shared_with_zero_shot"): (4 / 6, 6),
+        ("4_template", "shared_with_4_relation"): (2 / 6, 6),
+        ("4_relation", "shared_with_zero_shot"): (1.0, 2),
+        ("4_relation", "shared_with_4_template"): (1.0, 2),
+    }
+
+
+def test_a_prompt_without_an_answer_in_the_other_way_is_not_counted_between_them(tmp_path):
+    def reply(question):
+        if question.setting.prompting == "4_template" and question.item.template_id != "born/0":
+            return silent("refused")
+        return ok(texts=(f" {question.item.accepted[0]}",))
+
+    rows = played(tmp_path, reply, fill=False, prompting=("zero_shot", "4_template"), names=1).measures()
+    row = next(row for row in rows if row.metric == "shared_with_4_template")
+    assert (row.value, row.n) == (1, 2), "born's first template, asked of two pairs"
+
+
 def test_answers_that_are_read_as_texts_agree_where_one_stands_within_the_other(tmp_path):
     def reply(question):
         said = {"born/0": " Oslo", "born/1": " in Oslo", "born/2": "", "born/q": " Lima"}

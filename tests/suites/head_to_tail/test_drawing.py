@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.suites.head_to_tail.world import CITIES, fact, imdb, tables, trial
+from tests.suites.head_to_tail.world import CITIES, fact, imdb, strict_judge, tables, trial
+from tests.suites.support import ok
 
 from almanac.dataset.building import build_tables
 from almanac.dataset.options import DatasetOptions
@@ -245,15 +246,43 @@ def test_dbpedia_is_asked_only_what_has_one_answer_that_the_question_does_not_gi
 
 
 def test_titles_with_quotes_tabs_and_none_are_asked_as_they_stand(tmp_path):
-    odd = {"born:00": 'The "X" file', "born:01": "None", "born:02": "A\tB", "born:03": "NULL [Y]"}
+    odd = {"born:00": 'The "X" file', "born:01": "None", "works:00": "A\tB", "works:01": "NULL [Y]"}  # the whole head
     rows = tables()
     rows["entities"] = [replace(row, label=odd.get(row.entity_id, row.label)) for row in rows["entities"]]
-    asked = trial(tmp_path, rows, cloze=True)
-    texts = {request.text for request in asked.requests().values()}
-    assert 'Where is The "X" file born?' in texts
-    assert "Where is None born?" in texts
-    for text in texts:
-        assert "NULL" not in text or "NULL [Y]" in text
+    texts = {request.text for request in trial(tmp_path, rows, cloze=True).requests().values()}
+    for subject, name in odd.items():
+        relation = subject.partition(":")[0]
+        assert {f"Where is {name} {relation}?", f"The {relation} of {name} is _."} <= texts
+
+
+def test_answers_with_quotes_tabs_and_none_are_right_and_reach_the_judge_as_they_stand(tmp_path):
+    odd = dict(zip(CITIES, ('The "X" file', "None", "A\tB", "NULL", "\\N"), strict=True))
+    rows = tables(5, 10, 30)
+    rows["entities"] = [replace(row, label=odd.get(row.entity_id, row.label), aliases=()) for row in rows["entities"]]
+    asked = trial(tmp_path, rows, judge="j").answer(lambda question: ok(texts=question.item.accepted)).ask()
+    assert {item.accepted for item in asked.items()} == {(one,) for one in odd.values()}
+    assert {row.outcome for row in asked.answer(strict_judge).outcomes() if row.reading == "judge"} == {"correct"}
+    assert {row.outcome for row in asked.outcomes() if row.reading == "rules"} == {"correct"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "counts"),
+    [
+        ([5] * 18, "0 of the head, 0 of the torso, 18 of the tail"),
+        ([0] * 18, "0 of the head, 0 of the torso, 0 of the tail"),
+        ([1000, *[1] * 17], "0 of the head, 0 of the torso, 18 of the tail"),
+    ],
+)
+def test_a_type_that_cannot_be_divided_is_not_asked_and_the_other_is(tmp_path, scores, counts):
+    rows, left = tables(), list(scores)
+    rows["popularity"] = [
+        replace(row, score=left.pop(0)) if row.type == "person born" else row for row in rows["popularity"]
+    ]
+    asked = trial(tmp_path, rows).answer(lambda question: ok(texts=question.item.accepted))
+    assert asked.refused()[-1] == ("relation born, born/question", f"not every bucket has a question: {counts}")
+    assert all(thing.startswith("relation born, ") for thing, _ in asked.refused())
+    assert {row.where for row in asked.measures() if '"works"' in row.where and row.value == 1}
+    assert {item.relation_id for item in asked.items()} == {"works"}
 
 
 def test_by_exposure_the_facts_of_other_suites_are_asked(tmp_path):

@@ -179,11 +179,16 @@ def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
     shown = asked.shown()
     chapter = asked.suite.chapter(shown, asked.options)
     assert "scored by rules and by j" in chapter.asks
+    assert chapter.title == "Head-to-Tail", "the page adds the dataset"
     found = {part.name: part for part in chapter.parts if isinstance(part, Table)}
-    assert {"rates", "levels", "top", "forms", "scores", "judge", "stability", "buckets", "asked"} <= set(found)
+    named = {"rates", "levels", "top", "forms", "scores", "score_levels", "judge", "stability", "buckets", "asked"}
+    assert named <= set(found)
     assert [row[1:4] for row in found["buckets"].rows[:3]] == [
         ("person born", "head", 2), ("person born", "torso", 4), ("person born", "tail", 12),
     ]  # fmt: skip
+    assert [row[2:5] for row in found["score_levels"].rows[:6]] == [
+        [domain, level, 2] for domain in ("jobs", "lives") for level in ("head", "torso", "tail")
+    ]
     assert all(conditions_of(cell)["top"] is True for row in found["top"].rows for cell in row[3:])
     sized = Shown("d", False, 4, [Entrant("m", "f", parameters=7), Entrant("o", "f", "m", 9)], measures=shown.measures)
     assert asked.suite.chapter(sized, asked.options) is not None

@@ -106,16 +106,20 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
 
 
 def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
-    """Return how many relations of a folder qualify for a dataset, and their test facts; none where it is not read."""
+    """Return how many relations of a folder qualify for a dataset, and their test facts; none where it is not read.
+
+    Raises:
+        AlmanacError: the table of facts lacks a column.
+    """
     import polars as pl  # loading it takes longer than the rest of a plan
 
-    from almanac.sources.user_table import read_table
+    from almanac.sources.checking import readable
 
     path = Path(folder)
     if not path.is_dir() or sum(one.stat().st_size for one in path.glob("facts.*")) > MOST_COUNTED:
         return None
     objects = pl.coalesce("object_id", "value").n_unique()
-    of = read_table(path, "facts").rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
+    of = readable(path, "facts").rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
     good = of.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
     asked = [max(0, min(dataset.test, count - dataset.train)) for count in good["facts"]]
     return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from almanac.suites.chapter import Entrant, Shown
 from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
-from almanac.suites.joining import join
+from almanac.suites.joining import join, together
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.standings import ALL, CHOICES, FORMAT, Asked, asked, standings
@@ -206,10 +206,13 @@ def measure_across(layout: Layout) -> Between:
     found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
     told: list[Asked] = []
+    several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
     participants = layout.config.participants()
     for suite, dataset, askings in layout.askings():
         choices, world = layout.config.datasets[dataset].choices, layout.config.datasets[dataset].world
         judged = {asking.model: judged_of(layout, asking) for asking in askings}
+        if dataset in pooled(layout, suite):
+            several[suite.name][dataset] = judged
         models = [entrant(layout, asking) for asking in askings]
         methods = suite.counted(layout.options(askings[0]))
         for method in methods:
@@ -229,6 +232,7 @@ def measure_across(layout: Layout) -> Between:
                     found += runs(own, understood, model.name, decoder and variant[0] == ALL, choices)
                 if variant is not None and decoder:
                     told += asked(own, understood, str(world), model.name, *variant)
+    rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
         rows,
@@ -237,6 +241,18 @@ def measure_across(layout: Layout) -> Between:
         [row for key, own in known.items() for row in of_facts(*key, own)],
         standings(told),
     )
+
+
+def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
+    """Return the datasets over which a suite has numbers together: those of sources, where there are several.
+
+    Of invented worlds each model was taught its own, so these are not taken together.
+    """
+    if not suite.pools:
+        return []
+    asked = {asking.dataset for asking in layout.config.asked() if asking.suite == suite.name}
+    found = [name for name, one in layout.config.datasets.items() if name in asked and one.world is None]
+    return found if len(found) > 1 else []
 
 
 def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:

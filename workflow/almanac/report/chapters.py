@@ -5,21 +5,21 @@ from dataclasses import replace
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import findings_of, shown
+from almanac.edition.measuring import findings_of, pooled, shown
 from almanac.report import agreeing, answer, recovering, trust
 from almanac.report.page import Page
 from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
-from almanac.suites.chapter import Chapter
+from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.headline import Finding
+from almanac.suites.listing import SUITES
 
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
     """Return the chapters, the answer first, and every number by suite and dataset."""
     between = layout.read(layout.across(), Measure)
-    found: list[Page] = []
+    found, measures = _overviews(layout, between)
     compared: list[Page] = []
-    measures: dict[tuple[str, str], list[Measure]] = {}
     for suite, dataset, askings in layout.askings():
         own = shown(layout, suite, dataset, askings, between)
         measures[suite.name, dataset] = list(own.measures)
@@ -42,6 +42,18 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     methods += [Page("trust", "", "", trusted)] if trusted is not None else []
     answered = answer.chapter(first, _nulls(layout, first), _guessable(layout))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
+
+
+def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
+    """Return a chapter of each suite that has numbers over several datasets together, and these numbers."""
+    pages, measures = [], {}
+    for suite in SUITES.values():
+        own = [row for row in between if (row.suite, row.dataset) == (suite.name, "")]
+        chapter = suite.overview(Shown("", False, 0, (), measures=own), pooled(layout, suite)) if own else None
+        if chapter is not None:
+            measures[suite.name, ""] = own
+            pages.append(Page(suite.name, suite.name, "", chapter))
+    return pages, measures
 
 
 def _guessable(layout: Layout) -> dict[str, tuple[int, int]]:

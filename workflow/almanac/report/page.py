@@ -105,7 +105,8 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
     """Return the numbers that open their items, each with its place in the page's data."""
     cells = (cell for _, table in tables_of(chapters) for row in table.rows for cell in row)
     opening = (cell for cell in cells if isinstance(cell, Measure) and cell.value is not None)
-    return {row: at for at, row in enumerate(dict.fromkeys(row for row in opening if row.model and not row.other))}
+    own = dict.fromkeys(row for row in opening if row.model and row.dataset and not row.other)
+    return {row: at for at, row in enumerate(own)}
 
 
 def _carried(row: Measure) -> dict[str, Any]:

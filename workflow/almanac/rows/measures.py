@@ -28,8 +28,8 @@ class Measure:
 
     ``where`` says which items these are, as JSON: a condition a column of what was judged (`suites.judged`).
     ``formula`` makes the number of them, from the columns ``of``. ``n`` is how many they are, followed by how many of
-    each outcome. A number between models has no ``model`` where it is of all of them, and names the ``other`` of two;
-    ``p`` is that of a test.
+    each outcome. A number over several datasets together has an empty ``dataset``. A number between models has no
+    ``model`` where it is of all of them, and names the ``other`` of two; ``p`` is that of a test.
     """
 
     KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")

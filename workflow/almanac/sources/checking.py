@@ -40,6 +40,18 @@ class FactColumns:
     notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
+def readable(folder: Path, name: str) -> Table:
+    """Return a table of a folder, its rows not yet checked.
+
+    Raises:
+        AlmanacError: it cannot be read, or lacks a column: what others say of its rows would be no mistake of theirs.
+    """
+    table = read_table(folder, name)
+    if any(row == 0 for row, _ in table.mistakes):
+        raise _refusal([table])
+    return table
+
+
 def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     """Read and check the tables of a folder.
 
@@ -55,9 +67,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     read: list[Table] = []
 
     def opened(name: str) -> Table:
-        read.append(read_table(folder, name))
-        if any(row == 0 for row, _ in read[-1].mistakes):  # what others say of its rows would be no mistake of theirs
-            raise _refusal(read[-1:])
+        read.append(readable(folder, name))
         return read[-1]
 
     entity_rows, fact_rows, relation_rows = map(opened, ("entities", "facts", "relations"))

@@ -21,7 +21,8 @@ from almanac.errors import AlmanacError
 Value = TypeVar("Value")
 
 CHUNK = 100_000  # rows that are held before they are laid aside
-BLOCK = 1 << 16
+BLOCK = 1 << 16  # packed bytes that are read at once
+UNPACKED = 4 << 20  # bytes that are unpacked at once
 BYTES = 32 << 20  # of lines that are parsed together
 WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
@@ -39,23 +40,20 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """
     if not path.is_file():
         raise AlmanacError(f"{path}: there is no such file; bring it with `almanac pull`, or set the source's `path`")
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _zstandard}
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _Zstandard}
     try:
         with openers.get(path.suffix, open)(path, "rb") as handle:
-            yield handle
+            # Python's own readers unpack 8 KiB at a time, and of bzip2 copy what is still packed each time.
+            yield io.BufferedReader(handle, UNPACKED)
     except BROKEN as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
-
-
-def _zstandard(path: Path, _mode: str) -> IO[bytes]:
-    return io.BufferedReader(_Zstandard(path), BLOCK)
 
 
 class _Zstandard(io.RawIOBase):
     """A Zstandard file that notices where it is cut, as the library's own reader does not."""
 
-    def __init__(self, path: Path) -> None:
-        self._packed = path.open("rb")
+    def __init__(self, path: Path, mode: str) -> None:
+        self._packed = path.open(mode)
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
         self._frame = self._decompressor.decompressobj()
         self._waiting = b""  # packed

@@ -4,6 +4,7 @@ All that is joined is a number or a category: no text is repeated, so that milli
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -14,13 +15,13 @@ from almanac.frames import frames
 from almanac.rows import Fact, Item, Popularity
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
-from almanac.suites.judged import Judged
+from almanac.suites.judged import FACT, SUBJECT, Judged
 from almanac.suites.suite import Suite
 
 ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
 EVERY = (
     *("item", "experiment", *ITEM.values(), "name", "setting"),
-    *("subject", "object", "bucket", "dose", "object_dose"),
+    *("subject", "object", "bucket", "dose", "object_dose", "dataset"),
     *("reading", "outcome", "score", "confidence", "prediction", "hit"),
 )
 
@@ -72,6 +73,30 @@ def join(
         if table.of == "outcome":
             frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
     return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
+
+
+def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
+    """Return the items of each model on several datasets as one table, of the models that were asked of all of them.
+
+    Args:
+        judged: what became of the items, by dataset and model.
+
+    Returns:
+        By model, its items, counted on from dataset to dataset, with one column more: ``dataset``. Facts and subjects
+        of two datasets are never the same.
+    """
+    models = [name for name in next(iter(judged.values()), {}) if all(name in own for own in judged.values())]
+    found = {}
+    for model in models:
+        parts, first = [], 0
+        for dataset, own in judged.items():
+            frame = own[model].frame
+            apart = pl.col(FACT, SUBJECT).cast(pl.String) + f" of {dataset}"
+            frame = frame.with_columns(apart, pl.col("item") + first, pl.lit(dataset).alias("dataset"))
+            parts.append(frame.with_columns(pl.col(FACT, SUBJECT, "dataset").cast(pl.Categorical)))
+            first += frame["item"].n_unique()
+        found[model] = replace(own[model], dataset="", frame=pl.concat(parts))
+    return found
 
 
 def _check_names(suite: Suite[Any]) -> None:

@@ -219,12 +219,14 @@ class Suite(Asks[Settings]):
         reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
         held: the architectures of the planted models that are held against its own bars.
         nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
+        pools: whether it has numbers over all its datasets of sources together (`over`).
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
     reads_predictions: ClassVar[bool] = False
     held: ClassVar[frozenset[str]] = frozenset({"llama"})
     nulls_miss: ClassVar[bool] = False
+    pools: ClassVar[bool] = False
 
     def readings(self, options: Settings) -> tuple[str, ...]:
         """Return the ways in which an answer is read, the headline's first; one without a name where there is one."""
@@ -271,6 +273,14 @@ class Suite(Asks[Settings]):
         """Return the suite's own numbers between the models of one dataset, by their names."""
         return []
 
+    def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
+        """Return the suite's own numbers over several datasets of sources together; their ``dataset`` is empty.
+
+        Args:
+            judged: the items of each model that was asked of all of them, by its name (`joining.together`).
+        """
+        return []
+
     def bars(self, measures: Sequence[Measure], options: Settings) -> list[Verdict]:
         """Return which of its own bars a model's numbers meet that was taught the facts."""
         return []
@@ -281,4 +291,8 @@ class Suite(Asks[Settings]):
 
     def chapter(self, shown: Shown, options: Settings) -> Chapter | None:
         """Return what the page shows of a dataset; none where there is nothing to show."""
+        return None
+
+    def overview(self, shown: Shown, datasets: Sequence[str]) -> Chapter | None:
+        """Return what the page shows of several datasets together, by the numbers of `over`."""
         return None

@@ -1,5 +1,7 @@
 """Filling a blank: the likeliest tokens, and the log-probabilities and ranks of given words."""
 
+import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,10 +85,10 @@ def fill(request: Request, logprobs: Tensor, choices: Sequence[TokenSequence], m
         choices: its choices as they stand in the blank.
         model: the model.
     """
-    mask = allowed(request, model)
+    mask = allowed(model, request.exclude or ())
     ids = [one.ids[slice(*one.parts[0])] for one in choices]
     words, probabilities = top(logprobs, mask, request.top_k or 0, model.tokens)
-    found = ranks(logprobs, mask, ids, [float(logprobs[own[0]]) for own in ids])
+    found = ranks(logprobs, mask, ids, logprobs[[own[0] for own in ids]].tolist())
     return Filled(tuple(words), tuple(probabilities), tuple(found), float(logprobs.max()))
 
 
@@ -166,13 +168,14 @@ def words_ids(left: str, words: Sequence[str], right: str, tokens: Tokens) -> li
     return found
 
 
-def allowed(request: Request, model: Model) -> Tensor:
+@functools.lru_cache(maxsize=2)  # requests of one kind exclude the same words
+def allowed(model: Model, exclude: tuple[str, ...]) -> Tensor:
     """Return which ids may fill a blank, ``(vocabulary,)``: neither special, nor excluded, nor without a text."""
     tokens, vocabulary = model.tokens, model.vocabulary
     mask = torch.zeros(vocabulary, dtype=torch.bool)
     mask[: len(tokens.words)] = True
     banned = set(tokens.special_ids)
-    for word in request.exclude or ():
+    for word in exclude:
         banned |= tokens.excluded(word)
     mask[[token for token in banned if token < vocabulary]] = False
     return mask
@@ -191,10 +194,13 @@ def top(logprobs: Tensor, mask: Tensor, k: int, tokens: Tokens) -> tuple[list[st
     k = min(k, int(mask.sum()))
     if k == 0:
         return [], []
+    if k == 1:
+        best = int(values.argmax())  # Of those that tie the first.
+        return [tokens.words[best]], [math.exp(float(values[best]))]
     least = torch.topk(values, k).values[-1]
     ids = torch.nonzero(values >= least)[:, 0]  # As many as are wanted, and what ties with the last of them.
-    best, order = torch.sort(values[ids], descending=True, stable=True)
-    return [tokens.words[token] for token in ids[order[:k]].tolist()], best[:k].double().exp().tolist()
+    likely, order = torch.sort(values[ids], descending=True, stable=True)
+    return [tokens.words[token] for token in ids[order[:k]].tolist()], likely[:k].double().exp().tolist()
 
 
 def ranks(
@@ -208,5 +214,6 @@ def ranks(
         choices: the ids of each choice.
         values: the log-probability of each choice, nats.
     """
-    others = logprobs[mask]
-    return [int((others > value).sum()) if len(ids) == 1 else None for ids, value in zip(choices, values, strict=True)]
+    others = torch.where(mask, logprobs, -torch.inf)
+    counts = (others > torch.tensor(values, dtype=others.dtype)[:, None]).sum(dim=1).tolist()
+    return [count if len(ids) == 1 else None for ids, count in zip(choices, counts, strict=True)]

@@ -9,7 +9,7 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.suites.belief.asking import CANDIDATES, ICL, VOCABULARY, BeliefSetting
-from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES
+from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES, ELSEWHERE
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import FORMATS
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Table, silent
@@ -50,7 +50,10 @@ FEW = (
     "Accuracy with the fewest templates, equally many per relation, that keep every other model's accuracy within "
     ".01 of that with all."
 )
-SHARED = "Of the prompts that one model gets right, the share that another gets right too."
+SHARED = (
+    "Of the prompts that one model gets right, the share that another gets right too, or that it gets right itself "
+    "when asked in another way."
+)
 LEAST = 5  # answers of a bin that is drawn
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
@@ -238,6 +241,10 @@ def _shared(shown: Shown) -> Iterator[Table]:
         for row in shown.find("shared", *BY, "hit")
         if row.value is not None
     ]
+    for way, column in ELSEWHERE.items():
+        for row in shown.find(f"shared_with_{way}", *BY, "hit", column):
+            other = asked({**shown.at(row), "prompting": way})
+            rows.append([row.model, asked(shown.at(row)), f"{row.model}, {other}", row])
     if rows:
         yield Table("shared", SHARED, ("model", "asked", "other", "shared"), rows, folded=True)
 

@@ -6,6 +6,7 @@ number is a ratio of two sums of columns, whose items the page can show.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
 import polars as pl
 
@@ -14,7 +15,7 @@ from almanac.suites.belief.agreement import agreement, between
 from almanac.suites.belief.asking import CANDIDATES, CONTENT_FREE, CONTROL, ICL, VOCABULARY
 from almanac.suites.belief.calibration import binned, calibration_error, overconfidence
 from almanac.suites.belief.few import held_out
-from almanac.suites.belief.options import BeliefOptions
+from almanac.suites.belief.options import BeliefOptions, Prompting
 from almanac.suites.belief.resampling import Hits
 from almanac.suites.judged import Judged, Not
 from almanac.suites.recovery import recovery
@@ -30,6 +31,8 @@ AGREEMENTS = {
     "consistency_of_names": "agreement_of_names",
     "consistency_of_templates": "agreement_of_templates",
 }
+# Whether a prompt is right in another way of prompting, by that way.
+ELSEWHERE = {way: f"right_in_{way}" for way in get_args(Prompting)}
 TOGETHER = 50_000  # prompts that are compared at once
 CONFIDENCES = {"confidence": "bin", "sequence": "sequence_bin"}  # and their bins
 
@@ -39,11 +42,13 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
 
     Returns:
         Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
-        (``agreement_worth``) and their product (``agreement_part``); ``bin`` and ``sequence_bin``.
+        (``agreement_worth``) and their product (``agreement_part``); ``bin`` and ``sequence_bin``; those of
+        `ELSEWHERE`.
     """
     found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
         found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
+    found = found.with_columns(_elsewhere(frame))
     return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
 
 
@@ -73,6 +78,22 @@ def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
     return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
 
 
+def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
+    """Return by way of prompting whether each item's prompt is right in it; none of itself, and where it has no answer.
+
+    Prompts are the same that ask one pair by the same name and template in one style.
+    """
+    prompt = ["experiment", "style", "fact", "template", "name"]
+    texts = frame.select(*prompt, "prompting", "hit").filter(pl.col("experiment") == ICL)
+    found = []
+    for way, column in ELSEWHERE.items():
+        right = texts.filter(pl.col("prompting") == way).select(*prompt, pl.col("hit").alias(column))
+        others = frame.select(*prompt, pl.col("prompting").ne_missing(way).alias("other"))
+        joined = others.join(right, on=prompt, how="left", maintain_order="left")
+        found.append(joined.select(pl.when("other").then(column).alias(column)).to_series())
+    return found
+
+
 def _together(asked: pl.DataFrame) -> list[pl.DataFrame]:
     """Return prompts in parts of whole relations: what is compared of all at once would not fit into memory.
 
@@ -89,8 +110,9 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
     Returns:
         By experiment, prompting and style: ``accuracy`` over all pairs, of those that LAMA-UHN keeps, by relation, by
         name (``alias``) and form; what varies between sets of prompts (`_fluctuation`); consistency; overconfidence
-        (`_calibration`); what answers look like; the accuracy of templates; and recovery. Of content-free subjects the
-        bias.
+        (`_calibration`); what answers look like; the accuracy of templates; recovery; and ``shared_with_WAY`` (Figure
+        4): of the prompts that are right, the share right too in another way of prompting. Of content-free subjects
+        the bias.
     """
     asked = judged.where(experiment=ASKED)
     rows = _mean(asked, "accuracy", "worth_hit", "worth", BY)
@@ -109,6 +131,9 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
         rows += _fluctuation(group, options)
         rows += _calibration(group)
         rows += _answers(group)
+    right = judged.where(experiment=ICL, hit=True)
+    for way, column in ELSEWHERE.items():
+        rows += right.where({column: Not(None)}).measures(f"shared_with_{way}", "share", column, by=BY)
     rows += judged.where(experiment=CONTROL).measures("control", "share", "hit", by=BY)
     rows += bias(judged, own["leanings"])
     return rows + recovery(asked, *BY)

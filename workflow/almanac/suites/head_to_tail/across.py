@@ -1,6 +1,7 @@
-"""Rules against judge over models: do cheap scores rank models as the judge does (Sun et al., section 3.5, Table 8)."""
+"""Numbers of all datasets together; judge against rules over models (Sun et al., section 3.5, Table 8)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.ranks import spearman
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
-from almanac.suites.head_to_tail.measures import ONCE, SCORES, WRONG
+from almanac.suites.head_to_tail.measures import BY, ONCE, SCORES, WRONG, divided
 from almanac.suites.judged import Condition, Judged, Not, as_text
 
 CELL = ("experiment", "prompt", "domain", "level")
@@ -19,12 +20,29 @@ PAIRS = {"accuracy": ("hit", ""), "hallucination": ("hallucinated", WRONG)}
 CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 
+def over(suite: str, judged: Mapping[str, Judged]) -> list[Measure]:
+    """Compute the numbers of all datasets together: of each model `divided`, and judge against rules over models.
+
+    Only what was asked in all datasets is counted: a prompt of one alone would say nothing of the others.
+
+    Args:
+        suite: the suite's name.
+        judged: the items of each model, with the column ``dataset``.
+    """
+    alike = {}
+    for name, own in judged.items():
+        datasets = pl.col("dataset").n_unique()
+        alike[name] = replace(own, frame=own.frame.filter(datasets.over(BY) == own.frame["dataset"].n_unique()))
+    rows = [row for own in alike.values() for row in divided(own.where(ONCE))]
+    return rows + correlations(suite, "", alike)
+
+
 def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list[Measure]:
     """Return the correlations over models between what the judge says and what rules score, of each cell.
 
     Args:
         suite: the suite's name.
-        dataset: the dataset's.
+        dataset: the dataset's; empty: of several.
         judged: of each model on it, by its name.
 
     Returns:

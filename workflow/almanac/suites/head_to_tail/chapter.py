@@ -10,13 +10,13 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
-from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, PLAIN, RATES, SCORES
+from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
+from almanac.suites.head_to_tail.score_tables import judged, said, score_levels, scores
 from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
 HEAD = tuple(RATES)
-ASKED = (*BY, *ONCE)
 READ_HOW = (
     "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
     "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
@@ -24,7 +24,7 @@ READ_HOW = (
 )
 
 
-class _Rates:
+class Rates:
     """The numbers of all models and ways of asking, by the further columns that they were made by."""
 
     def __init__(self, shown: Shown) -> None:
@@ -45,7 +45,7 @@ class _Rates:
     def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
         """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
         return [
-            [model, _said(key), *map(_text, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
+            [model, said(key), *map(_text, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
             for (model, key), own in self.by(*keys, **fixed).items()
         ]
 
@@ -54,37 +54,35 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     """Return what the page shows of a dataset; nothing where nothing was asked."""
     if not shown.find("accuracy", *BY, **ONCE):
         return None
-    rates = _Rates(shown)
-    judged = (
-        f"scored by rules and by {options.judge}"
-        if options.judge
-        else ("scored by rules only, since no judge is named")
-    )
+    rates = Rates(shown)
+    by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
     asks = (
-        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {judged}. "
+        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {by}. "
         f"{_measured(options, shown)}"
     )
     parts = [
         READ_HOW,
-        *_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
-        *_drawings(shown, options),
-        *_levels(rates),
-        *_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
-        *_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
-        *_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
+        *rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
+        *drawing(shown, shown_reading(options), options.prompts[0]),
+        *_dose_drawing(shown, options),
+        *levels(rates),
+        *rates_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
+        *rates_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
+        *rates_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
         *_predicates(rates),
-        *_natural(rates),
+        *natural(rates),
         *_forms(rates),
         *_sizes(shown, rates, options),
-        *_scores(shown),
-        *_judge(shown, options),
+        *scores(shown),
+        *score_levels(shown),
+        *judged(shown, options),
         *_stability(shown),
         *_doses(shown, rates),
         *_relations(shown, rates, options),
         *_counts(shown),
         *shown.not_asked(),
     ]
-    return Chapter(f"Head-to-Tail: {shown.dataset}", asks, parts)
+    return Chapter("Head-to-Tail", asks, parts)
 
 
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
@@ -99,12 +97,6 @@ def _measured(options: HeadToTailOptions, shown: Shown) -> str:
     }.get(str(measure), "No subject has a popularity.")
 
 
-def _said(key: Sequence[Any]) -> str:
-    """Say how items were asked and read, by the values of `BY`."""
-    reading, experiment, prompt = map(str, key[: len(BY)])
-    return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
-
-
 def _text(value: Any) -> str:
     return str(value)
 
@@ -113,7 +105,7 @@ def _answered(row: Measure) -> int:
     return row.n - row.n_error
 
 
-def _table(
+def rates_table(
     name: str, caption: str, rows: Sequence[Sequence[Cell]], *more: str, folded: bool = False
 ) -> Iterator[Table]:
     """Yield a table of rates, if it has rows."""
@@ -126,18 +118,18 @@ def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
     return rows if len({row[2] for row in rows}) > 1 else []
 
 
-def _natural(rates: _Rates) -> Iterator[Table]:
+def natural(rates: Rates) -> Iterator[Table]:
     """Yield the rates without what people hardly ask, where anything of that kind was asked."""
     rows, every = rates.rows(natural=True), rates.rows()
     if [row[2] for row in rows] != [row[2] for row in every]:
-        yield from _table("natural", "Without questions that people hardly ask (Table 10).", rows, folded=True)
+        yield from rates_table("natural", "Without questions that people hardly ask (Table 10).", rows, folded=True)
 
 
-def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
+def drawing(shown: Shown, reading: str, prompt: str) -> Iterator[Drawing]:
+    """Yield the figure of questions asked by one prompt and read in one way, where they have levels."""
     from almanac.suites.head_to_tail import figures  # matplotlib, which nothing else of the suite needs
 
-    fixed: dict[str, Any] = {**ONCE, "reading": shown_reading(options), "experiment": QUESTION}
-    fixed["prompt"] = options.prompts[0]
+    fixed: dict[str, Any] = {**ONCE, "reading": reading, "experiment": QUESTION, "prompt": prompt}
     found = {
         rate: [
             row
@@ -150,7 +142,12 @@ def _drawings(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
     if found["accuracy"]:
         caption = "Accuracy and hallucination rate from head to tail, all questions and by domain (Figure 1, Table 4)."
         yield Drawing("head_to_tail", caption, lambda: figures.head_to_tail(found))
-    fixed["reading"] = RULES
+
+
+def _dose_drawing(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
+    from almanac.suites.head_to_tail import figures
+
+    fixed: dict[str, Any] = {**ONCE, "reading": RULES, "experiment": QUESTION, "prompt": options.prompts[0]}
     doses = [row for row in shown.find("accuracy_by_exposure", "hit", "dose", **fixed) if row.value is not None]
     if doses:
         yield Drawing("doses", "Accuracy by how often a fact was taught.", lambda: figures.by_dose(doses))
@@ -161,7 +158,7 @@ def shown_reading(options: HeadToTailOptions) -> str:
     return RULES if options.judge is None else JUDGE
 
 
-def _levels(rates: _Rates) -> Iterator[Table]:
+def levels(rates: Rates) -> Iterator[Table]:
     """Yield head, torso and tail side by side, all questions and by domain (Table 4)."""
     lines: dict[tuple[str, tuple[Any, ...], str], dict[str, Mapping[str, Measure]]] = {}
     for keys in (("level",), ("domain", "level")):
@@ -169,7 +166,7 @@ def _levels(rates: _Rates) -> Iterator[Table]:
             domain = "all" if len(keys) == 1 else str(key[len(BY)])
             lines.setdefault((model, key[: len(BY)], domain), {})[str(key[-1])] = own
     rows: list[Sequence[Cell]] = [
-        [model, _said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in BUCKETS for rate in HEAD[:2])]
+        [model, said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in BUCKETS for rate in HEAD[:2])]
         for (model, key, domain), own in lines.items()
     ]
     if rows:
@@ -185,17 +182,17 @@ def _levels(rates: _Rates) -> Iterator[Table]:
         )
 
 
-def _predicates(rates: _Rates) -> Iterator[Table]:
+def _predicates(rates: Rates) -> Iterator[Table]:
     rows = [
         [*row[:2], label, *row[2:]]
         for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
         for row in rates.rows(predicate_bucket=bucket)
     ]
     caption = "By the relation's number of facts (Table 6)."
-    yield from _table("predicates", caption, rows, "relations", folded=True)
+    yield from rates_table("predicates", caption, rows, "relations", folded=True)
 
 
-def _forms(rates: _Rates) -> Iterator[Table]:
+def _forms(rates: Rates) -> Iterator[Table]:
     """Yield questions and sentences to be completed side by side (Table 11)."""
     every = rates.by("level")
     rows: list[Sequence[Cell]] = []
@@ -216,7 +213,7 @@ def _forms(rates: _Rates) -> Iterator[Table]:
         yield Table("forms", "As a question and as a sentence to be completed (Table 11).", head, rows, folded=True)
 
 
-def _sizes(shown: Shown, rates: _Rates, options: HeadToTailOptions) -> Iterator[Table]:
+def _sizes(shown: Shown, rates: Rates, options: HeadToTailOptions) -> Iterator[Table]:
     """Yield the models by size, and what they were tuned from (Table 7)."""
     own = rates.by()
     key = (shown_reading(options), QUESTION, options.prompts[0])
@@ -227,79 +224,12 @@ def _sizes(shown: Shown, rates: _Rates, options: HeadToTailOptions) -> Iterator[
     ]
     if len(rows) > 1:
         head = ("family", "model", "tuned from", "parameters", *HEAD)
-        yield Table("sizes", f"By size and tuning (Table 7); {_said(key)}.", head, rows, folded=True)
-
-
-def _scores(shown: Shown) -> Iterator[Table]:
-    rows: list[Sequence[Cell]] = []
-    for row in shown.find("exact", *BY, **ONCE):
-        if row.value is not None:
-            where = {name: shown.at(row)[name] for name in ASKED}
-            numbers = [shown.one(score + form, str(row.model), **where) for score in SCORES for form in ("", PLAIN)]
-            rows.append([row.model, _said(tuple(where.values())), *numbers])
-    if rows:
-        names = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
-        head = ("model", "asked", *(f"{names[score]}{form}" for score in SCORES for form in ("", ", no variants")))
-        caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
-        yield Table("scores", caption, head, rows, folded=True)
-
-
-def _judge(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
-    """Yield what the judge says, and a person, against the rules."""
-    if options.judge is not None:
-        rows: list[Sequence[Cell]] = []
-        for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
-            where = dict(shown.at(row))
-            del where["parsed"]
-            apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
-            rows.append([row.model, _said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
-        if rows:
-            caption = (
-                "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), "
-                "and how often it differs from exact match."
-            )
-            head = ("model", "asked", "replies", "with a verdict", "against the rules")
-            yield Table("judge", caption, head, rows)
-    people: list[Sequence[Cell]] = []
-    for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
-        agreed = shown.one("agreement", str(row.model), **shown.at(row))
-        people.append([row.model, _said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
-    if people:
-        caption = "Agreement with a person's verdicts on the same answers."
-        yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), people)
-    yield from _correlations(shown)
-
-
-def _correlations(shown: Shown) -> Iterator[Table]:
-    """Yield how the judge's rates and the rules' correlate over models (Table 8)."""
-    rows: list[Sequence[Cell]] = []
-    for rate in HEAD[:2]:
-        for score in SCORES:
-            for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
-                where = shown.at(row)
-                others = [
-                    next(iter(shown.find(f"{name}_{rate}_{score}_{end}", **where)), None)
-                    for name, end in (
-                        ("spearman", "min"),
-                        ("spearman", "mean"),
-                        ("pearson", "min"),
-                        ("pearson", "mean"),
-                    )
-                ]
-                if row.value is not None:
-                    rows.append([_said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
-    if rows:
-        caption = (
-            "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and "
-            "buckets (Table 8)."
-        )
-        head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
-        yield Table("correlations", caption, head, rows, folded=True)
+        yield Table("sizes", f"By size and tuning (Table 7); {said(key)}.", head, rows, folded=True)
 
 
 def _stability(shown: Shown) -> Iterator[Table]:
     rows: list[Sequence[Cell]] = [
-        [row.model, _said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
+        [row.model, said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
         for row in shown.find("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
         if row.value is not None
     ]
@@ -308,23 +238,23 @@ def _stability(shown: Shown) -> Iterator[Table]:
         yield Table("stability", caption, ("model", "asked", "answers", "another"), rows)
 
 
-def _doses(shown: Shown, rates: _Rates) -> Iterator[Table]:
+def _doses(shown: Shown, rates: Rates) -> Iterator[Table]:
     """Yield the rates by how often facts were taught, and within that by bucket: the control."""
     caption = "At the same dose of the fact: does the subject's popularity change the rates?"
     rows = rates.rows("dose", "level")
-    yield from _table("control", caption, rows, "times taught", "bucket", folded=True)
+    yield from rates_table("control", caption, rows, "times taught", "bucket", folded=True)
     caption = "By how often a planted model was taught facts about the subject."
     rows = rates.rows("exposed_bucket")
-    yield from _table("exposure", caption, rows, "bucket by exposure", folded=True)
+    yield from rates_table("exposure", caption, rows, "bucket by exposure", folded=True)
 
 
-def _relations(shown: Shown, rates: _Rates, options: HeadToTailOptions) -> Iterator[Table]:
+def _relations(shown: Shown, rates: Rates, options: HeadToTailOptions) -> Iterator[Table]:
     rows: list[Sequence[Cell]] = []
     for (model, key), own in rates.by("relation").items():
         if key[:3] == (shown_reading(options), QUESTION, options.prompts[0]):
             name = shown.relations.get(str(key[3]), str(key[3]))
-            rows.append([model, _said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
-    yield from _table("relations", "By relation.", rows, "relation", folded=True)
+            rows.append([model, said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
+    yield from rates_table("relations", "By relation.", rows, "relation", folded=True)
 
 
 def _counts(shown: Shown) -> Iterator[Table]:

@@ -19,7 +19,7 @@ RATES = {"accuracy": "hit", "hallucination": "hallucinated", "missing": "missing
 SCORES = ("exact", "f1", "rouge_l")
 PLAIN = "_plain"  # ends the names of scores without variants
 WRONG = "_wrong"  # and of what by a score is hallucinated
-PARTS = ("level", "domain", ("domain", "level"), "kind", "relation")
+PARTS = ("level", "domain", ("domain", "level"))
 COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes together
 
 
@@ -49,12 +49,27 @@ def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
     """Compute every number of one model on one dataset.
 
     Returns:
-        By reading, experiment (question or cloze) and prompt, of the greedy answers: the rates, over all questions and
-        in each of `PARTS` (Tables 3, 4, 9, 11, 14); of the head's most popular questions (5, 12, 13), by the popularity
-        of predicates (6), of natural questions (10); scores by rules with and without variants; what judge and person
-        say; stability; and where the model was taught the facts, its recovery.
+        By reading, experiment (question or cloze) and prompt, of the greedy answers: those of `divided`, by type and
+        relation, and by the popularity of predicates (6); what judge and person say; stability; and where the model was
+        taught the facts, its recovery.
     """
     once = judged.where(ONCE)
+    rows = divided(once)
+    for part in ("kind", "relation"):
+        rows += rates(once.where({part: Not(None)}), *BY, part)
+    rows += rates(once.where(predicate_bucket=COMMON), *BY) + rates(once.where(predicate_bucket="tail"), *BY)
+    rows += _judged(once)
+    rows += judged.where(reading=RULES, repeat=Not(None), differs=Not(None)).measures(
+        "unstable", "mean", "differs", by=("experiment", "prompt")
+    )
+    return rows + _taught(once, options)
+
+
+def divided(once: Judged) -> list[Measure]:
+    """Return the rates over all questions and in each of `PARTS`, and the scores by rules with and without variants.
+
+    So Tables 3, 4, 9, 11 and 14; the rates of the head's most popular (5, 12, 13) and of natural questions (10) too.
+    """
     rows = rates(once, *BY)
     for part in PARTS:
         names = (part,) if isinstance(part, str) else part
@@ -62,13 +77,7 @@ def measure(judged: Judged, options: HeadToTailOptions) -> list[Measure]:
     for own in (once.where(top=True), once.where(natural=True)):
         rows += rates(own, *BY) + rates(own, *BY, "domain")
     rows += rates(once.where(natural=True, level=Not(None)), *BY, "level")
-    rows += rates(once.where(predicate_bucket=COMMON), *BY) + rates(once.where(predicate_bucket="tail"), *BY)
-    rows += _scores(once.where(reading=RULES))
-    rows += _judged(once)
-    rows += judged.where(reading=RULES, repeat=Not(None), differs=Not(None)).measures(
-        "unstable", "mean", "differs", by=("experiment", "prompt")
-    )
-    return rows + _taught(once, options)
+    return rows + _scores(once.where(reading=RULES))
 
 
 def rates(judged: Judged, *by: str) -> list[Measure]:

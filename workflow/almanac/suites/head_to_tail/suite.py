@@ -10,7 +10,7 @@ from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail import across, asking, bars, chapter, judge, judging, measures
+from almanac.suites.head_to_tail import across, asking, bars, chapter, judge, judging, measures, overview
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
@@ -46,6 +46,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
     }
     needs = frozenset({"popularity"})
     nulls_miss = True
+    pools = True
     methods: ClassVar[tuple[Method, ...]] = (
         _method(QUESTION, "Head-to-Tail", QUESTION),
         _method(CLOZE, "Head-to-Tail, cloze", CLOZE),
@@ -81,6 +82,10 @@ class HeadToTail(Suite[HeadToTailOptions]):
         """Return how judge and rules correlate over models; nothing without a judge."""
         return [] if options.judge is None else across.correlations(self.name, shown.dataset, judged)
 
+    def over(self, judged: Mapping[str, Judged]) -> list[Measure]:
+        """Return the numbers of all sources together; see `across.over`."""
+        return across.over(self.name, judged)
+
     def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[Verdict]:
         """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""
         return bars.verdicts(measures, options) if options.judged else []
@@ -94,3 +99,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
     def chapter(self, shown: Shown, options: HeadToTailOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.chapter`."""
         return chapter.chapter(shown, options)
+
+    def overview(self, shown: Shown, datasets: Sequence[str]) -> Chapter | None:
+        """Return what the page shows of all sources together; see `overview.overview`."""
+        return overview.overview(shown, datasets)

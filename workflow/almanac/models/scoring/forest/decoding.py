@@ -1,10 +1,11 @@
-"""Continuing many prompts: what they share is read once and never copied, each text keeps only what is its own.
+"""Continuing many prompts: what they share is read once, and what very many share is never copied.
 
-Prompts that begin alike stand under one trunk. Every text in the making has a row of its own keys and values, which
-begins after the trunk; attention over trunk and row is merged as for trees. Samples of one prompt share its reading.
+Prompts of which enough begin alike stand under one trunk; what fewer share is read once by `prefill`. Every text in the
+making has a row of its own keys and values, which begins after the trunk; attention over trunk and row is merged as for
+trees. Samples of one prompt share its reading.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -12,20 +13,22 @@ from torch import Tensor
 
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import kept_budget, run_batches, token_budget
+from almanac.models.scoring.forest import prefill
 from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, additive
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.forest.prefill import Trunk
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "shared_prefix/1"
 WORTH = 64  # Tokens that are not read again before a trunk pays,
 STEP = 16  # and for every token to come: texts of a trunk are continued apart, and a pass costs this beside its tokens.
+LONG = 192  # Tokens: what is shorter is read once in the rows of `prefill` too, so that a trunk only saves
+COPIES = 2**11  # tokens that texts keep copies of: fewer cost less than the passes of texts that are continued apart.
 WORTH_KEPT = 2**14  # Tokens that are not kept again for every sample before a trunk pays.
 THINNED = 0.75  # Ended rows are dropped once so few of the rows go on.
 
-Trunk = dict[int, KeysValues] | None
 Job = tuple[int, int]  # A prompt and the number of its sample.
-Rest = tuple[int, ...]  # A prompt's tokens behind the trunk.
 
 
 @dataclass
@@ -56,7 +59,7 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
         more = shared - group.length
         texts = len({prompts[index].ids for index in members})
         rows = sum(prompts[index].distinct for index in members)
-        worth = WORTH + STEP * max(prompts[index].new for index in members)
+        worth = WORTH + STEP * max(prompts[index].new for index in members) if more >= LONG else COPIES
         if (texts - 1) * more >= worth or (rows - 1) * more >= WORTH_KEPT:
             deeper = Group(group.length, shared)
             group.groups.append(deeper)
@@ -87,41 +90,31 @@ def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) ->
 
 @dataclass
 class StepPass(Pass):
-    """A step of decoding: tokens of rows that keep their own keys and values after the trunk.
+    """A step of decoding: a token of each row that keeps its own keys and values after the trunk.
 
     Attributes:
-        rows: by layer, keys and values ``(rows, key heads, room, size)``; made in the first step.
+        rows: by layer, keys and values ``(rows, key heads, room, size)``.
         lengths: ``(rows,)``, how many tokens each row held before the step.
-        room: how many it may come to hold.
         used: how many the longest holds after the step.
     """
 
     rows: dict[int, KeysValues]
     lengths: Tensor
-    room: int
     used: int
     _masks: dict[int | None, Tensor] = field(default_factory=dict)
 
     def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
         """Keep the step's keys and values, and attend to all that a row holds."""
-        count = len(self.lengths)
-        q, k, v = (one.view(one.shape[1], count, self.width, -1).transpose(0, 1) for one in (q, k, v))
-        if index not in self.rows:
-            self.rows[index] = tuple(one.new_zeros(*one.shape[:2], self.room, one.shape[3]) for one in (k, v))  # type: ignore[assignment]
+        q, k, v = (one.transpose(0, 2) for one in (q, k, v))  # (rows, heads, 1, size)
         for kept, new in zip(self.rows[index], (k, v), strict=True):
-            if self.width > 1:
-                kept[:, :, : self.width] = new
-            else:
-                kept[torch.arange(count, device=q.device), :, self.lengths] = new[:, :, 0]
+            kept[torch.arange(len(kept), device=q.device), :, self.lengths] = new[:, :, 0]
         keys, values = (kept[:, :, : self.used] for kept in self.rows[index])
-        out, log = layer.grouped(q, keys, values, self._mask(layer.window, q.dtype))  # (rows, heads, width, size)
-        heads, tokens = q.shape[1], count * self.width
-        return out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens)
+        out, log = layer.grouped(q, keys, values, self._mask(layer.window, q.dtype))  # (rows, heads, 1, size)
+        return out.transpose(0, 2), log.transpose(0, 2)
 
     def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
         if window not in self._masks:
-            own = self.lengths[:, None] + torch.arange(self.width, device=self.lengths.device)  # (rows, width)
-            back = own[:, :, None] - torch.arange(self.used, device=own.device)  # (rows, width, used)
+            back = self.lengths[:, None, None] - torch.arange(self.used, device=self.lengths.device)  # (rows, 1, used)
             visible = (back >= 0) & (back < window) if window is not None else back >= 0
             self._masks[window] = additive(visible, dtype)[:, None]
         return self._masks[window]
@@ -170,15 +163,24 @@ class _Decoder:
         def decode(batch: list[Job]) -> list[Sample]:
             return self._decode(batch, above, group.length)
 
-        jobs = [(index, number) for index in group.loose for number in range(self.prompts[index].distinct)]
-        samples = run_batches(jobs, lambda job: self._room(job, group.length), decode, self.budget)
-        self.ended.update(zip(jobs, samples, strict=True))
+        loose = sorted(group.loose, key=lambda index: self.prompts[index].ids)
+        jobs = [(index, number) for index in loose for number in range(self.prompts[index].distinct)]
+        for own, room in self._alike(jobs, group.length):
+            # In the order of their texts, in which they share most: to `run_batches` all are of one length.
+            samples = run_batches(own, lambda job: room, decode, self.budget)  # noqa: B023 (called at once)
+            self.ended.update(zip(own, samples, strict=True))
         for deeper in group.groups:
             self.run(deeper, above)
 
-    def _room(self, job: Job, length: int) -> int:
-        prompt = self.prompts[job[0]]
-        return len(prompt.ids) - length + prompt.new
+    def _alike(self, jobs: Sequence[Job], length: int) -> Iterator[tuple[list[Job], int]]:
+        """Yield jobs with the tokens that the longest keeps: all if a batch holds them, else by like length."""
+        rooms = {job: len(self.prompts[job[0]].ids) - length + self.prompts[job[0]].new for job in jobs}
+        together = len(jobs) * max(rooms.values(), default=0) <= self.budget
+        parts: dict[int, list[Job]] = {}
+        for job in jobs:
+            parts.setdefault(0 if together else rooms[job].bit_length(), []).append(job)
+        for own in parts.values():
+            yield own, max(rooms[job] for job in own)
 
     def _tensor(self, values: Sequence[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self.model.device)
@@ -204,41 +206,18 @@ class _Decoder:
             logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
     def _prefill(self, samples: Sequence[Sample], above: Trunk, length: int) -> tuple["_Rows", Tensor]:
-        """Read the rest of each distinct prompt once, those of like length together; return rows and logits of samples.
+        """Read the rest of each distinct prompt; return rows and logits of samples.
 
-        A text's row is as long as the longest of its batch will be, so that all are continued together; read as long
-        rows, short prompts would be padding for the most part.
+        A text's row is as long as the longest of its batch will be, so that all are continued together.
         """
-        rests = list(dict.fromkeys(one.prompt.ids[length:] for one in samples))
-        room = max(map(len, rests)) + max(sample.prompt.new for sample in samples)
-        kept: list[dict[int, KeysValues]] = []
-        read: list[Rest] = []
-
-        def some(batch: list[Rest]) -> list[Tensor]:
-            keys, logits = self._read_rests(batch, above, length, room)
-            kept.append(keys)
-            read.extend(batch)
-            return list(logits)
-
-        budget = token_budget(self.model.device, self.model.vocabulary)
-        logits = dict(zip(rests, run_batches(rests, len, some, budget), strict=True))
         own = [sample.prompt.ids[length:] for sample in samples]
-        place = {rest: row for row, rest in enumerate(read)}
-        rows = _Rows.of(kept, self._tensor([place[rest] for rest in own]), self._tensor(list(map(len, own))), room)
-        return rows, torch.stack([logits[rest] for rest in own])
-
-    def _read_rests(
-        self, rests: Sequence[Rest], above: Trunk, length: int, room: int
-    ) -> tuple[dict[int, KeysValues], Tensor]:
-        """Read the rests of prompts, a row each; return their keys and values, and the logits after each."""
-        width = max(map(len, rests))
-        # What is padded on the right is written over by the tokens to come, and never seen before.
-        ids = self._tensor([token for rest in rests for token in (*rest, *([0] * (width - len(rest))))])
-        start = torch.zeros(len(rests), dtype=torch.long, device=ids.device)
-        positions = length + torch.arange(width, device=ids.device).repeat(len(rests))
-        one = StepPass(above or {}, length, positions, length + width - 1, width, {}, start, room, width)
-        last = self._tensor([number * width + len(rest) - 1 for number, rest in enumerate(rests)])
-        return one.rows, self.machine.run(one, ids, last).float().cpu()
+        room = max(map(len, own)) + max(sample.prompt.new for sample in samples)
+        budget = token_budget(self.model.device, self.model.vocabulary)
+        found = prefill.read(self.machine, list(dict.fromkeys(own)), above, length, room, budget)
+        chosen = self._tensor([found.places[rest] for rest in own])
+        rows = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in found.rows.items()}
+        lengths = self._tensor(list(map(len, own)))
+        return _Rows(rows, lengths, room, max(map(len, own))), torch.stack([found.logits[rest] for rest in own])
 
 
 @dataclass
@@ -250,15 +229,6 @@ class _Rows:
     room: int
     used: int
 
-    @classmethod
-    def of(cls, kept: Sequence[dict[int, KeysValues]], chosen: Tensor, lengths: Tensor, room: int) -> "_Rows":
-        """Return chosen rows, numbered through all that were read, of their lengths; what was read is given up."""
-        together: dict[int, KeysValues] = {}
-        for layer in list(kept[0]):
-            keys, values = zip(*(one.pop(layer) for one in kept), strict=True)
-            together[layer] = (torch.cat(keys)[chosen], torch.cat(values)[chosen])
-        return cls(together, lengths, room, int(lengths.max()))
-
     def keep(self, chosen: Tensor) -> None:
         """Keep some rows, in an order, repeated where they are named again."""
         self.kept = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in self.kept.items()}
@@ -267,9 +237,7 @@ class _Rows:
     def step(self, above: Trunk, length: int, fed: Tensor) -> StepPass:
         """Return the pass that feeds one more token to every row."""
         before, self.lengths, self.used = self.lengths, self.lengths + 1, self.used + 1
-        return StepPass(
-            above or {}, length, length + before, length + self.used - 1, 1, self.kept, before, self.room, self.used
-        )
+        return StepPass(above or {}, length, length + before, length + self.used - 1, 1, self.kept, before, self.used)
 
 
 def _any(group: Group) -> int:

@@ -1,14 +1,17 @@
 """Two ways to run a model on trunks and rows: tree attention in the place of its own, or its own under a 4D mask."""
 
-from collections.abc import Iterable
+import contextlib
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.cache_utils import DynamicCache
 
 from almanac.models.causal import CausalModel
+from almanac.models.masked import NEAR, NEAR_LOW
 from almanac.models.scoring.forest.attention import (
     KeysValues,
     Pass,
@@ -22,6 +25,7 @@ from almanac.models.scoring.forest.attention import (
 from almanac.models.scoring.forest.plan import Shape
 from almanac.models.scoring.prefix_cache import expanded, plain_cache
 from almanac.models.scoring.reference import turn
+from almanac.models.tokens import PROBE
 
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 
@@ -114,8 +118,15 @@ class TreeMachine:
         one = TreePass(above or {}, length, depths.reshape(-1), int(depths.max()), ids.shape[1], tree_mask(ends))
         return self.run(one, ids.reshape(-1), wanted)
 
-    def run(self, one: Pass, ids: Tensor, wanted: Tensor) -> Tensor:
+    def run(self, one: Pass, ids: Tensor, wanted: Tensor, last_only: bool = False) -> Tensor:
         """Run one pass over a flat line of tokens and return the logits of chosen places.
+
+        Args:
+            one: the pass.
+            ids: ``(tokens,)``.
+            wanted: the places.
+            last_only: whether what follows the last attention is computed at these places only, where that is known
+                to be right for the model.
 
         Raises:
             UnusableError: not every layer took its attention from the interface, or a window or another reading of
@@ -125,7 +136,8 @@ class TreeMachine:
         chunk = getattr(_text_config(self.model), "attention_chunk_size", None)
         if chunk and one.farthest >= chunk:
             raise UnusableError(f"the model attends in chunks of {chunk} tokens")
-        with during(one):
+        narrow = last_only and 2 * len(wanted) <= len(ids)
+        with _showing(self._last_maps if narrow else (), wanted, len(ids)), during(one):
             logits = self.model.logits(ids[None], one.positions[None], wanted)
         if one.calls != self.layers:
             raise UnusableError(
@@ -135,6 +147,57 @@ class TreeMachine:
         if self.reach is not None and one.farthest >= self.reach and not one.windows:
             raise UnusableError(f"{type(self.model.network).__name__} hides what is beyond a window by its mask alone")
         return logits
+
+    @functools.cached_property
+    def _last_maps(self) -> tuple[nn.Linear, ...]:
+        """The linear maps behind the last attention that may be shown chosen places alone; none where that is wrong.
+
+        It is found by trying: what mixes places behind the last attention gives other logits.
+        """
+        ids = torch.tensor(self.model.tokens.ids(f"{PROBE} {PROBE} {PROBE}"), device=self.model.device)
+        positions = torch.arange(len(ids), device=ids.device)
+        wanted = positions[[len(ids) // 2, -1]]
+        ran: list[nn.Linear] = []
+
+        def read(maps: Sequence[nn.Linear]) -> Tensor:
+            one = PathPass({}, 0, positions, len(ids) - 1, len(ids))
+            with contextlib.ExitStack() as hooks:
+                for module in self.model.network.modules() if not maps else ():
+                    if isinstance(module, nn.Linear):
+                        note = lambda own, given, output: ran.append(own) if one.calls == self.layers else None  # noqa: E731
+                        hooks.enter_context(module.register_forward_hook(note))
+                with _showing(maps, wanted, len(ids)):
+                    return self.run(one, ids, wanted).float()
+
+        with contextlib.suppress(Exception):  # Architectures fail in their own ways.
+            plain = read(())
+            head = self.model.network.get_output_embeddings()
+            maps = tuple(one for one in dict.fromkeys(ran) if one is not head)
+            near = (NEAR if self.model.exact else NEAR_LOW) * float(plain.abs().max())
+            if bool((read(maps) - plain).abs().max() <= near):
+                return maps
+        return ()
+
+
+@contextlib.contextmanager
+def _showing(maps: Iterable[nn.Linear], wanted: Tensor, tokens: int) -> Iterator[None]:
+    """Show linear maps chosen places of a line of tokens alone; for the others they give 0."""
+
+    def show(module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if given[0].shape[:2] != (1, tokens):
+            raise UnusableError(f"{type(module).__name__} was given {tuple(given[0].shape)} for {tokens} tokens")
+        return (given[0][:, wanted],)
+
+    def spread(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        whole = output.new_zeros(1, tokens, output.shape[-1])
+        whole[:, wanted] = output
+        return whole
+
+    with contextlib.ExitStack() as hooks:
+        for one in maps:
+            hooks.enter_context(one.register_forward_pre_hook(show))
+            hooks.enter_context(one.register_forward_hook(spread))
+        yield
 
 
 class StockMaskMachine:

@@ -1,0 +1,39 @@
+"""Head-to-Tail's chapter of all sources together: the paper's tables that are printed over all its domains."""
+
+from collections.abc import Sequence
+
+from almanac.suites.chapter import Chapter, Drawing, Shown, Table
+from almanac.suites.head_to_tail.asking import QUESTION
+from almanac.suites.head_to_tail.chapter import Rates, drawing, levels, natural, rates_table
+from almanac.suites.head_to_tail.judging import JUDGE
+from almanac.suites.head_to_tail.score_tables import correlations, score_levels
+
+
+def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
+    """Return what the page shows of several datasets together; nothing where no model was asked alike of all.
+
+    Args:
+        shown: the numbers over them (`across.over`).
+        datasets: their names.
+    """
+    rates = Rates(shown)
+    every = rates.by()
+    if not every:
+        return None
+    asks = (
+        f"All questions of {', '.join(datasets)} together, each counting once: the ways of asking that all of them "
+        "share, of the models that were asked of all. Domains of several sources are one. Numbers of one source, which "
+        "open their items, are in its own chapter."
+    )
+    # As the paper draws it: questions, read by the judge where there is one.
+    drawn = sorted((reading != JUDGE, reading, prompt) for _, (reading, form, prompt) in every if form == QUESTION)
+    parts: list[Table | Drawing | str] = [
+        *rates_table("rates", "All questions (Table 3).", rates.rows()),
+        *(one for _, reading, prompt in drawn[:1] for one in drawing(shown, reading, prompt)),
+        *levels(rates),
+        *rates_table("top", "The most popular tenth of the head (Table 5).", rates.rows(top=True)),
+        *natural(rates),
+        *score_levels(shown),
+        *correlations(shown),
+    ]
+    return Chapter("Head-to-Tail: all sources", asks, parts)
