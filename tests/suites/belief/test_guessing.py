@@ -91,6 +91,17 @@ def test_no_model_is_said_in_a_line(tmp_path, capsys):
     assert said.startswith(f"almanac: {tmp_path}/none: ") and said.count("\n") == 1
 
 
+def test_a_checkpoint_whose_tokenizer_has_no_mask_token_is_refused(tmp_path):
+    folder = masked(tmp_path / "model", list(NAMES.values()), TINY)
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        if (path := folder / name).is_file():
+            said = json.loads(path.read_text())
+            said.pop("mask_token", None)
+            path.write_text(json.dumps(said))
+    with pytest.raises(AlmanacError, match="its tokenizer has no mask token; name the folder of a masked model"):
+        filler(str(folder))
+
+
 def test_guessed_pairs_are_left_out_by_uhn(tmp_path):
     path = tmp_path / "guessed.jsonl"
     path.write_text(json.dumps({"relation_id": "P103", "subject_id": "s2"}) + "\n")

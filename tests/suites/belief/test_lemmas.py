@@ -49,6 +49,12 @@ def test_an_empty_answer_matches_nothing():
     assert not alike(("a",), ())
 
 
+def test_an_answer_of_signs_alone_names_no_object_not_even_one_that_is_signs_alone():
+    assert by_rule("… ?!") == by_rule("§") == ()
+    assert not within(by_rule("§"), by_rule("… ?!"))
+    assert not within(by_rule("§"), by_rule("a word"))
+
+
 @given(WORDS, WORDS)
 def test_what_stands_within_lemmas_are_their_parts(part, whole):
     assert within(part, whole) == (" ".join(part) in parts_of(whole) if part else False)

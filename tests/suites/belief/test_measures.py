@@ -4,7 +4,7 @@ import math
 
 import polars as pl
 import pytest
-from tests.suites.belief.small import data
+from tests.suites.belief.small import data, tables
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, number, ok, silent
 
@@ -12,6 +12,7 @@ from almanac.suites import headline
 from almanac.suites.belief.measures import across
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
+from almanac.suites.data import Data
 from almanac.suites.judged import Not, from_text
 
 BLANK = {"experiment": "vocabulary", "prompting": None, "style": None}
@@ -63,6 +64,15 @@ def test_consistency_is_that_of_names_where_every_template_is_answered_otherwise
     assert number(rows, "consistency", **BLANK, relation="lived").value == 0
     assert number(rows, "consistency_of_names", **BLANK).value == 1
     assert number(rows, "consistency_of_templates", **BLANK).value == 0
+
+
+def test_of_relations_with_one_template_and_one_name_there_is_no_consistency_and_not_a_perfect_one(tmp_path):
+    own = {name: rows[:] for name, rows in tables().items()}
+    own["templates"] = [row for row in own["templates"] if row.template_id in ("born/0", "lived/0")]
+    rows = played(tmp_path, knows("born/0"), dataset=Data.of(**own), names=1).measures()
+    found = [row for row in rows if row.metric.startswith("consistency")]
+    assert number(rows, "consistency", **BLANK).n == 3
+    assert {row.value for row in found} == {None}
 
 
 def test_overconfidence_is_mean_confidence_less_accuracy(tmp_path):

@@ -1,0 +1,221 @@
+"""How good the templates are that ship, by the rubric of Zhao et al. (Table 10, Figure 6).
+
+    python -m almanac.suites.belief.quality                        what the sheet that ships says
+    python -m almanac.suites.belief.quality --draw 7 sheet.jsonl   a blind sheet to fill in, and its key
+    python -m almanac.suites.belief.quality sheet.jsonl            what it says when it is filled in
+
+A reader gives each template 0 or 1 for fluency, for whether it implies its relation, for whether the relation implies
+it, and for whether the two overlap, and says whether it was spoiled. Spoiled ones are mixed in to tell whether the
+reader was attentive (`blind`).
+"""
+
+import argparse
+import itertools
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from almanac import tables
+from almanac.errors import AlmanacError
+from almanac.suites.belief import blind
+from almanac.suites.belief.diversity import by_words, mean_distance
+from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, shipped
+
+SHEET = SHIPPED / "quality.jsonl"
+ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
+CAUGHT, MEAN, APART = 0.9, 3.6, 0.6  # bars: of spoiled ones; of the sum of 4; of the distance of a relation's words
+NOTED = 20  # mistakes of a sheet that are shown
+Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and relation
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader said of a template: ``text`` is what was read, ``spoiled`` how it was, if it was."""
+
+    KEY: ClassVar = ("set", "template_id")
+    set: str
+    template_id: str
+    text: str
+    spoiled: str | None
+    fluency: int
+    template_in_relation: int
+    relation_in_template: int
+    overlap: int
+    called_spoiled: bool
+    remark: str | None
+
+    @property
+    def sum(self) -> int:
+        """The sum of the four items."""
+        return sum(getattr(self, item) for item in ITEMS)
+
+
+def read(path: Path, known: Templates) -> list[Reading]:
+    """Return what a sheet says: a sheet with its templates' ids, or a blind one, whose key lies next to it.
+
+    Raises:
+        AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
+    """
+    rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, Reading)
+    mistakes = [f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows)
+    _raise(mistakes)
+    return rows
+
+
+def _unblinded(path: Path) -> list[Reading]:
+    """Return the rows of a blind sheet with what its key says of them."""
+    key_path = blind.key_of(path)
+    listed = tables.read_jsonl(path, blind.Mark)
+    marks, count = {row.number: row for row in listed}, Counter(row.number for row in listed)
+    key = {row.number: row for row in tables.read_jsonl(key_path, blind.Drawn)}
+    mistakes = [f"{path}: number {number} is not in {key_path.name}" for number in count if number not in key]
+    for number, drawn in key.items():
+        mark = marks.get(number)
+        if mark is None or count[number] > 1 or mark.text != drawn.text:
+            mistakes.append(f"{path}: number {number} must be there once and read {drawn.text!r}; write it again")
+        else:
+            empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(mark, name) is None)
+            mistakes += [f"{path}: number {number}: write what the reader says of {empty}"] * bool(empty)
+    _raise(mistakes)
+    pairs = ((drawn, marks[number]) for number, drawn in key.items())
+    return [
+        Reading(
+            set=drawn.set,
+            template_id=drawn.template_id,
+            text=drawn.text,
+            spoiled=drawn.spoiled,
+            called_spoiled=bool(mark.called_spoiled),
+            remark=mark.remark,
+            **{item: int(getattr(mark, item)) for item in ITEMS},
+        )
+        for drawn, mark in pairs
+    ]
+
+
+def _mistakes(rows: Sequence[Reading], known: Templates) -> Iterator[str]:
+    ids = {name: {one.template_id for one in itertools.chain(*own.values())} for name, own in known.items()}
+    count = Counter((row.set, row.template_id) for row in rows)
+    for row in rows:
+        name = f"template {row.template_id!r} of {row.set!r}"
+        if row.template_id not in ids.get(row.set, ()):
+            yield f"{name} does not ship; sets are {', '.join(known)}"
+        if count[row.set, row.template_id] > 1:
+            yield f"{name} is there more than once; keep one"
+        for item in ITEMS:
+            if getattr(row, item) not in (0, 1):
+                yield f"{name}: {item} is {getattr(row, item)}; write 0 or 1"
+        if (row.template_in_relation or row.relation_in_template) and not row.overlap:
+            yield f"{name}: overlap is 0, though one implies the other; write 1"
+
+
+def _raise(mistakes: Sequence[str]) -> None:
+    if mistakes:
+        more = f"\n… and {len(mistakes) - NOTED} more" if len(mistakes) > NOTED else ""
+        raise AlmanacError("\n".join(mistakes[:NOTED]) + more)
+
+
+def altered(rows: Sequence[Reading], known: Templates) -> list[str]:
+    """Return the templates whose texts, as they were read, are no longer those that ship."""
+    texts = {(name, one.template_id): one.text for name, own in known.items() for one in itertools.chain(*own.values())}
+    return [
+        f"{row.set} {row.template_id}: {row.text} → {texts[row.set, row.template_id]}"
+        for row in rows
+        if row.spoiled is None and row.text != texts[row.set, row.template_id]
+    ]
+
+
+def rubric(rows: Sequence[Reading]) -> list[str]:
+    """Return the lines of Table 10 and of Figure 6: means of the items and of their sum, and how often each sum is."""
+    lines = [f"| templates | read | {' | '.join(map(_words, ITEMS))} | of 4 | SD |", f"| --- |{' ---: |' * 7}"]
+    sets = sorted({row.set for row in rows}, key=SETS.index)
+    for name, own in ((one, [row for row in rows if one in (row.set, "all")]) for one in ("all", *sets)):
+        total = [row.sum for row in own]
+        means = [statistics.fmean(getattr(row, item) for row in own) for item in ITEMS]
+        deviation = f"{statistics.stdev(total):.2f}" if len(total) > 1 else "–"
+        cells = [*(f"{mean:.3f}" for mean in means), f"{statistics.fmean(total):.2f}", deviation]
+        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
+    count = Counter(row.sum for row in rows)
+    sums = range(len(ITEMS) + 1)
+    histogram = (
+        f"| of 4 (Figure 6) | {' | '.join(map(str, sums))} |",
+        f"| --- |{' ---: |' * len(sums)}",
+        f"| templates | {' | '.join(str(count[one]) for one in sums)} |",
+    )
+    return [*lines, "", *histogram, ""]
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def apart(known: Templates) -> tuple[list[str], float]:
+    """Return the lines that say how far templates are apart in words, and the least mean distance in any relation."""
+    lines, least = ["| words, mean Jaccard distance | in a relation | in the relation with least | in a group |"], 1.0
+    lines.append(f"| --- |{' ---: |' * 3}")
+    for name, own in known.items():
+        texts = {relation: [one.text for one in listed] for relation, listed in own.items()}
+        of_each = {relation: mean_distance([listed], by_words) or 0.0 for relation, listed in texts.items()}
+        lowest = min(of_each, key=lambda relation: of_each[relation])
+        groups: dict[str, list[str]] = {}
+        for one in itertools.chain(*own.values()):
+            groups.setdefault(one.group, []).append(one.text)
+        inner, mean = mean_distance(groups.values(), by_words), statistics.fmean(of_each.values())
+        lines.append(f"| {name} | {mean:.4f} | {of_each[lowest]:.4f} ({lowest}) | {inner:.4f} |")
+        least = min(least, of_each[lowest])
+    return lines, least
+
+
+def report(rows: Sequence[Reading], known: Templates) -> tuple[list[str], bool]:
+    """Return what is printed of a sheet, and whether its bars hold."""
+    sound, spoiled = [row for row in rows if row.spoiled is None], [row for row in rows if row.spoiled is not None]
+    caught, wrongly = (sum(row.called_spoiled for row in own) for own in (spoiled, sound))
+    lines, least = apart(known)
+    bars = {
+        f"of {len(spoiled)} spoiled templates {caught} were called so (at least {CAUGHT:.0%})": bool(spoiled)
+        and caught >= CAUGHT * len(spoiled),
+        f"the others have at least {MEAN} of 4": bool(sound) and statistics.fmean(row.sum for row in sound) >= MEAN,
+        f"words of two templates of a relation are {APART} apart or more": least >= APART,
+    }
+    found = [
+        *(rubric(sound) if sound else []),
+        f"of {len(sound)} that were not spoiled {wrongly} were called so",
+        *(f"{'holds ' if held else 'missed'}: {said}" for said, held in bars.items()),
+        "",
+        *lines,
+    ]
+    if changed := altered(rows, known):
+        found += ["", "altered since they were read, so of these the sheet says nothing:", *changed]
+    return found, all(bars.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what a sheet says, or draw one."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="quality"
+    )
+    parser.add_argument("sheet", type=Path, nargs="?", default=SHEET, help="a filled-in sheet [the one that ships]")
+    parser.add_argument(
+        "--draw", nargs=2, metavar=("SEED", "FILE"), help="write a blind sheet; its key goes to FILE's .key.jsonl"
+    )
+    given = parser.parse_args(arguments)
+    known = {name: shipped(name) for name in SETS}
+    try:
+        if given.draw is not None:
+            path = Path(given.draw[1])
+            blind.write(path, blind.draw(known, given.draw[0]))
+            print(f"{path}: fill in {', '.join(ITEMS)} (0 or 1) and called_spoiled (true or false)")
+            print(f"{blind.key_of(path)}: which are spoiled; not for the reader")
+            return 0
+        lines, held = report(read(given.sheet, known), known)
+    except AlmanacError as error:
+        print(f"almanac: {error}")
+        return 1
+    print("\n".join(lines))
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
