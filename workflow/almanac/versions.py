@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 28,
-    "report": 31,
+    "report": 32,
     "freeze": 7,
 }

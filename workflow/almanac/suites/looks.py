@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from almanac.rows import Measure
 
@@ -15,6 +16,9 @@ from almanac.rows import Measure
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
 GREY = "#777777"
+NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
+COLUMN = 1.8  # each so wide, inches,
+LINE = 0.17  # and the figure grows by so much for each line of them, inches.
 
 
 # The models of the edition that is drawn, in its order, which gives each its colour in all figures.
@@ -35,7 +39,9 @@ def look(index: int, model: str | None = None) -> dict[str, Any]:
     """Return colour and marker of a model's line, the same in all figures of an edition; else of the line's number."""
     names = _models.get()
     place = names.index(model) if model in names else index
-    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+    # The seven after the first seven have another marker for each colour, and so on.
+    marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+    return {"color": COLOURS[place % len(COLOURS)], "marker": marker}
 
 
 def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:
@@ -54,3 +60,19 @@ def chance_line(axes: Axes, chance: float) -> None:
     axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
     axes.annotate("  chance", (1, chance), xycoords=("axes fraction", "data"), ha="left", va="center", color=GREY)
     unit_axis(axes)
+
+
+def legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Name every line once, outside of the panels, of which not every one has all lines."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    place: dict[str, Any] = {"loc": "outside right upper"}
+    if len(found) > NEXT_TO:
+        columns = max(1, int(figure.get_figwidth() / COLUMN))
+        figure.set_figheight(figure.get_figheight() + LINE * -(-len(found) // columns))
+        place = {"loc": "outside lower center", "ncols": columns}
+    figure.legend(list(found.values()), list(found), frameon=False, fontsize="small", **place)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
-from almanac.suites.looks import GREY, look, unit_axis, values
+from almanac.suites.looks import GREY, legend, look, unit_axis, values
 
 DASHES = ("-", "--", ":", "-.")
 Lines = Mapping[str, Sequence[tuple[float, Measure]]]  # points by the name of their line
@@ -35,7 +34,9 @@ def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figur
             **_line(index, name, list(lines)),
         )
     axes.set(xlabel="mean confidence of the bin", ylabel="accuracy of the bin", xlim=(-0.02, 1.02))
-    return _legend(figure, axes)
+    unit_axis(axes)
+    legend(figure, [axes])
+    return figure
 
 
 def by_dose(lines: Lines, ylabel: str) -> Figure:
@@ -57,7 +58,9 @@ def by_dose(lines: Lines, ylabel: str) -> Figure:
         )
     axes.set_xticks(range(len(doses)), [f"{dose:g}" for dose in doses])
     axes.set(xlabel="times taught", ylabel=ylabel)
-    return _legend(figure, axes)
+    unit_axis(axes)
+    legend(figure, [axes])
+    return figure
 
 
 def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figure:
@@ -83,10 +86,3 @@ def _line(index: int, name: str, names: Sequence[str]) -> dict[str, Any]:
     ways = list(dict.fromkeys(one.partition(", ")[2] for one in names))
     model, _, way = name.partition(", ")
     return {**look(index, model), "linestyle": DASHES[ways.index(way) % len(DASHES)]}
-
-
-def _legend(figure: Figure, axes: Axes) -> Figure:
-    unit_axis(axes)
-    if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside right upper", fontsize="small", frameon=False)
-    return figure

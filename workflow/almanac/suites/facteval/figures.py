@@ -11,7 +11,7 @@ from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, STRICT
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, RELEVANT, STATEMENT, TEMPLATE, WRITTEN
 from almanac.suites.judged import conditions_of
-from almanac.suites.looks import look
+from almanac.suites.looks import legend, look
 
 METRICS = ("precision", "recall", "f1")
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
@@ -43,7 +43,7 @@ def by_type(measures: Sequence[Measure], first: str = STRICT) -> Figure:
         axes.set_xticks(range(len(experiments)), labels)
         axes.set_xlim(-0.5, len(experiments) - 0.5)
         _frame(axes)
-    _legend(figure, panels)
+    legend(figure, panels)
     return figure
 
 
@@ -100,7 +100,7 @@ def _lines(rows: Sequence[Measure], along: str, places: Sequence[Any], height: f
             _points(axes, at, own, index, model, line="-")
         axes.set_title(experiment)
         _frame(axes)
-    _legend(figure, panels)
+    legend(figure, panels)
     return figure, panels
 
 
@@ -145,15 +145,6 @@ def _points(
         markersize=4.5,
         **own_look,
     )
-
-
-def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Name every model once, next to the panels; not every panel has all of them."""
-    found: dict[str, Any] = {}
-    for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc="outside right upper", frameon=False)
 
 
 def _frame(axes: Axes) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from almanac.rows import Measure
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.judged import conditions_of
-from almanac.suites.looks import look, unit_axis, values
+from almanac.suites.looks import legend, look, unit_axis, values
 
 RATES = ("accuracy", "hallucination")
 
@@ -36,7 +36,7 @@ def head_to_tail(rows: Mapping[str, Sequence[Measure]]) -> Figure:
         own_panels[0].set_ylabel(rate)
     for domain, axes in zip(domains, panels[0], strict=True):
         axes.set_title("all" if domain == "None" else domain)
-    _legend(figure, panels[0, 0])
+    legend(figure, list(panels.flat))
     return figure
 
 
@@ -51,7 +51,7 @@ def by_dose(rows: Sequence[Measure]) -> Figure:
     axes.set_xlabel("times a fact was taught")
     axes.set_ylabel("accuracy")
     unit_axis(axes)
-    _legend(figure, axes)
+    legend(figure, [axes])
     return figure
 
 
@@ -67,8 +67,3 @@ def _line(axes: Axes, rows: Sequence[Measure], along: str, places: Sequence[Any]
         at = np.array([places.index(_at(row, along)) for row in kept]) + 0.04 * index
         reach = np.maximum([own - low, high - own], 0)
         axes.errorbar(at, own, yerr=reach, capsize=2, markersize=4, linewidth=1.2, label=label, **look(index, label))
-
-
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize="small")

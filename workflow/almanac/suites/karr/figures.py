@@ -13,7 +13,7 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Shown
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
-from almanac.suites.looks import look
+from almanac.suites.looks import legend, look
 
 MOST_RELATIONS = 30  # as many as the paper draws
 
@@ -33,8 +33,7 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
         _log_scale(axes)
         axes.set_xlabel("KaRR")
     panels[0].set_ylabel("share of facts above")
-    if panels[-1].get_legend_handles_labels()[0]:
-        panels[-1].legend(frameon=False)
+    legend(figure, panels)
     return figure
 
 
@@ -71,8 +70,7 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
     for axes in grid.flat:
         axes.set_ylim(-0.02, 1.02)
         axes.spines[["top", "right"]].set_visible(False)
-    handles, names = grid.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    legend(figure, list(grid.flat[: len(relations)]))
     figure.supylabel("share of facts above", fontsize=9)
     return figure
 
@@ -158,8 +156,7 @@ def by_exposure(shown: Shown, modes: Sequence[str]) -> Figure:
         axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
         axes.set_xlabel("times a fact was taught")
     panels[0].set_ylabel("share called known")
-    if panels[-1].get_legend_handles_labels()[0]:
-        panels[-1].legend(frameon=False, loc="upper left")
+    legend(figure, panels)
     return figure
 
 
