@@ -318,6 +318,15 @@ def test_a_window_that_is_counted_by_places_in_a_row_hides_no_ancestor(tmp_path)
 def test_texts_are_those_of_a_model_that_reads_all_from_the_beginning(family, monkeypatch):
     _, _, model = family
     asked = [request for request in FEW if request.kind == "generate"]
+    # Prompts of two trees with a beginning for all their texts, and some that begin like no other.
+    tails = (" Paris is", " Paris is the", " Rome", " The red", " London has", "", " 3M")
+    asked += [
+        Request(
+            f"{context} {tail}", "generate", context, f" The clock{tail}", max_new_tokens=9, samples=1, temperature=0.0
+        )
+        for context in ("long", "longer", None)
+        for tail in tails
+    ]
     fast = [one.texts for one in LocalAnswerer(model).answer(asked, CONTEXTS)]
     if isinstance(model, CausalModel):
         monkeypatch.setattr(generation, "_prefill", no_cache)

@@ -7,6 +7,7 @@ import torch
 from almanac.models.scoring import generation, reference
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.models.scoring.forest.steps import Stems
 from almanac.models.scoring.samples import Prompt, Sample, draw, extend, sample_seed
 
 WAYS = {"shared_prefix": TreeMachine, "own_cache": lambda model: None}
@@ -80,6 +81,36 @@ def test_what_short_prompts_begin_with_is_read_once_and_all_are_continued_togeth
     beginnings = {each.ids[:stop] for each in prompts for stop in range(1, len(each.ids) + 1)}
     assert fed[0] == len(beginnings) < sum(len(each.ids) for each in prompts)
     assert len(fed) - 1 <= prompts[0].new - 1 and fed[1] <= len(prompts)
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_what_the_texts_of_a_tree_begin_with_is_kept_once(model, name, monkeypatch):
+    one = model(name)
+    starts = (f"{LONG} {LONG}", f"The clock of Bordira. {LONG} {LONG}", "3M")
+    seeds = tuple(sample_seed(7, index) for index in range(3))
+    prompts = [
+        prompt(one, start + tail, new, temperature=float(tail == " Rome"), seeds=seeds)
+        for start in starts
+        for tail, new in ((" Paris", 12), (" Rome", 5), ("", 3), (" Paris is the", 12), (" 3M", 1), (" Ada", 0))
+    ]
+    kept = []
+    monkeypatch.setattr(decoding, "Stems", lambda *given: kept.append(Stems(*given)) or kept[-1])
+    found = generation.generate(one, prompts, TreeMachine(one))
+    assert found == generation.generate(one, prompts)
+    assert max(len(stems.lengths) for stems in kept) > 1
+    # Those whose stem is empty may be the last that go on.
+    for few in ([*prompts[:2], prompts[-2]], [*prompts[-3:], prompts[0]]):
+        assert generation.generate(one, few, TreeMachine(one)) == generation.generate(one, few)
+
+
+def test_stems_are_kept_for_the_texts_that_go_on_alone():
+    keys = torch.arange(3 * 2 * 4 * 5.0).reshape(3, 2, 4, 5)
+    stems = Stems({0: (keys, -keys)}, torch.tensor([4, 0, 2]), torch.tensor([0, 0, 1, 2, 2, 2]))
+    left = stems.keep(torch.tensor([2, 4, 5]))
+    assert left.lengths.tolist() == [0, 2] and left.of.tolist() == [0, 1, 1] and left.most == 2
+    assert torch.equal(left.kept[0][0], keys[1:])
+    assert left.longest == 2
+    assert left.keep(torch.tensor([0])) is None, "a kernel may divide by the number of keys"
 
 
 def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monkeypatch):
@@ -171,4 +202,4 @@ def test_samples_follow_the_softmax_at_their_temperature():
 def test_logits_that_are_no_numbers_are_an_error(model):
     sample = Sample(prompt(model("llama"), "Paris"), None)
     with pytest.raises(ArithmeticError, match="not finite"):
-        extend(model("llama"), sample, torch.full((5,), math.nan))
+        extend(model("llama"), [sample], torch.full((1, 5), math.nan))

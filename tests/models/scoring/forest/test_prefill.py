@@ -24,6 +24,16 @@ def test_every_prompt_stands_in_one_row_and_each_token_sees_what_its_prompt_begi
                 assert [one for one in range(place + 1) if row.ends[one] > place] == path[: depth + 1]
         beginnings = {rest[:stop] for rest in row.paths for stop in range(1, len(rest) + 1)}
         assert len(row.ids) == len(beginnings), "what prompts of a row begin with stands in it once"
+        assert row.stem == max(
+            stop for stop in range(min(map(len, row.paths)) + 1) if len({one[:stop] for one in row.paths}) == 1
+        )
+
+
+def test_prompts_that_share_a_long_beginning_stand_apart_from_those_that_do_not():
+    ones, others = ([(kind, *range(40), last) for last in range(3)] for kind in (1, 2))
+    assert [list(row.paths) for row in packed([*ones, *others], 400)] == [ones, others]
+    short = [(kind, last) for kind in (1, 2, 3) for last in range(3)]
+    assert len(list(packed(short, 400))) == 1, "what saves next to nothing is no reason for another row"
 
 
 def test_a_prompt_longer_than_a_row_has_one_to_itself():

@@ -292,8 +292,7 @@ def _continue(model: Seq2SeqModel, samples: list[Sample], states: Tensor, texts:
     cache.batch_select_indices(chosen)
     states, logits = states[owners], output.logits[:, -1].float()[chosen].cpu()
     while True:
-        for sample, row in zip(alive, logits, strict=True):
-            extend(model, sample, row)
+        extend(model, alive, logits)
         going = [index for index, sample in enumerate(alive) if sample.text is None]
         if not going:
             return [sample.text or "" for sample in samples]

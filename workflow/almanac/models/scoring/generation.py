@@ -65,8 +65,7 @@ def _continue(model: CausalModel, samples: list[Sample]) -> list[str]:
     alive = [sample for sample in samples if sample.text is None]
     cache, logits = _prefill(model, alive) if alive else (None, torch.empty(0))
     while alive:
-        for sample, row in zip(alive, logits, strict=True):
-            extend(model, sample, row)
+        extend(model, alive, logits)
         going = [index for index, sample in enumerate(alive) if sample.text is None]
         if not going:
             break

@@ -63,20 +63,29 @@ def begin(prompt: Prompt, number: int) -> Sample:
     return Sample(prompt, draws, text="" if prompt.new < 1 else None)
 
 
-def extend(model: LocalModel, sample: Sample, logits: Tensor) -> None:
-    """Add the next token to a sample, and its text once it has ended.
+def extend(model: LocalModel, samples: Sequence[Sample], logits: Tensor) -> None:
+    """Add the next token to each sample that has not ended, and its text once it has.
 
     Args:
         model: whose tokens they are.
-        sample: the text so far.
-        logits: ``(vocabulary,)``, float32, on the CPU.
+        samples: the texts so far.
+        logits: ``(samples, vocabulary)``, float32, on the CPU.
 
     Raises:
-        ArithmeticError: the logits hold no largest finite number.
+        ArithmeticError: the logits of a sample hold no largest finite number.
     """
-    if not torch.isfinite(logits.max()):
-        raise ArithmeticError("the model's logits are not finite; run it in float32")
-    token = int(logits.argmax()) if sample.draws is None else draw(logits, sample.prompt.temperature, sample.draws)
+    likely = logits.argmax(-1)
+    finite = torch.isfinite(logits.gather(-1, likely[:, None]))[:, 0].tolist()
+    for sample, token, known, row in zip(samples, likely.tolist(), finite, logits, strict=True):
+        if sample.text is not None:
+            continue
+        if not known:
+            raise ArithmeticError("the model's logits are not finite; run it in float32")
+        _add(model, sample, token if sample.draws is None else draw(row, sample.prompt.temperature, sample.draws))
+
+
+def _add(model: LocalModel, sample: Sample, token: int) -> None:
+    """Add a token to a sample, and its text once it has ended."""
     ended = token in model.end_ids
     if not ended:
         sample.ids.append(token)

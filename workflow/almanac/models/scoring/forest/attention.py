@@ -48,8 +48,8 @@ class Pass(ABC):
     windows: bool = field(default=False, init=False)
 
     @abstractmethod
-    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        """Attend to what is not the trunk: queries, keys and values ``(1, heads, rows * width, size)``."""
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
+        """Attend to disjoint parts of what is not the trunk: all tensors are ``(1, heads, rows * width, size)``."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class PathPass(Pass):
 
     kept: dict[int, KeysValues] = field(default_factory=dict)
 
-    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
         """Attend to the path before each token."""
         above = self.above.get(index)
         joined = (k, v) if above is None else (torch.cat([above[0], k], 2), torch.cat([above[1], v], 2))
@@ -67,10 +67,10 @@ class PathPass(Pass):
         if groups > 1:
             k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
         if layer.window is None or self.width <= layer.window:
-            return layer.kernel(q, k, v, None, causal=True)
+            return [layer.kernel(q, k, v, None, causal=True)]
         back = torch.arange(self.width, device=q.device)[:, None] - torch.arange(self.width, device=q.device)[None, :]
         mask = additive((back >= 0) & (back < layer.window), q.dtype)[None, None]
-        return layer.kernel(q, k, v, mask, causal=False)
+        return [layer.kernel(q, k, v, mask, causal=False)]
 
 
 @dataclass
@@ -84,7 +84,7 @@ class TreePass(Pass):
     visible: Tensor
     _masks: dict[int | None, Tensor] = field(default_factory=dict)
 
-    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+    def inside(self, layer: "Layer", index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
         """Attend inside each row: every token to its ancestors and to itself."""
         heads, rows = q.shape[1], len(self.visible)
         q, k, v = (one.view(one.shape[1], rows, self.width, -1).transpose(0, 1) for one in (q, k, v))
@@ -93,7 +93,7 @@ class TreePass(Pass):
             k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
         out, log = layer.kernel(q, k, v, self._mask(layer.window, q.dtype), causal=False)  # (rows, heads, width, size)
         tokens = rows * self.width
-        return out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens)
+        return [(out.transpose(0, 1).reshape(1, heads, tokens, -1), log.transpose(0, 1).reshape(1, heads, tokens))]
 
     def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
         """Return the mask of a layer ``(rows, 1, width, width)``, made once for all layers with its window."""
@@ -175,7 +175,7 @@ def attend(
     now.calls += 1
     now.windows |= bool(kwargs.get("sliding_window"))
     layer = Layer(now, kwargs, scaling if scaling is not None else query.shape[-1] ** -0.5, query.dtype)
-    parts = [now.inside(layer, module.layer_idx, query, key, value)]
+    parts = now.inside(layer, module.layer_idx, query, key, value)
     if module.layer_idx in now.above:
         parts.insert(0, layer.over_trunk(query, *now.above[module.layer_idx]))
     merged = merge(parts, kwargs.get("s_aux"), query.dtype)  # (1, heads, tokens, width)

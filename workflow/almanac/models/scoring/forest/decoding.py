@@ -1,8 +1,8 @@
 """Continuing many prompts: what they share is read once, and what very many share is never copied.
 
 Prompts of which enough begin alike stand under one trunk; what fewer share is read once by `prefill`. Every text in the
-making has a row of its own keys and values, which begins after the trunk; attention over trunk and row is merged as for
-trees. Samples of one prompt share its reading.
+making has a row of its own keys and values, which begins where its prompt leaves what the others of its tree say (their
+stem, kept once); attention over trunk, stem and row is merged as for trees. Samples of one prompt share its reading.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,9 @@ from torch import Tensor
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import kept_budget, run_batches, token_budget
 from almanac.models.scoring.forest import prefill
-from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, additive
-from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine
-from almanac.models.scoring.forest.prefill import Trunk
+from almanac.models.scoring.forest.prefill import Rest, Row, Trunk, packed
+from almanac.models.scoring.forest.steps import Rows, Stems
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "shared_prefix/1"
@@ -88,38 +87,6 @@ def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) ->
     return list(branches.values())
 
 
-@dataclass
-class StepPass(Pass):
-    """A step of decoding: a token of each row that keeps its own keys and values after the trunk.
-
-    Attributes:
-        rows: by layer, keys and values ``(rows, key heads, room, size)``.
-        lengths: ``(rows,)``, how many tokens each row held before the step.
-        used: how many the longest holds after the step.
-    """
-
-    rows: dict[int, KeysValues]
-    lengths: Tensor
-    used: int
-    _masks: dict[int | None, Tensor] = field(default_factory=dict)
-
-    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        """Keep the step's keys and values, and attend to all that a row holds."""
-        q, k, v = (one.transpose(0, 2) for one in (q, k, v))  # (rows, heads, 1, size)
-        for kept, new in zip(self.rows[index], (k, v), strict=True):
-            kept[torch.arange(len(kept), device=q.device), :, self.lengths] = new[:, :, 0]
-        keys, values = (kept[:, :, : self.used] for kept in self.rows[index])
-        out, log = layer.grouped(q, keys, values, self._mask(layer.window, q.dtype))  # (rows, heads, 1, size)
-        return out.transpose(0, 2), log.transpose(0, 2)
-
-    def _mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
-        if window not in self._masks:
-            back = self.lengths[:, None, None] - torch.arange(self.used, device=self.lengths.device)  # (rows, 1, used)
-            visible = (back >= 0) & (back < window) if window is not None else back >= 0
-            self._masks[window] = additive(visible, dtype)[:, None]
-        return self._masks[window]
-
-
 @torch.inference_mode()
 def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[Sample]]:
     """Continue prompts; see `generation.generate`.
@@ -139,7 +106,27 @@ def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None
     decoder = _Decoder(machine, prompts, budget or kept_budget(model.device, model.vocabulary))
     with machine.session():
         decoder.run(grouped(prompts), None)
-    return [[decoder.ended[index, number] for number in range(prompt.distinct)] for index, prompt in enumerate(prompts)]
+    return [[decoder.texts[index, number] for number in range(prompt.distinct)] for index, prompt in enumerate(prompts)]
+
+
+@dataclass
+class _Unit:
+    """Texts whose prompts are read as one tree.
+
+    Attributes:
+        tree: of what their prompts have after the trunk.
+        jobs: the texts, in the order of the tree's prompts.
+        room: how many tokens each may keep for itself after the tree's stem.
+    """
+
+    tree: Row
+    jobs: list[Job]
+    room: int
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are kept for all of them."""
+        return self.tree.stem + len(self.jobs) * self.room
 
 
 @dataclass
@@ -147,7 +134,7 @@ class _Decoder:
     machine: TreeMachine
     prompts: Sequence[Prompt]
     budget: int
-    ended: dict[Job, Sample] = field(default_factory=dict)
+    texts: dict[Job, Sample] = field(default_factory=dict)
 
     @property
     def model(self) -> CausalModel:
@@ -159,45 +146,51 @@ class _Decoder:
             some = self.prompts[_any(group)].ids[group.above : group.length]
             last = self._tensor([len(some) - 1])
             above, _ = self.machine.read_trunk(above, group.above, self._tensor(some), last)
-
-        def decode(batch: list[Job]) -> list[Sample]:
-            return self._decode(batch, above, group.length)
-
-        loose = sorted(group.loose, key=lambda index: self.prompts[index].ids)
-        jobs = [(index, number) for index in loose for number in range(self.prompts[index].distinct)]
-        for own, room in self._alike(jobs, group.length):
-            # In the order of their texts, in which they share most: to `run_batches` all are of one length.
-            samples = run_batches(own, lambda job: room, decode, self.budget)  # noqa: B023 (called at once)
-            self.ended.update(zip(own, samples, strict=True))
+        jobs = [(index, number) for index in group.loose for number in range(self.prompts[index].distinct)]
+        for units in self._alike(list(self._units(jobs, group.length))):
+            run_batches(
+                units, lambda unit: unit.tokens, lambda batch: self._decode(batch, above, group.length), self.budget
+            )
         for deeper in group.groups:
             self.run(deeper, above)
 
-    def _alike(self, jobs: Sequence[Job], length: int) -> Iterator[tuple[list[Job], int]]:
-        """Yield jobs with the tokens that the longest keeps: all if a batch holds them, else by like length."""
-        rooms = {job: len(self.prompts[job[0]].ids) - length + self.prompts[job[0]].new for job in jobs}
-        together = len(jobs) * max(rooms.values(), default=0) <= self.budget
-        parts: dict[int, list[Job]] = {}
+    def _units(self, jobs: Sequence[Job], length: int) -> Iterator[_Unit]:
+        """Yield texts by the trees of their prompts after a trunk, halved where a batch does not hold all of a tree."""
+        by_rest: dict[Rest, list[Job]] = {}
         for job in jobs:
-            parts.setdefault(0 if together else rooms[job].bit_length(), []).append(job)
-        for own in parts.values():
-            yield own, max(rooms[job] for job in own)
+            by_rest.setdefault(self.prompts[job[0]].ids[length:], []).append(job)
+        for tree in packed(list(by_rest)):
+            own = [job for rest in tree.paths for job in by_rest[rest]]
+            new = max(self.prompts[index].new for index, _ in own)
+            unit = _Unit(tree, own, max(map(len, tree.paths)) - tree.stem + new)
+            if len(own) == 1 or unit.tokens <= self.budget:
+                yield unit
+            else:
+                yield from self._units(own[: len(own) // 2], length)
+                yield from self._units(own[len(own) // 2 :], length)
+
+    def _alike(self, units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
+        """Yield all units if a batch holds them, else those that keep about as much for each text together."""
+        together = sum(len(unit.jobs) for unit in units) * max((unit.room for unit in units), default=0)
+        parts: dict[int, list[_Unit]] = {}
+        for unit in units:
+            parts.setdefault(0 if together <= self.budget else unit.room.bit_length(), []).append(unit)
+        yield from parts.values()
 
     def _tensor(self, values: Sequence[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self.model.device)
 
-    def _decode(self, jobs: list[Job], above: Trunk, length: int) -> list[Sample]:
-        samples = [begin(self.prompts[index], number) for index, number in jobs]
-        going = [sample for sample in samples if sample.text is None]
-        if not going:
-            return samples
-        rows, logits = self._prefill(going, above, length)
+    def _decode(self, units: list[_Unit], above: Trunk, length: int) -> list[None]:
+        """Continue the texts of some trees until all have ended."""
+        jobs = [job for unit in units for job in unit.jobs]
+        going = [begin(self.prompts[index], number) for index, number in jobs]
+        self.texts |= zip(jobs, going, strict=True)
+        rows, logits = self._prefill(units, above, length)
         while True:
-            for sample, row in zip(going, logits, strict=True):
-                if sample.text is None:
-                    extend(self.model, sample, row)
+            extend(self.model, going, logits)
             left = [place for place, sample in enumerate(going) if sample.text is None]
             if not left:
-                return samples
+                return [None] * len(units)
             if len(left) <= THINNED * len(going):
                 rows.keep(self._tensor(left))
                 going = [going[place] for place in left]
@@ -205,39 +198,33 @@ class _Decoder:
             one = rows.step(above, length, fed)
             logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
-    def _prefill(self, samples: Sequence[Sample], above: Trunk, length: int) -> tuple["_Rows", Tensor]:
-        """Read the rest of each distinct prompt; return rows and logits of samples.
+    def _prefill(self, units: Sequence[_Unit], above: Trunk, length: int) -> tuple[Rows, Tensor]:
+        """Read each distinct prompt once; return rows and logits of the texts.
 
         A text's row is as long as the longest of its batch will be, so that all are continued together.
         """
-        own = [sample.prompt.ids[length:] for sample in samples]
-        room = max(map(len, own)) + max(sample.prompt.new for sample in samples)
-        budget = token_budget(self.model.device, self.model.vocabulary)
-        found = prefill.read(self.machine, list(dict.fromkeys(own)), above, length, room, budget)
-        chosen = self._tensor([found.places[rest] for rest in own])
-        rows = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in found.rows.items()}
-        lengths = self._tensor(list(map(len, own)))
-        return _Rows(rows, lengths, room, max(map(len, own))), torch.stack([found.logits[rest] for rest in own])
-
-
-@dataclass
-class _Rows:
-    """What the texts of a batch keep for themselves."""
-
-    kept: dict[int, KeysValues]
-    lengths: Tensor
-    room: int
-    used: int
-
-    def keep(self, chosen: Tensor) -> None:
-        """Keep some rows, in an order, repeated where they are named again."""
-        self.kept = {layer: (keys[chosen], values[chosen]) for layer, (keys, values) in self.kept.items()}
-        self.lengths = self.lengths[chosen]
-
-    def step(self, above: Trunk, length: int, fed: Tensor) -> StepPass:
-        """Return the pass that feeds one more token to every row."""
-        before, self.lengths, self.used = self.lengths, self.lengths + 1, self.used + 1
-        return StepPass(above or {}, length, length + before, length + self.used - 1, 1, self.kept, before, self.used)
+        trees, room = [unit.tree for unit in units], max(unit.room for unit in units)
+        found = prefill.read(
+            self.machine, trees, above, length, room, token_budget(self.model.device, self.model.vocabulary)
+        )
+        first, chosen = 0, []
+        for unit in units:
+            places = {rest: first + number for number, rest in enumerate(unit.tree.paths)}
+            chosen += [places[self.prompts[index].ids[length:]] for index, _ in unit.jobs]
+            first += len(places)
+        own = [len(self.prompts[index].ids) - length - unit.tree.stem for unit in units for index, _ in unit.jobs]
+        stems = None
+        if any(tree.stem for tree in trees):
+            of = torch.repeat_interleave(torch.tensor([len(unit.jobs) for unit in units]))
+            stems = Stems(found.stems, self._tensor([tree.stem for tree in trees]), of.to(self.model.device))
+        rows = Rows(found.rows, self._tensor(own), max(own), stems)
+        if chosen == list(range(first)):
+            return rows, found.logits
+        rows.kept = {
+            layer: (keys[self._tensor(chosen)], values[self._tensor(chosen)])
+            for layer, (keys, values) in rows.kept.items()
+        }
+        return rows, found.logits[chosen]
 
 
 def _any(group: Group) -> int:

@@ -49,7 +49,7 @@ class LevelPass(Pass):
     slots: Tensor
     visible: Tensor
 
-    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
         """Keep the new keys and values, and attend to each token's path."""
         if layer.window is not None and self.farthest >= layer.window:
             raise UnusableError("a text is longer than a sliding window")
@@ -63,7 +63,9 @@ class LevelPass(Pass):
         apart = q.new_zeros(len(self.which), q.shape[1], self.width, q.shape[2])
         apart[self.row, :, self.column] = q
         out, log = layer.grouped(apart, held[0], held[1], additive(self.visible, q.dtype)[:, None])
-        return out[self.row, :, self.column].transpose(0, 1)[None], log[self.row, :, self.column].transpose(0, 1)[None]
+        return [
+            (out[self.row, :, self.column].transpose(0, 1)[None], log[self.row, :, self.column].transpose(0, 1)[None])
+        ]
 
     def _room_for(self, one: Tensor) -> Tensor:
         return one.new_zeros(self.batch, one.shape[1], self.room, one.shape[2])

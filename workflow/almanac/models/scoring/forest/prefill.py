@@ -1,9 +1,11 @@
 """Reading prompts that are continued: what some begin with together is read once, and each gets keys of its own.
 
 Sorted prompts are packed into rows, each a small prefix tree in preorder, which are read as trees are. The keys and
-values of each prompt's path are then gathered, so that prompts of many trees are continued together.
+values of what all prompts of a tree begin with, its stem, are kept once; those of the rest of each prompt's path are
+gathered, so that prompts of many trees are continued together.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +17,9 @@ from almanac.models.scoring.forest.attention import KeysValues, Layer, TreePass
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine, tree_mask
 
-ROW = 320  # Tokens of a row: wider ones share more and attend to more that is hidden.
+ROW, MEAN = 448, 8  # Tokens of a row at most, and for each of a prompt: wider ones share and hide more.
+COPIES = 16  # Tokens that are kept again for about the price of one that is read again,
+APART = 64  # and for what a row more costs.
 Trunk = dict[int, KeysValues] | None
 Rest = tuple[int, ...]  # A prompt's tokens after the trunk.
 
@@ -36,6 +40,12 @@ class Row:
     ends: list[int] = field(default_factory=list)
     paths: dict[Rest, list[int]] = field(default_factory=dict)
 
+    @property
+    def stem(self) -> int:
+        """How many tokens all prompts begin with."""
+        through = next((place for place, end in enumerate(self.ends) if end < len(self.ids)), len(self.ids))
+        return min(through, *map(len, self.paths), len(self.ids))
+
     def add(self, rest: Rest, shared: int) -> None:
         """Add a prompt that begins with as many tokens of the one before it."""
         before = self.paths[next(reversed(self.paths))][:shared] if self.paths else []
@@ -48,16 +58,25 @@ class Row:
         self.paths[rest] = path
 
 
-def packed(rests: Sequence[Rest], width: int = ROW) -> Iterator[Row]:
-    """Yield the rows of distinct prompts; one that is longer than a row has one to itself."""
-    row, last = Row(), Rest()
-    for rest in sorted(rests):
-        shared = _shared(last, rest) if row.ids else 0
-        if row.ids and len(row.ids) + len(rest) - shared > width:
+def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[Row]:
+    """Yield the rows of distinct prompts; one that is longer than a row has one to itself.
+
+    Args:
+        rests: the prompts.
+        width: tokens of a row; by default as many as eight prompts have on average, but not very many.
+    """
+    width = width or min(ROW, MEAN * sum(map(len, rests)) // max(1, len(rests)))
+    order = sorted(rests)
+    overlaps = [0, *(_shared(one, other) for one, other in itertools.pairwise(order)), 0]
+    row, stem = Row(), 0
+    for rest, shared, following in zip(order, overlaps, overlaps[1:], strict=False):
+        # Tokens that the row's prompts, or this one and the next, would keep for themselves in one row.
+        lost = max((stem - shared) * len(row.paths), 2 * (following - shared))
+        if row.ids and (len(row.ids) + len(rest) - shared > width or lost > APART + COPIES * shared):
             yield row
-            row, shared = Row(), 0
-        row.add(rest, shared)
-        last = rest
+            row = Row()
+        stem = min(stem, shared) if row.ids else len(rest)
+        row.add(rest, shared if row.ids else 0)
     if row.ids:
         yield row
 
@@ -73,7 +92,7 @@ class KeptTreePass(TreePass):
 
     kept: dict[int, KeysValues] = field(default_factory=dict)
 
-    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> Attended:
+    def inside(self, layer: Layer, index: int, q: Tensor, k: Tensor, v: Tensor) -> list[Attended]:
         """Keep the keys and values, and attend inside each row."""
         self.kept[index] = (k, v)
         return super().inside(layer, index, q, k, v)
@@ -81,73 +100,79 @@ class KeptTreePass(TreePass):
 
 @dataclass
 class Read:
-    """Prompts that were read.
+    """Trees of prompts that were read.
 
     Attributes:
-        rows: by layer, keys and values ``(prompts, key heads, room, size)``.
-        places: the row of each prompt.
-        logits: after each prompt, ``(vocabulary,)``, float32, on the CPU.
+        stems: by layer, keys and values of the stems, ``(trees, key heads, longest, size)``.
+        rows: by layer, those of each prompt after its tree's stem, ``(prompts, key heads, room, size)``.
+        logits: after each prompt, ``(prompts, vocabulary)``, float32, on the CPU.
     """
 
+    stems: dict[int, KeysValues]
     rows: dict[int, KeysValues]
-    places: dict[Rest, int]
-    logits: dict[Rest, Tensor]
+    logits: Tensor
 
 
-def read(machine: TreeMachine, rests: Sequence[Rest], above: Trunk, length: int, room: int, budget: int) -> Read:
-    """Read the distinct rests of prompts under a trunk.
+def read(machine: TreeMachine, trees: Sequence[Row], above: Trunk, length: int, room: int, budget: int) -> Read:
+    """Read trees of prompts under a trunk.
 
     Args:
         machine: the model with tree attention.
-        rests: the prompts after the trunk, each once and none empty.
+        trees: the prompts after the trunk.
         above: the trunk.
         length: its tokens.
-        room: how many tokens the keys of each shall have room for.
+        room: how many tokens the keys of each prompt shall have room for, its tree's stem apart.
         budget: the most tokens of a pass.
     """
-    kept: list[dict[int, KeysValues]] = []
-    places: dict[Rest, int] = {}
-    logits: dict[Rest, Tensor] = {}
+    passes: list[dict[int, KeysValues]] = []
+    fed = 0
 
-    def some(batch: list[Row]) -> list[None]:
-        keys, found = _read_rows(machine, batch, above, length, room)
-        kept.append(keys)
-        for rest, last in zip((rest for row in batch for rest in row.paths), found, strict=True):
-            places[rest], logits[rest] = len(places), last
-        return [None] * len(batch)
+    def some(batch: list[Row]) -> list[tuple[int, Tensor]]:
+        nonlocal fed
+        kept, logits = _read_rows(machine, batch, above, length)
+        passes.append(kept)
+        width = max(len(row.ids) for row in batch)
+        first, fed = fed, fed + len(batch) * width
+        parts = torch.split(logits, [len(row.paths) for row in batch])
+        return [(first + number * width, part) for number, part in enumerate(parts)]
 
-    run_batches(list(packed(rests)), lambda row: len(row.ids), some, budget)
-    together: dict[int, KeysValues] = {}
-    for layer in list(kept[0]):
-        keys, values = zip(*(one.pop(layer) for one in kept), strict=True)
-        together[layer] = (torch.cat(keys), torch.cat(values))
-    return Read(together, places, logits)
+    found = run_batches(trees, lambda row: len(row.ids), some, budget)
+    starts = [start for start, _ in found]
+    stems = [range(start, start + tree.stem) for start, tree in zip(starts, trees, strict=True)]
+    rests = [
+        [start + place for place in path[tree.stem :]]
+        for start, tree in zip(starts, trees, strict=True)
+        for path in tree.paths.values()
+    ]
+    chosen = _padded(stems, max(map(len, stems))), _padded(rests, room)
+    by_layer: tuple[dict[int, KeysValues], ...] = ({}, {})
+    for layer in list(passes[0]):
+        keys, values = (torch.cat(parts, 2)[0] for parts in zip(*(one.pop(layer) for one in passes), strict=True))
+        for places, into in zip(chosen, by_layer, strict=True):
+            at = places.to(keys.device)
+            into[layer] = (keys[:, at].transpose(0, 1), values[:, at].transpose(0, 1))
+    return Read(by_layer[0], by_layer[1], torch.cat([part for _, part in found]))
+
+
+def _padded(paths: Sequence[Sequence[int]], room: int) -> Tensor:
+    """Return places ``(paths, room)``: what is read beyond a path's end is written over or hidden."""
+    return torch.tensor([[*path, *[path[-1] if path else 0] * (room - len(path))] for path in paths], dtype=torch.long)
 
 
 def _read_rows(
-    machine: TreeMachine, batch: Sequence[Row], above: Trunk, length: int, room: int
+    machine: TreeMachine, batch: Sequence[Row], above: Trunk, length: int
 ) -> tuple[dict[int, KeysValues], Tensor]:
-    """Read rows; return the keys and values of each prompt's path, and the logits after each."""
+    """Read rows; return the keys and values of all places by layer, and the logits after each prompt."""
     device, width = machine.model.device, max(len(row.ids) for row in batch)
     ids = torch.zeros(len(batch), width, dtype=torch.long)
     depths = torch.zeros_like(ids)
     ends = torch.arange(1, width + 1).repeat(len(batch), 1)
-    paths, lasts = [], []
     for number, row in enumerate(batch):
         ids[number, : len(row.ids)] = torch.tensor(row.ids)
         depths[number, : len(row.ids)] = torch.tensor(row.depths)
         ends[number, : len(row.ids)] = torch.tensor(row.ends)
-        for path in row.paths.values():
-            places = [number * width + place for place in path]
-            # What is read beyond a prompt's end is written over by the tokens to come, and never seen before.
-            paths.append(places + [places[-1]] * (room - len(places)))
-            lasts.append(places[-1])
-    chosen = torch.tensor(paths, device=device)  # (prompts, room)
+    lasts = [number * width + path[-1] for number, row in enumerate(batch) for path in row.paths.values()]
     positions = (length + depths).reshape(-1).to(device)
     one = KeptTreePass(above or {}, length, positions, int(positions.max()), width, tree_mask(ends.to(device)))
     logits = machine.run(one, ids.reshape(-1).to(device), torch.tensor(lasts, device=device), last_only=True)
-    rows = {
-        layer: (keys[0][:, chosen].transpose(0, 1), values[0][:, chosen].transpose(0, 1))
-        for layer, (keys, values) in one.kept.items()
-    }
-    return rows, logits.float().cpu()
+    return one.kept, logits.float().cpu()
