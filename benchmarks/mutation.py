@@ -1,18 +1,21 @@
-"""Do the tests notice a changed program? Seeded changes by cosmic-ray, each held against the tests of its package.
+"""Do the tests notice a changed program? Seeded changes by cosmic-ray, each held against the tests that run its line.
 
-.venv-mutation/bin/python -m benchmarks.mutation --mutants 300 --seed 1          # hours; envs/mutation.txt
-.venv-mutation/bin/python -m benchmarks.mutation --mutants 20 --packages statistics dataset
+.venv-mutation/bin/python -m benchmarks.mutation --trace traced.json                       # once; half an hour
+.venv-mutation/bin/python -m benchmarks.mutation --traced traced.json --mutants 300 --seed 1             # hours
+.venv-mutation/bin/python -m benchmarks.mutation --traced traced.json --mutants 20 --packages statistics dataset
 
 A mutant is a comparison turned, a number changed by one, `and` for `or`, a `not` added, a sum for a difference or the
 like, of code that runs (annotations are left alone). All are numbered by a hash of the seed and of what they change, so
-that fewer are the first of more. A copy of the working tree is changed, never the tree itself. The tests named after
-the module run first, then those of its folder, until one fails; whole runs (`make test-all`) are not tried. What
-exceeds the limit of CPU seconds is counted apart, neither as caught nor as missed. The exit status is 1 where fewer are
-caught than the bar.
+that fewer are the first of more. A copy of the working tree is changed, never the tree itself. The tests that run the
+changed line are tried, the shortest first, until one fails or so many CPU seconds of them have passed; without a trace,
+and for what runs at import, the tests named after the module and those of its folder. Whole runs (`make test-all`) are
+not tried. What exceeds the limit of CPU seconds is counted apart, neither as caught nor as missed. The exit status is 1
+where fewer are caught than the bar.
 """
 
 import argparse
 import hashlib
+import json
 import os
 import shlex
 import shutil
@@ -20,9 +23,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import coverage
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.plugins import get_operator, operator_names
@@ -31,14 +37,17 @@ from cosmic_ray.work_item import MutationSpec
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("workflow/almanac")
 PACKAGES = ("suites", "statistics", "dataset", "sources", "models/scoring")
+TESTS = ("tests/dataset", "tests/models", "tests/sources", "tests/statistics", "tests/suites", "tests/toy")
 KINDS = (
     *("ReplaceComparisonOperator_", "NumberReplacer", "AddNot", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
     *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak"),
     *("ReplaceUnaryOperator_USub_UAdd", "ReplaceUnaryOperator_Delete_Not"),
     *(f"ReplaceBinaryOperator_{pair}" for pair in ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul")),
 )
+TRIED = 60.0  # CPU seconds of the tests that are tried, by what they took when they were traced
 WALL = 20  # wall seconds for each CPU second that a mutant's tests may take: a busy machine is no hanging test
-OUT_OF_TIME = ("timeout", "CPU time limit")
+OUT_OF_TIME = "timeout"  # as cosmic-ray says it
+ENDED = ("FAILED ", "ERROR ", "Error")  # what pytest says, and not where it was killed
 
 
 def copy(folder: Path) -> None:
@@ -83,33 +92,89 @@ def tests_of(module: Path) -> list[Path]:
     return [*([own] if own.is_file() else []), *whole]
 
 
-def command(module: Path, python: str, limit: int) -> str:
-    """Return the command that runs a module's tests until one fails, for so many CPU seconds at most."""
-    words = [
-        python,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not whole",
-        *map(str, tests_of(module)),
-    ]
+@dataclass
+class Traced:
+    """Which tests run which lines.
+
+    Attributes:
+        seconds: CPU seconds by test.
+        lines: by file and line (as JSON has it, in letters) the tests.
+    """
+
+    seconds: Mapping[str, float]
+    lines: Mapping[str, Mapping[str, Sequence[str]]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Mapping[str, Any]]) -> "Traced":
+        """Join what several processes noted."""
+        seconds: dict[str, float] = {}
+        lines: dict[str, dict[str, list[str]]] = {}
+        for part in parts:
+            seconds |= part["seconds"]
+            for file, own in part["lines"].items():
+                for line, names in own.items():
+                    known = lines.setdefault(file, {}).setdefault(line, [])
+                    known += [name for name in names if name not in known]
+        return cls(seconds, lines)
+
+    def tests(self, mutation: MutationSpec) -> list[str]:
+        """Return the tests that run a changed line, the shortest first, up to some CPU seconds."""
+        own = self.lines.get(str(mutation.module_path), {})
+        lines = range(mutation.start_pos[0], mutation.end_pos[0] + 1)
+        found, total = [], 0.0
+        for name in sorted({name for line in lines for name in own.get(str(line), ())}, key=self._cost):
+            total += self.seconds[name]
+            if found and total > TRIED:
+                break
+            found.append(name)
+        return found
+
+    def _cost(self, name: str) -> tuple[float, str]:
+        return round(self.seconds[name], 1), name
+
+
+def trace(path: Path, python: str) -> None:
+    """Run the tests and write which of them run which lines."""
+    with tempfile.TemporaryDirectory() as name:
+        # The tests' environment has no `coverage`; this one's is shown to it, alone.
+        (Path(name) / "coverage").symlink_to(Path(coverage.__file__).parent)
+        places = [name, str(ROOT), str(ROOT / "workflow"), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+        words = [
+            "-m",
+            "pytest",
+            "-n",
+            "2",
+            "-m",
+            "not whole",
+            "-p",
+            "benchmarks.tracing",
+            "--notes",
+            f"{name}/notes",
+            *TESTS,
+        ]
+        subprocess.run([python, *words], cwd=ROOT, env=environment, check=False)
+        parts = [json.loads(one.read_text("utf-8")) for one in sorted(Path(name).glob("notes.*"))]
+    found = Traced.of(parts)
+    path.write_text(json.dumps({"seconds": found.seconds, "lines": found.lines}), "utf-8")
+    print(f"{path}: {len(found.seconds)} tests run lines of {len(found.lines)} files")
+
+
+def command(tests: Sequence[str], python: str, limit: int) -> str:
+    """Return the command that runs tests until one fails, for so many CPU seconds at most."""
+    words = [python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not whole", *tests]
     return shlex.join(["bash", "-c", f"ulimit -t {limit}; exec {shlex.join(words)}"])
 
 
-def judged(mutation: MutationSpec, python: str, limit: int) -> tuple[str, str]:
+def judged(mutation: MutationSpec, python: str, limit: int, traced: Traced | None = None) -> tuple[str, str]:
     """Return what becomes of a mutant, and how it differs."""
-    result = mutate_and_test([mutation], command(mutation.module_path, python, limit), limit * WALL)
+    tests = (traced.tests(mutation) if traced else []) or list(map(str, tests_of(mutation.module_path)))
+    result = mutate_and_test([mutation], command(tests, python, limit), limit * WALL)
     output, diff = result.output or "", result.diff or ""
-    if result.test_outcome is None or result.worker_outcome.value != "normal":
+    if result.test_outcome is None or result.worker_outcome.value != "normal" or "ERROR: not found" in output:
         return "failed", output
-    killed_by_time = output == OUT_OF_TIME[0] or (result.is_killed and "failed" not in output and "error" not in output)
-    if killed_by_time:
+    ended = any(sign in output for sign in ENDED)
+    if output == OUT_OF_TIME or (result.is_killed and not ended):
         return "out of time", diff
     return ("caught" if result.is_killed else "missed"), diff
 
@@ -123,8 +188,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--packages", nargs="+", default=PACKAGES, metavar="PACKAGE", help=" ".join(PACKAGES))
     parser.add_argument("--limit", type=int, default=300, help="CPU seconds of a mutant's tests [300]")
     parser.add_argument("--bar", type=float, default=0.9, help="share that must be caught [0.9]")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="run the tests and note which lines they run")
+    parser.add_argument("--traced", type=Path, metavar="FILE", help="such notes")
     parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"), help="that runs the tests [.venv's]")
     arguments = parser.parse_args(words)
+    if arguments.trace:
+        trace(arguments.trace, arguments.python)
+        return 0
+    traced = Traced.of([json.loads(arguments.traced.read_text("utf-8"))]) if arguments.traced else None
     with tempfile.TemporaryDirectory(prefix="almanac-mutation-") as name:
         copy(Path(name))
         os.chdir(name)
@@ -134,7 +205,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{len(found)} mutants, of which {len(drawn)} are tried", flush=True)
         counts: Counter[str] = Counter()
         for number, mutation in enumerate(drawn, arguments.start):
-            outcome, more = judged(mutation, arguments.python, arguments.limit)
+            outcome, more = judged(mutation, arguments.python, arguments.limit, traced)
             counts[outcome] += 1
             place = f"{mutation.module_path}:{mutation.start_pos[0]}"
             print(f"{number} {outcome}: {place} {mutation.operator_name.removeprefix('core/')}", flush=True)

@@ -11,7 +11,7 @@ from tests.sources.sparql_servers import oxigraph, virtuoso, virtuoso_is_missing
 
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Popularity
-from almanac.sources import dbpedia, dbpedia_dump, paging, source_tables
+from almanac.sources import dbpedia, dbpedia_dump, paging, reading, source_tables
 from almanac.sources.options import DbpediaOptions, Manners
 from almanac.sources.sparql import Client, rows_of
 from almanac.tables import read
@@ -72,7 +72,7 @@ def test_degrees_do_not_depend_on_how_the_dump_is_cut(tmp_path, monkeypatch):
     results = []
     for batch in (1 << 18, 64):
         monkeypatch.setattr(dbpedia_dump, "BATCH", batch)
-        monkeypatch.setattr(dbpedia_dump, "BYTES", 100 * batch)
+        monkeypatch.setattr(reading, "BYTES", 100 * batch)
         out = tmp_path / str(batch)
         facts, entities = written(DbpediaOptions(), tmp_path, out)
         results.append((facts, entities, read(out / "popularity.parquet", Popularity)))
@@ -151,7 +151,7 @@ def test_a_draw_has_so_many_subjects_of_each_bucket_that_have_one_object(tmp_pat
 
 def test_a_larger_draw_contains_a_smaller_one_whatever_the_order_of_the_dump(tmp_path, monkeypatch):
     few, _ = drawn_of(tmp_path / "few", popular(), pool=3)
-    monkeypatch.setattr(dbpedia_dump, "BYTES", 500)
+    monkeypatch.setattr(reading, "BYTES", 500)
     again, _ = drawn_of(tmp_path / "again", sorted(popular(), reverse=True), pool=3)
     more, _ = drawn_of(tmp_path / "more", popular(), pool=5)
     assert again == few

@@ -2,7 +2,7 @@
 
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from almanac.sources.drawing import hashes
 from almanac.sources.frames import assembled, bucketed, drawn, facts, popularity
 from almanac.sources.names import clean
 from almanac.sources.options import DbpediaOptions
-from almanac.sources.reading import BYTES, Aside, opened
+from almanac.sources.reading import Aside, opened, whole_lines
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE, THING, TAIL = "dbpedia", "thing", "tail"
@@ -110,8 +110,8 @@ class _Triples:
     def read(self, omitted: Omissions) -> None:
         """Lay the triples aside, and count the lines that are none."""
         with opened(self.path) as handle:
-            while lines := handle.readlines(BYTES):
-                frame = _parsed(lines, omitted)
+            for block in whole_lines(handle):
+                frame = _parsed(block, omitted)
                 self.relations.update(frame["predicate"].unique())
                 if self._parted:
                     self.hashed += [frame[end].hash() for end in ("subject", "object")]
@@ -129,12 +129,17 @@ class _Triples:
             yield from self._aside.stream().collect_batches(maintain_order=True)
 
 
-def _parsed(lines: Sequence[bytes], omitted: Omissions) -> pl.DataFrame:
+def _parsed(block: bytes, omitted: Omissions) -> pl.DataFrame:
     """Return the triples of some lines; other lines are counted, but for comments and empty ones."""
-    block, count = b"".join(lines), len(lines)
+    if block.startswith(b"#"):  # A dump begins with a comment, and ends with one.
+        block = block.partition(b"\n")[2]
+    last = block.rfind(b"\n", 0, -1) + 1
+    if block[last:].startswith(b"#"):
+        block = block[:last]
+    count = block.count(b"\n")
     # Lines of four cells, of which the first three are addresses, in which nothing needs to be looked at one by one.
     usual = {b" ": 3, b"<": 3, b">": 3, b"> <": 2, b"> .\n": 1}
-    if all(block.count(sign) == each * count for sign, each in usual.items()):
+    if count and all(block.count(sign) == each * count for sign, each in usual.items()):
         with suppress(pl.exceptions.PolarsError):
             cells = pl.read_csv(
                 block, has_header=False, separator=" ", quote_char=None, schema={**TRIPLE, "end": pl.String()}
@@ -143,7 +148,7 @@ def _parsed(lines: Sequence[bytes], omitted: Omissions) -> pl.DataFrame:
                 inner = [pl.col(name).str.strip_prefix("<").str.strip_suffix(">") for name in TRIPLE]
                 return cells.select(inner).with_columns(pl.col("subject", "object").str.strip_prefix(RESOURCE))
     rows: list[tuple[str, ...]] = []
-    for line in lines:
+    for line in block.split(b"\n"):
         if found := LINE.fullmatch(line):
             subject, predicate, object_iri = (part.decode() for part in found.groups())
             rows.append((identity(subject), predicate, identity(object_iri)))

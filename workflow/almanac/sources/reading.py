@@ -49,6 +49,17 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
 
 
+def whole_lines(handle: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, many at a time: blocks that end where a line does."""
+    rest = b""
+    while read := handle.read(BYTES):
+        lines, end, rest = (rest + read).rpartition(b"\n")
+        if end:
+            yield lines + end
+    if rest:
+        yield rest
+
+
 class _Zstandard(io.RawIOBase):
     """A Zstandard file that notices where it is cut, as the library's own reader does not."""
 
@@ -226,10 +237,10 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
     wanted = [pl.col(f"column_{place}").fill_null("").alias(name) for name, place in columns.items()]
     with opened(path) as handle:
         first = 1
-        while lines := handle.readlines(BYTES):
-            block = b"".join(lines)
-            if block.count(separator.encode()) != len(lines) * (width - 1):
-                _name_line(path, lines, first, width, separator.encode())
+        for block in whole_lines(handle):
+            lines = block.count(b"\n") + (not block.endswith(b"\n"))
+            if block.count(separator.encode()) != lines * (width - 1):
+                _name_line(path, block.removesuffix(b"\n").split(b"\n"), first, width, separator.encode())
             try:
                 frame = pl.read_csv(
                     block,
@@ -242,7 +253,7 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
                 said = str(error).partition("\n")[0]
                 raise AlmanacError(f"{path}: lines from {first} cannot be read ({said})") from error
             yield frame.select(wanted)
-            first += len(lines)
+            first += lines
         if first == 1:
             raise AlmanacError(f"{path}: {EMPTY}")
 
