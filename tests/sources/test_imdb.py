@@ -313,6 +313,13 @@ def test_who_has_no_name_is_asked_for_nothing(tmp_path, missing):
     assert objects(found, "namesakes") >= {("tt0000003", "0")}
 
 
+def test_the_few_titles_that_have_directors_are_found_among_many_that_have_none(tmp_path):
+    titles = [(f"tt{at:07}", "movie", f"Film {at}", f"Film {at}", "0", "1990", *["\\N"] * 3) for at in range(1, 401)]
+    crew = [(f"tt{at:07}", "nm0000001", "\\N") for at in (7, 350)]
+    folder = write(tmp_path / "raw", SMALL | {"title.basics": titles, "title.crew": crew})
+    assert objects(tables(folder, tmp_path, pool=2), "director") == {(row[0], "nm0000001") for row in crew}
+
+
 def test_a_missing_file_is_named(tmp_path):
     (write(tmp_path / "raw") / "title.crew.tsv.gz").unlink()
     with pytest.raises(AlmanacError, match=r"title\.crew\.tsv\.gz: there is no such file"):

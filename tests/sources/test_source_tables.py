@@ -31,6 +31,12 @@ def test_a_stream_counts_what_it_leaves_out_as_it_goes(tmp_path):
     assert read(tmp_path / "omissions.parquet", Omission) == [Omission("popularity", "no votes", 3, '{"id": 0}')]
 
 
+def test_the_example_of_what_is_left_out_is_its_first_two_hundred_characters():
+    omitted = Omissions()
+    omitted.add("facts", "is too long", "x" * 199 + "yz")
+    assert [row.example for row in omitted.rows()] == ["x" * 199 + "y"]
+
+
 def test_a_key_that_repeats_is_refused(tmp_path):
     with pytest.raises(AlmanacError, match="same key"):
         write(tmp_path, SourceTables([Entity("Q1", "one", (), None), Entity("Q1", "two", (), None)]))

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 import torch
-from tests.models.tiny_networks import SHAPE, sharpen
+from tests.models.tiny_networks import SHAPE, llama, sharpen
 from transformers import MistralConfig, MistralForCausalLM
 
 from almanac.models.causal import CausalModel
@@ -53,6 +53,23 @@ def test_a_sliding_window_shorter_than_the_prefix(model):
     assert prefix_cache.shared_prefix(sequences) > 4
     found = flat(prefix_cache.score(sliding, sequences))
     assert found == pytest.approx(flat(reference.score(sliding, sequences)), abs=1e-4)
+
+
+def test_a_text_beyond_the_turn_of_the_frequencies_does_not_continue_a_prefix_within_it(model):
+    tokens, rope = model("llama").tokens, {"rope_type": "longrope", "rope_theta": 10_000.0, "factor": 12.0}
+    rope |= {"short_factor": [1.0] * 4, "long_factor": [9.0] * 4, "original_max_position_embeddings": 8}
+    turning = CausalModel(llama(len(tokens.tokenizer), rope_parameters=rope).eval(), tokens, "", None)
+    sharpen(turning.network)
+
+    def sharing(prefix):
+        ends = ((40,), (41, 42, 43))
+        return [TokenSequence((*range(3, 4 + prefix), *end), ((prefix + 1, prefix + 2),)) for end in ends]
+
+    with pytest.raises(prefix_cache.NoCacheError, match="a text of 12 tokens is read otherwise than its first 8"):
+        prefix_cache.score(turning, sharing(8))
+    for usable in (sharing(4), sharing(9)):
+        found = flat(prefix_cache.score(turning, usable))
+        assert found == pytest.approx(flat(reference.score(turning, usable)), abs=1e-4)
 
 
 def test_the_prefix_ends_before_the_token_that_predicts():

@@ -85,8 +85,11 @@ def test_a_template_that_is_read_twice_a_sheet_without_rows_and_none_are_refused
     assert main([written(tmp_path / "twice.jsonl", [*rows_of(SHEET), rows_of(SHEET)[0]])]) == 1
     assert main([written(tmp_path / "empty.jsonl", [])]) == 1
     assert main([str(tmp_path / "none.jsonl")]) == 1
+    (tmp_path / "text.jsonl").write_text("P19 is fluent\n", "utf-8")
+    assert main([str(tmp_path / "text.jsonl")]) == 1
     said = capsys.readouterr().out
     assert "is there more than once; keep one" in said and "has no row" in said and "cannot be read" in said
+    assert "text.jsonl: line 1 is no row of Reading" in said
 
 
 def test_a_sheet_is_two_hundred_templates_as_they_ship_and_forty_others_spoiled_and_does_not_say_which(tmp_path):

@@ -159,6 +159,7 @@ def test_a_bad_row_is_named_with_its_column(tmp_path, row, message):
     [
         ("type,answer,answer,gold\nsaq,Paris,Lyon,Paris\n", "has the column answer twice; keep one of them"),
         ("type,answer,gold\n", "holds no row"),
+        ('answer\n"Paris, France"\n"Paris",no doubt\n', "lacks the column type"),
     ],
 )
 def test_a_table_that_says_a_thing_twice_or_nothing_is_refused(tmp_path, text, message):

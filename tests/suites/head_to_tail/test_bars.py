@@ -140,6 +140,12 @@ def test_who_was_taught_to_say_unsure_must_say_it_where_it_hallucinated(tmp_path
     assert one.found.startswith("question, few-shot, against its base: missing 0.000 ")
 
 
+def test_numbers_without_interval_do_not_show_that_it_says_unsure(tmp_path):
+    rows, options = measured(tmp_path, by_exposure, knows, popularity="exposure", judged=True)
+    [one] = HeadToTail().tuned_bars([replace(row, low=None, high=None) for row in rows], rows, options)
+    assert not one.met
+
+
 def test_an_edition_holds_a_tuned_model_against_its_base_too(tmp_path):
     known = editions.Known(
         [Relation("P1", "maker", *[None] * 4)],

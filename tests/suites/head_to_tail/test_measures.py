@@ -154,6 +154,8 @@ def test_rules_and_judge_correlate_over_models_as_scipy_has_it(tmp_path):
         found = number(rows, f"{name}_accuracy_exact", **where)
         assert found.value == pytest.approx(expected, abs=1e-12)
         assert (found.n, found.model) == (6, None)
+        counts = found.n_correct, found.n_incorrect, found.n_missing, found.n_invalid, found.n_error
+        assert not any(counts), "models are counted, and no answers"
         least = [row.value for row in rows if row.metric == f"{name}_accuracy_exact" and row.value is not None]
         assert number(
             rows, f"{name}_accuracy_exact_min", experiment="question", prompt="few_shot", repeat=None

@@ -11,11 +11,11 @@ from tests.suites.ic_lke.small_world import CITIES, answered, tables, world
 from tests.suites.support import Trial, number, ok
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Fact
+from almanac.rows import Entity, Fact, Measure
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import PositionOptions
 from almanac.suites.ic_lke.positions import Positions, PositionSetting, class_of, joined, replaced_places
-from almanac.suites.judged import Not
+from almanac.suites.judged import Not, as_text
 
 OPTIONS = PositionOptions(pairs=12, replaced=3, bins=4)
 
@@ -204,6 +204,16 @@ def test_the_bar_is_met_where_what_was_taught_most_is_likelier_in_every_part(ask
     assert found(values, dict.fromkeys(order, 0)) == (False, False)
     assert found(values, dict.fromkeys(order, 64)) == (False, False)
     assert found(values) == (False, False)
+
+
+def test_the_bar_says_the_means_of_what_was_taught_most_and_of_what_never_was():
+    def mean(dose, value):
+        of = "lke_positions", "d", "m", None, "probability_in_bin", as_text({"dose": dose, "part": 0}), "macro", ()
+        return Measure(*of, value, value - 0.1, value + 0.1, None, 9, 9, 0, 0, 0, 0)
+
+    options = PositionOptions(pairs=12, replaced=1, bins=1, judged=True)
+    [one] = Positions().bars([mean(0, 0.2), mean(8, 0.5), mean(64, 0.7)], options)
+    assert one.found == "from place 0: taught 64 times 0.700 [0.600, 0.800], never 0.200 [0.100, 0.300]"
 
 
 def test_a_sequence_that_is_too_long_has_no_number_at_all(ask):

@@ -120,18 +120,20 @@ def test_too_few_prompts_are_listed_and_those_there_are_are_asked(asked):
     assert asked(kinds=["written"], variants=["clean"], prompts=2).refused() == []
 
 
-def write(folder, *lines):
-    path = folder / "prompts.jsonl"
+def write(folder, *lines, name="prompts.jsonl"):
+    path = folder / name
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
 
 
-def test_published_prompts_are_asked_as_their_file_has_them(asked, tmp_path):
+@pytest.mark.parametrize("name", ["prompts.jsonl", "prompts.zipped"])  # whatever is no archive by its ending
+def test_published_prompts_are_asked_as_their_file_has_them(asked, tmp_path, name):
     path = write(
         tmp_path,
         '{"relation_id":"P36","kind":"hgp","text":"[X] is ruled from [Y] ."}',
         '{"relation_id":"P36","kind":"mmp","text":"[X] 113"}',
         '{"relation_id":"P1","kind":"mmp","text":"[X] sohmed"}',
+        name=name,
     )
     found = asked(kinds=[], published=str(path), prompts=1)
     assert (texts(found, "hgp"), texts(found, "mmp")) == (["Peru is ruled from"], ["Peru 113"])

@@ -39,6 +39,13 @@ def test_the_fused_kernel_is_used_on_the_cpu_and_is_right(dtype):
     assert log.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
 
 
+def test_the_kernel_of_an_accelerator_takes_a_mask_that_all_heads_share():
+    """By shapes alone, which need no accelerator."""
+    q, k, v = (one.to("meta") for one in some())
+    out, log = kernels.FUSED["cuda"](q, k, v, 0.3, torch.zeros(2, 1, 7, 9, device="meta"), False)
+    assert (out.shape, log.shape) == (q.shape, q.shape[:3])
+
+
 def test_a_kernel_that_is_wrong_or_missing_is_not_used(monkeypatch):
     right = kernels.FUSED["cpu"]
 
