@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almanac.models.causal import CausalModel
+from almanac.models.scoring import seams
 from almanac.models.scoring.boundaries import tokenise
 from almanac.models.tokens import Tokens
 from almanac.rows import Request
@@ -81,6 +82,19 @@ def test_a_context_and_a_text_are_one_text(reader):
     split = Request("r", "choices", "c", " the cap", choices=("ital of France",))
     whole = choices("Paris is the cap", "ital of France")
     assert tokenise([split], {"c": "Paris is"}, reader) == tokenise([whole], {}, reader)
+
+
+def test_a_text_that_is_cut_anywhere_is_tokenised_as_the_whole_or_not_from_there(reader):
+    text, said = "Ada Lovelace, Paris; Bordira", (" France", "s", " Rome", ".")
+    [whole] = reader.tokens.encode([text + said[0]])
+    usable = 0
+    for cut in range(1, len(text)):
+        [bare] = reader.tokens.encode([text[:cut].rstrip()])
+        tails = seams.Seam(cut, tuple(bare.ids), ()).tails(text, said, reader)
+        if tails is not None:
+            usable += 1
+            assert [*bare.ids, *tails[0].ids] == whole.ids
+    assert 0 < usable < len(text) - 1
 
 
 def test_neighbouring_spans_make_up_the_whole(reader):

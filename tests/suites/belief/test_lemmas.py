@@ -33,6 +33,7 @@ def test_plurals_and_possessives_are_one_word_with_their_singular():
     assert by_rule("The Cities' guitars") == ("the", "city", "guitar")
     assert by_rule("London's boxes") == ("london", "box")
     assert by_rule("glass, basis, virus") == ("glass", "basis", "virus")
+    assert by_rule("gas, pies, axes, flies") == ("gas", "pie", "axe", "fly"), "short words have no long endings"
 
 
 def test_a_name_stands_in_an_answer_as_words_without_a_gap():

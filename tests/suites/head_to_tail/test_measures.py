@@ -101,10 +101,15 @@ def test_an_answer_in_other_words_counts_by_variants_and_not_without(tmp_path):
 
 
 def test_what_people_hardly_ask_is_left_out_of_the_natural(tmp_path):
-    rows = trial(tmp_path, imdb(), mode="faithful").answer(lambda _: ok(texts=("x",))).measures()
+    asked = trial(tmp_path, imdb(), mode="faithful").answer(lambda _: ok(texts=("x",)))
+    rows = asked.measures()
     left_out = number(rows, "accuracy", **ASKED, relation="imdb.character").n
     assert left_out
-    assert number(rows, "accuracy", **ASKED, natural=True).n == number(rows, "accuracy", **ASKED).n - left_out
+    natural = number(rows, "accuracy", **ASKED, natural=True).n
+    assert natural == number(rows, "accuracy", **ASKED).n - left_out
+    parts = asked.suite.chapter(asked.shown(), asked.options).parts
+    [table] = [part for part in parts if isinstance(part, Table) and part.name == "natural"]
+    assert [row[2] for row in table.rows] == [natural]
 
 
 def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
