@@ -16,7 +16,7 @@ from tests.suites.head_to_tail.world import CITIES, knows_the_head, strict_judge
 from tests.suites.support import check_numbers, number, ok
 
 from almanac.rows import Measure, Response
-from almanac.suites.chapter import Shown
+from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.head_to_tail.across import over
 from almanac.suites.head_to_tail.suite import HeadToTail
 from almanac.suites.joining import together
@@ -82,6 +82,15 @@ def test_judge_and_rules_correlate_over_the_cells_of_all_sources_together(both):
     asked = {"experiment": "question", "prompt": "few_shot", "repeat": None}
     least, mean = (number(rows, f"pearson_accuracy_exact_{end}", **asked) for end in ("min", "mean"))
     assert (least.n, least.value, mean.value) == (6, pytest.approx(min(cells)), pytest.approx(sum(cells) / 6))
+
+
+def test_the_figure_shows_what_the_judge_says_where_there_is_one(both):
+    """As the paper's does; here the judge finds every answer right, and the rules find none."""
+    own = replace(both["m"], frame=both["m"].frame.with_columns(hit=pl.col("reading") == "judge"))
+    shown = Shown("", False, 4, [Entrant("m", "f")], measures=over("head_to_tail", {"m": own}))
+    [drawing] = [one for one in HeadToTail().overview(shown, ["one", "two"]).parts if isinstance(one, Drawing)]
+    upper = drawing.draw().axes[0]
+    assert [box.lines[0].get_ydata().tolist() for box in upper.containers] == [[1.0, 1.0, 1.0]]
 
 
 def answer(model, request):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.container import ErrorbarContainer
 
 from almanac.rows import Measure
 from almanac.suites import comparison_figures
-from almanac.suites.ic_lke.figures import Point, accuracy_at_k, against, by_prompts
+from almanac.suites.ic_lke.figures import Point, accuracy_at_k, against, by_prompts, by_relation
 from almanac.suites.judged import Range, as_text
 
 
@@ -14,6 +15,23 @@ def measure(metric, value, model=None, other=None, n=1, **where):
     low, high = (None, None) if value is None else (value - 0.05, value + 0.05)
     names = ("ic_lke", "d", model, other, metric, as_text(where))
     return Measure(*names, "other", (), value, low, high, None, n, 0, 0, 0, 0, 0)
+
+
+def luminance(colour):
+    """The relative luminance of a colour, as WCAG 2 defines it."""
+    parts = np.array(to_rgb(colour))
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+def test_the_numbers_of_the_map_of_relations_are_readable_on_their_cells():
+    rows = [measure("accuracy", at / 10, "m", relation=f"P{at}") for at in range(11)]
+    axes = by_relation(rows, {}).axes[0]
+    [image] = axes.get_images()
+    assert [label.get_text() for label in axes.get_yticklabels()] == [f"P{at}" for at in range(10, -1, -1)]
+    for text, share in zip(axes.texts, image.get_array()[:, 0], strict=True):
+        assert text.get_text() == f"{100 * share:.0f}"
+        dark, light = sorted([luminance(text.get_color()), luminance(image.to_rgba([share])[0][:3])])
+        assert (light + 0.05) / (dark + 0.05) > 3, "the least contrast of large text by WCAG 2, AA"
 
 
 def test_every_point_of_accuracy_at_k_stands_above_its_number_of_facts():
