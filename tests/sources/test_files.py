@@ -455,6 +455,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, damage):
     assert f"{path}/{expected}" in refusal(written(path, **{name: content}))
 
 
+@pytest.mark.parametrize(("label", "said"), [("\0a" * 20, True), ("\0ab" * 20, False)])
+def test_a_file_of_which_more_than_a_quarter_are_zeros_is_taken_for_utf_16(tmp_path, label, said):
+    path = written(tmp_path / "f", entities=f"entity_id,label\nQ1,{label}\n".encode())
+    assert ("entities.csv: is no UTF-8, but looks like UTF-16" in refusal(path)) == said
+
+
 def test_no_changed_byte_of_a_gzip_passes_unseen(tmp_path):
     whole = gzip.compress(as_csv(FACTS), mtime=0)
     path = written(tmp_path / "f", facts_csv_gz=whole)

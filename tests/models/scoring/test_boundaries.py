@@ -141,6 +141,7 @@ def test_pieces_are_tokenised_alone(reader):
     ("request_", "reason"),
     [
         (choices("Paris", ""), "has no token that can be scored"),
+        (choices("", ""), "has no token that can be scored"),
         (choices("Paris"), "no choices"),
         (spans("Paris", (0, 6)), "does not lie in the text"),
         (spans("Paris", (3, 3)), "does not lie in the text"),

@@ -3,7 +3,10 @@ import math
 
 import pytest
 import torch
+from tests.models.tiny_networks import SHAPE, sharpen
+from transformers import MistralConfig, MistralForCausalLM
 
+from almanac.models.causal import CausalModel
 from almanac.models.scoring import generation, reference
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
@@ -101,6 +104,25 @@ def test_what_the_texts_of_a_tree_begin_with_is_kept_once(model, name, monkeypat
     # Those whose stem is empty may be the last that go on.
     for few in ([*prompts[:2], prompts[-2]], [*prompts[-3:], prompts[0]]):
         assert generation.generate(one, few, TreeMachine(one)) == generation.generate(one, few)
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_texts_under_a_trunk_on_a_trunk_go_on_as_by_themselves(model, name, monkeypatch):
+    monkeypatch.setattr(decoding, "COPIES", 1)  # so that short trunks pay too
+    one = model(name)
+    prompts = [prompt(one, text) for text in TEXTS]
+    assert any(group.groups and group.loose for group in decoding.grouped(prompts).groups)
+    assert generation.generate(one, prompts, TreeMachine(one)) == [[of_transformers(one, text)] for text in TEXTS]
+
+
+def test_a_stem_is_seen_no_farther_than_a_sliding_window_reaches(model):
+    tokens = model("llama").tokens
+    torch.manual_seed(0)
+    config = MistralConfig(vocab_size=len(tokens.tokenizer), num_key_value_heads=2, sliding_window=6, **SHAPE)
+    sliding = CausalModel(MistralForCausalLM(config).eval(), tokens, "", None)
+    sharpen(sliding.network)
+    prompts = [prompt(sliding, LONG + tail) for tail in (" Rome", " Rome is", " 3M")]
+    assert generation.generate(sliding, prompts, TreeMachine(sliding)) == generation.generate(sliding, prompts)
 
 
 def test_stems_are_kept_for_the_texts_that_go_on_alone():

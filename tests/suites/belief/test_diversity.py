@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -107,9 +108,22 @@ def test_what_is_not_installed_is_said_with_the_environment_that_has_it(monkeypa
         embedder(str(tmp_path))
 
 
+def test_edits_are_a_share_of_both_trees(monkeypatch):
+    """Of trees whose tokens all stand under the first, as many edits are needed as one has more; no parser is needed."""
+    stars = SimpleNamespace(
+        pipe_names=["parser"],
+        pipe=lambda texts: ([Token(at, "dep", 0) for at in range(len(text.split()))] for text in texts),
+    )
+    monkeypatch.setattr(diversity, "load_spacy", lambda model, exclude: stars)
+    edits = SimpleNamespace(ted=lambda one, _, other, __: abs(len(one) - len(other)))
+    monkeypatch.setitem(sys.modules, "edist.ted", edits)
+    distance = by_syntax("stars")(["[X] is [Y].", "[X] is the home of [Y]."])
+    assert distance(0, 1) == distance(1, 0) == 2 * 3 / (3 + 6 + 3)
+
+
 def test_a_parsers_trees_differ_where_the_syntax_does():
     """Runs where spaCy's English parser is installed: the environment of envs/lemmas.txt and a pipeline."""
     pytest.importorskip("edist.ted")
     pytest.importorskip("en_core_web_sm")
     distance = by_syntax("en_core_web_sm")(["[X] lies in [Y].", "[X] sits in [Y].", "It is [Y] that [X] lies in."])
-    assert distance(0, 1) == 0 < distance(0, 2) < 1
+    assert distance(0, 1) == 0 < distance(0, 2) == distance(2, 0) < 1

@@ -92,6 +92,12 @@ def test_a_template_that_is_read_twice_a_sheet_without_rows_and_none_are_refused
     assert "text.jsonl: line 1 is no row of Reading" in said
 
 
+def test_of_many_mistakes_twenty_are_shown_and_the_others_counted(capsys, tmp_path):
+    assert main([marks(tmp_path / "poor.jsonl", lambda row: {"fluency": 2})]) == 1
+    said = capsys.readouterr().out
+    assert said.count("fluency is 2") == 20 and f"… and {len(rows_of(SHEET)) - 20} more" in said
+
+
 def test_a_sheet_is_two_hundred_templates_as_they_ship_and_forty_others_spoiled_and_does_not_say_which(tmp_path):
     path, again = tmp_path / "sheet.jsonl", tmp_path / "again.jsonl"
     assert main(["--draw", "7", str(path)]) == main(["--draw", "7", str(again)]) == 0
