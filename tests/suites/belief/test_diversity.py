@@ -109,7 +109,7 @@ def test_what_is_not_installed_is_said_with_the_environment_that_has_it(monkeypa
 
 
 def test_edits_are_a_share_of_both_trees(monkeypatch):
-    """Of trees whose tokens all stand under the first, as many edits are needed as one has more; no parser is needed."""
+    """Trees whose tokens all stand under the first differ by as many edits as one has more of them."""
     stars = SimpleNamespace(
         pipe_names=["parser"],
         pipe=lambda texts: ([Token(at, "dep", 0) for at in range(len(text.split()))] for text in texts),
