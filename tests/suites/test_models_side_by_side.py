@@ -148,6 +148,7 @@ def test_of_members_equally_close_the_untuned_one_speaks_for_the_family():
         Entrant("b", "B", None, 7 * B),
     ]
     assert ordered(entrants, {"chat": 0.9, "plain": 0.3, "b": 0.5}) == ["b", "chat", "plain"]
+    assert ordered(entrants[::-1], dict.fromkeys(("chat", "plain", "b"), 0.5)) == ["chat", "plain", "b"], "A before B"
 
 
 def test_a_member_of_unknown_size_or_without_an_answer_does_not_speak_for_the_family():

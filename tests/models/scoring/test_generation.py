@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 from tests.models.tiny_networks import SHAPE, sharpen
-from transformers import MistralConfig, MistralForCausalLM
+from transformers import MambaConfig, MambaForCausalLM, MistralConfig, MistralForCausalLM
 
 from almanac.models.causal import CausalModel
 from almanac.models.scoring import generation, reference
@@ -140,6 +140,16 @@ def test_a_model_without_a_plain_cache_gives_the_same_text(generate, model, monk
     expected = generate(one, [prompt(one, text) for text in TEXTS])
     monkeypatch.setattr(generation, "PLAIN_LAYERS", ())
     assert generate(one, [prompt(one, text) for text in TEXTS]) == expected
+
+
+def test_a_model_that_keeps_no_keys_and_values_is_continued_too(model):
+    torch.manual_seed(0)
+    tokens = model("llama").tokens
+    config = MambaConfig(vocab_size=len(tokens.tokenizer), hidden_size=16, num_hidden_layers=1, state_size=4)
+    one = CausalModel(MambaForCausalLM(config).eval(), tokens, "", None)
+    sharpen(one.network)
+    prompts = [prompt(one, text) for text in TEXTS]
+    assert generation.generate(one, prompts) == [[of_transformers(one, text)] for text in TEXTS]
 
 
 def test_the_text_ends_before_a_stop_string(generate, model):

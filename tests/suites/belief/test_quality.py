@@ -38,6 +38,8 @@ def test_the_reading_that_ships_told_spoiled_templates_apart_and_found_the_other
     assert "holds : of 40 spoiled templates 37 were called so" in said
     assert said.count("holds : ") == 3
     assert "| lama | 0.8950 | " in said, "as the command of diversity says"
+    tables_said = [table.splitlines() for table in said.split("\n\n") if table.startswith("|")]
+    assert all(len({line.count("|") for line in table}) == 1 for table in tables_said), "cells of a table's lines"
     assert "lama P30/g3/4: The part of the world in which [X] is situated is [Y]. → The continent in which " in said
 
 
