@@ -111,11 +111,13 @@ def test_dates_can_be_written_as_the_texts_write_them(tmp_path):
     triples = [triple("Q1", "P569", day, object=mention(day, text, "Date_Linker")) for text in said]
     triples.append(triple("Q2", "P569", f"1968-01-01T00:00:00Z^^{XSD}dateTime", object=mention("x", "1968")))
     triples[-1]["object"]["uri"] = f"1968-01-01T00:00:00Z^^{XSD}dateTime"
+    triples.append(triple("Q1", "P2048", f"+1.96^^{XSD}decimal"))
     raw = zipped(tmp_path / "raw", {"a.json": [DOCUMENT | {"triples": triples}]})
     found = tables(raw, tmp_path, dates="text")
     assert {(row.fact_id, row.object_id, row.value) for row in found["facts"]} == {
         ("P569|Q1|1968-10-24", "1968-10-24", None),
         ("P569|Q2|1968", "1968", None),
+        ("P2048|Q1|+1.96", None, "+1.96"),
     }
     dates = {row.entity_id: row for row in found["entities"] if row.type == "date"}
     assert dates["1968-10-24"] == Entity("1968-10-24", "24 October 1968", ("1968-10-24", "October 24, 1968"), "date")

@@ -98,6 +98,7 @@ def test_the_heat_map_keeps_the_tables_order_and_leaves_what_was_not_asked_blank
     axes = figure.axes[0]
     [image] = axes.get_images()
     assert np.ma.filled(image.get_array(), -1.0).tolist() == [[0.9, 0.5], [0.7, -1.0]]
+    assert [line.get_xdata() for line in axes.get_lines()] == [[0.5, 0.5]], "a line between the two families"
     written = {text.get_text(): text.get_position() for text in axes.texts}
     at = {name: (x if y < 0 else y) for name, (x, y) in written.items() if min(x, y) < 0}
     assert at == {"b": 0, "a": 1, "$ author": 0, "capital": 1}, "columns by their names above, rows by those left"
