@@ -86,7 +86,7 @@ def test_an_award_says_which_prize_and_two_prizes_in_one_field_are_two_facts(pul
     assert len([row for row in pulled.facts if row.relation_id == "P166" and row.subject_id == bardeen]) == 1
 
 
-def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_path):
+def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_path, pulled):
     curie = shape.ids["person:marie_curie"]
     tables = bring(wikidata, tmp_path, nobel=True)
     own = {(row.relation_id, row.object_id or row.value) for row in tables.facts if row.subject_id == curie}
@@ -103,6 +103,9 @@ def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_pa
     }
     assert {row for row in triples_of(tables, back) if row[0] != "P21"} == wanted
     assert [row.property for row in tables.relations] == ["P166", "P166/P585", "P569", "P21"]
+    preferred = ({row.fact_id for row in own.facts if "rank=preferred" in row.qualifiers} for own in (tables, pulled))
+    found, known = ({name for name in own if name.startswith("P166")} for own in preferred)
+    assert found == known != set(), "an award has the rank that it has where all awards are asked for"
 
 
 def test_laureates_can_be_those_of_prizes_up_to_a_year(wikidata, shape, tmp_path):

@@ -160,7 +160,8 @@ class WikidataShape:
         """One statement an award: two prizes in one field are two statements with one object."""
         for number in range(max(len(awards), len(years))):
             award = awards[number % len(awards)]
-            node, tied = self.statement(self.ids[award.subject_id], "P166")
+            rank = "PreferredRank" if digit(award.subject_id, 5) == 1 else "NormalRank"
+            node, tied = self.statement(self.ids[award.subject_id], "P166", rank)
             yield from tied
             yield from self.value(node, "P166", award, "statement")
             if number < len(years):

@@ -61,6 +61,13 @@ OBAMA = FactDraw(
 )
 
 
+def test_a_draw_can_be_read_from_its_rows_in_any_order():
+    drawn = replace(OBAMA, subjects={"Bach": ("Bach", "J. S. Bach", "Johann Sebastian"), "Ada": ("Ada", "Lovelace")})
+    rows = drawn.rows(7)
+    assert FactDraw.of(rows) == FactDraw.of(rows[::-1]) == drawn
+    assert len({(row.item, row.role, row.position) for row in rows}) == len(rows)
+
+
 def test_a_gamma_is_its_beta_and_the_object_behind_it():
     plan = strings.plan(OBAMA, PAPER)
     assert [beta.text for beta in plan.own] == ["Obama was born in", "Barack Obama was born in"]
