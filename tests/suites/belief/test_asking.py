@@ -50,6 +50,8 @@ def test_the_first_prompt_of_a_pair_has_its_label_and_the_first_template(tmp_pat
         assert row.ambiguous == (item.name == "Rome")
     pairs = Counter((item.fact_id, prompts[item.item].prompt) for item in trial.items())
     assert set(pairs.values()) == {1}
+    counts = Counter(fact_id for fact_id, _ in pairs)
+    assert pairs.keys() == {(fact_id, at) for fact_id, count in counts.items() for at in range(count)}
 
 
 def test_a_blank_is_asked_for_the_likeliest_token_and_every_true_name(tmp_path):

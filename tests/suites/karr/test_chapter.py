@@ -156,6 +156,7 @@ def test_the_figures_draw_the_numbers(chapter, shown):
     assert list(line.get_xdata()) == list(CURVE) and list(line.get_ydata()) == curve
     panels = [axes for axes in figures["relations"].axes if axes.get_visible()]
     assert [axes.get_title() for axes in panels] == ["home of <a>", "b"]
+    assert all(line.get_linewidth() > 0 for axes in panels for line in axes.get_lines()), "points are joined"
     assert [axes.get_label() for axes in figures["size"].axes[0].containers] == list(NAMES.values())
     assert [text.get_text() for text in figures["size"].axes[0].get_xticklabels()] == ["base\n2 M", "large\n9 M"]
     assert [text.get_text() for text in figures["exposure"].axes[0].get_xticklabels()] == ["0", "2", "16"]
