@@ -131,6 +131,12 @@ def test_a_server_that_cannot_be_believed_is_named(client):
         paging.gather(Limited(client, 1, False), paging.Pattern(PAIRS.prefixes, "?o ?s", "  ?o e:p ?s .", "?s"), 10_000)
 
 
+@pytest.mark.parametrize("values", ["", "1 2", "-1", '"many"', "UNDEF"])
+def test_what_is_no_count_is_refused(client, values):
+    with pytest.raises(TooMuchError, match="a count was answered with"):
+        paging.number(client, f"SELECT ?n WHERE {{ VALUES ?n {{ {values} }} }}")
+
+
 def test_an_id_that_has_no_rows_is_no_error(client):
     assert paging.batched(client, NAMES, ["<http://example.org/nobody>"], 10) == []
     assert paging.batched(client, NAMES, [], 10) == []
