@@ -13,7 +13,7 @@ from tests.sources.wikidata_rdf import FEMALE, PROP, WD, WIKIBASE, XSD, Wikidata
 from almanac.errors import AlmanacError
 from almanac.sources import paging, wikidata_items
 from almanac.sources.answers import digest
-from almanac.sources.files import read_folder
+from almanac.sources.files import FactTables, read_folder
 from almanac.sources.names import clean
 from almanac.sources.options import WikidataOptions
 from almanac.sources.sparql import Client
@@ -103,6 +103,19 @@ def test_laureates_come_with_prize_year_birth_and_gender(wikidata, shape, tmp_pa
     }
     assert {row for row in triples_of(tables, back) if row[0] != "P21"} == wanted
     assert [row.property for row in tables.relations] == ["P166", "P166/P585", "P569", "P21"]
+
+
+def test_a_laureate_with_births_of_two_ranks_has_each_once(tmp_path):
+    tables = shipped("P166", "P166.P585", "P569")
+    own = [row for row in tables.facts if row.subject_id == "person:albert_einstein"]
+    shape = WikidataShape(FactTables(tables.entities, tables.relations, own, []))
+    node, tied = shape.statement(shape.ids["person:albert_einstein"], "P569", "PreferredRank")
+    more = [*tied, *shape.date(node, "P569", "1880", 9, "statement")]
+    with oxigraph(shape.triples() + "".join(f"{' '.join(parts)} .\n" for parts in more).encode()) as url:
+        found = bring(url, tmp_path, nobel=True)
+    born = {(row.value, row.qualifiers) for row in found.facts if row.relation_id == "P569"}
+    assert born == {("1879", ()), ("1880", ("rank=preferred",))}
+    assert "another statement says the same" not in {row.reason for row in found.omissions.rows()}
 
 
 def test_laureates_can_be_those_of_prizes_up_to_a_year(wikidata, shape, tmp_path):
