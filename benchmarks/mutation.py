@@ -5,12 +5,12 @@
 .venv-mutation/bin/python -m benchmarks.mutation --traced traced.json --mutants 20 --packages statistics dataset
 
 A mutant is a comparison turned, a number changed by one, `and` for `or`, a `not` added, a sum for a difference or the
-like, of code that runs (annotations are left alone). All are numbered by a hash of the seed and of what they change, so
-that fewer are the first of more. A copy of the working tree is changed, never the tree itself. The tests that run the
-changed line are tried, the shortest first, until one fails or so many CPU seconds of them have passed; without a trace,
-and for what runs at import, the tests named after the module and those of its folder. Whole runs (`make test-all`) are
-not tried. What exceeds the limit of CPU seconds is counted apart, neither as caught nor as missed. The exit status is 1
-where fewer are caught than the bar.
+like, of code that runs (annotations are left alone). All are numbered by a hash of the seed and of what they change,
+so that fewer are the first of more. A copy of the working tree is changed, never the tree itself. The tests that run
+the changed line are tried, the shortest first, until one fails or so many CPU seconds of them have passed; without a
+trace, and for what runs at import, the tests named after the module and those of its folder; and the check that the
+documents have the options as they are. Whole runs (`make test-all`) are not tried. What exceeds the limit of CPU
+seconds is counted apart, neither as caught nor as missed. The exit status is 1 where fewer are caught than the bar.
 """
 
 import argparse
@@ -46,8 +46,7 @@ KINDS = (
 )
 TRIED = 60.0  # CPU seconds of the tests that are tried, by what they took when they were traced
 WALL = 20  # wall seconds for each CPU second that a mutant's tests may take: a busy machine is no hanging test
-OUT_OF_TIME = "timeout"  # as cosmic-ray says it
-ENDED = ("FAILED ", "ERROR ", "Error")  # what pytest says, and not where it was killed
+OUT_OF_TIME = "CPU time limit exceeded"  # as bash says it
 
 
 def copy(folder: Path) -> None:
@@ -161,9 +160,13 @@ def trace(path: Path, python: str) -> None:
 
 
 def command(tests: Sequence[str], python: str, limit: int) -> str:
-    """Return the command that runs tests until one fails, for so many CPU seconds at most."""
+    """Return the command that runs tests until one fails, then the check of the options' documents, within a limit."""
     words = [python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not whole", *tests]
-    return shlex.join(["bash", "-c", f"ulimit -t {limit}; exec {shlex.join(words)}"])
+    lines = ["exec 2>&1", f"ulimit -S -t {limit}", shlex.join(words)]
+    if (SOURCE / "schema.py").is_file():
+        lines.append(shlex.join([python, "-m", "almanac.schema", "--check"]))
+    lines.append("true")  # Without it bash becomes its last command, and cannot say why that ended.
+    return shlex.join(["bash", "-e", "-c", "\n".join(lines)])
 
 
 def judged(mutation: MutationSpec, python: str, limit: int, traced: Traced | None = None) -> tuple[str, str]:
@@ -173,8 +176,7 @@ def judged(mutation: MutationSpec, python: str, limit: int, traced: Traced | Non
     output, diff = result.output or "", result.diff or ""
     if result.test_outcome is None or result.worker_outcome.value != "normal" or "ERROR: not found" in output:
         return "failed", output
-    ended = any(sign in output for sign in ENDED)
-    if output == OUT_OF_TIME or (result.is_killed and not ended):
+    if output == "timeout" or OUT_OF_TIME in output:
         return "out of time", diff
     return ("caught" if result.is_killed else "missed"), diff
 

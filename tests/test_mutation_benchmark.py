@@ -42,6 +42,23 @@ def test_what_a_test_notices_is_caught_and_what_none_tries_is_missed(tree):
     assert Path("workflow/almanac/statistics/people.py").read_text() == MODULE, "put back"
 
 
+def test_the_tests_that_run_a_line_are_tried_the_shortest_first_up_to_so_many_seconds(tree):
+    [one, *_] = mutation.mutants(["statistics"], 1)
+    file, line = str(one.module_path), str(one.start_pos[0])
+    parts = [
+        {"seconds": {"long": 55.0, "short": 1.0}, "lines": {file: {line: ["long", "short"]}}},
+        {"seconds": {"longer": 56.0, "other": 1.0}, "lines": {file: {line: ["longer"], "99": ["other"]}}},
+    ]
+    assert mutation.Traced.of(parts).tests(one) == ["short", "long"]
+    assert mutation.Traced.of(parts[1:]).tests(one) == ["longer"], "one is always tried"
+    assert mutation.Traced.of([]).tests(one) == []
+
+
+def test_what_takes_too_long_is_neither_caught_nor_missed(tree):
+    Path("tests/statistics/test_people.py").write_text("def test_on():\n    while True:\n        pass\n")
+    assert mutation.judged(mutation.mutants(["statistics"], 1)[0], sys.executable, 3)[0] == "out of time"
+
+
 def test_the_tests_of_a_modules_name_come_first_and_then_its_folders(monkeypatch):
     monkeypatch.chdir(mutation.ROOT)
     own = mutation.tests_of(Path("workflow/almanac/suites/karr/estimator.py"))

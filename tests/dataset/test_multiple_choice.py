@@ -214,6 +214,11 @@ def test_a_divided_subjects_other_facts_come_last(sizes, train, test, seed):
     shared = known & set(subjects[made.test])
     assert len(shared) <= 1
     assert not shared or sum(one not in known for one in subjects) < test
+    inside = Counter(subjects[made.train].tolist())
+    divided = [count for number, count in inside.items() if count < sizes[number]]
+    assert len(divided) <= 1
+    outside = [size for number, size in enumerate(sizes) if number not in inside]
+    assert all(size > count for count in divided for size in outside), "one that fits whole would have been taken"
 
 
 def plain(facts: int, objects: int, *, name: str = "P1", split: str | None = None) -> tuple[list[Fact], list[Entity]]:

@@ -13,7 +13,7 @@ from almanac.models.answering import LocalAnswerer, answer
 from almanac.models.scoring import prefix_cache, reference, selftest
 from almanac.models.scoring.backends import ENGINES
 from almanac.models.scoring.boundaries import TokenSequence
-from almanac.models.scoring.forest import reading
+from almanac.models.scoring.forest import decoding, reading
 from almanac.rows import Request
 
 CONTEXT = "Ada Lovelace London Paris France Rome Italy Bordira clock tape river towns London"
@@ -162,6 +162,22 @@ def test_a_way_that_is_wrong_on_the_probes_is_passed_over_at_load(model, monkeyp
     assert re.search(r"passed over forest: differs from the reference by 0\.0\d+ nats", said)
     assert "passed over stock_mask" in said
     assert scored_by(answerer.answer(requests_of(), CONTEXTS)) == {"prefix_cache/1"}
+
+
+def test_texts_are_continued_together_only_where_they_are_those_of_plain_passes(model, monkeypatch):
+    right = decoding.generate
+
+    def wrong(machine, prompts):
+        found = right(machine, prompts)
+        for own in found:
+            own[0].ids[-1] = (own[0].ids[-1] + 1) % machine.model.vocabulary
+        return found
+
+    assert LocalAnswerer(model("llama")).machine is not None
+    monkeypatch.setattr(decoding, "generate", wrong)
+    answerer = LocalAnswerer(model("llama"))
+    assert answerer.machine is None
+    assert "shared decoding: a token of a greedy text is" in answerer.tested.passed_over[0]
 
 
 def test_a_way_that_is_wrong_only_on_what_is_asked_is_noticed_there(model, monkeypatch, capsys):

@@ -88,6 +88,17 @@ def test_works_become_papers_journals_and_authors(tmp_path):
     ]
 
 
+def test_a_work_whose_citations_are_not_told_has_none(tmp_path):
+    untold = {key: value for key, value in work(3, 2).items() if key != "cited_by_count"}
+    found = tables(write(tmp_path / "raw", [*WORKS[:2], untold]), tmp_path)
+    assert {row.entity_id: row.score for row in found["popularity"]} == {
+        "paper:1": 8,
+        "paper:2": 4,
+        "paper:3": 0,
+        "journal:9": 8,
+    }
+
+
 def test_a_line_that_is_no_work_is_named(tmp_path):
     folder = write(tmp_path / "raw")
     (folder / PARTS[1].replace("/", "-")).write_bytes(gzip.compress(b'{"id": 5}\n'))

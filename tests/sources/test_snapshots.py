@@ -13,10 +13,11 @@ from tests.sources.sparql_servers import oxigraph, proxy
 from tests.sources.wikidata_rdf import WikidataShape, shipped
 
 from almanac.cli import main
+from almanac.rows import Entity, Fact
 from almanac.sources import snapshots
 from almanac.sources.files import FactTables, read_folder
 from almanac.sources.options import KINDS, DbpediaOptions, DumpOptions, WikidataOptions
-from almanac.tables import sha256
+from almanac.tables import sha256, write
 
 QUICK = ("--pause", "0", "--wait", "0.01", "--attempts", "2")
 
@@ -106,6 +107,16 @@ def test_asking_again_makes_another_snapshot_and_says_what_changed(servers, tabl
     assert pull(between.url, tmp_path, "--snapshot", "2999-01-01", output="later") == 0
     counts = [len(read_folder(tmp_path / name, "w").facts) for name in ("out", "as_it_was", "later")]
     assert counts == [len(tables.facts), len(tables.facts), len(tables.facts) - len(gone)]
+
+
+def test_what_is_new_or_gone_is_neither_renamed_nor_otherwise_known(tmp_path):
+    for folder, keys in (("old", ("gone", "kept")), ("new", ("kept", "new"))):
+        write(tmp_path / folder / "facts.parquet", Fact, [])
+        write(
+            tmp_path / folder / "entities.parquet", Entity, [Entity(key, f"{folder} {key}", (), None) for key in keys]
+        )
+    found = snapshots.changes(tmp_path / "old", tmp_path / "new")
+    assert found == {"facts": {}, "renamed": ["kept: old kept -> new kept"], "other_aliases": []}
 
 
 def test_a_pull_that_broke_off_goes_on_in_the_same_snapshot(servers, tmp_path, capsys):

@@ -100,8 +100,13 @@ LAG = (
 
 @pytest.mark.parametrize(
     "trouble",
-    [LAG, (503, {}, b"no"), (429, {"Retry-After": "0"}, b"slow down"), (429, {}, b"slow down"), (200, {}, b'{"entit')],
-    ids=["lag", "503", "429", "429 without a time", "cut"],
+    [
+        LAG,
+        *((status, {}, b"no") for status in (500, 502, 503, 504)),
+        *((429, {"Retry-After": "0"}, b"slow down"), (429, {}, b"slow down")),
+        (200, {}, b'{"entit'),
+    ],
+    ids=["lag", "500", "502", "503", "504", "429", "429 without a time", "cut"],
 )
 def test_what_passes_is_waited_for_and_what_does_not_is_an_error(api, trouble):
     api.troubles = [trouble]

@@ -44,6 +44,7 @@ def test_a_cell_between_groups_is_the_mean_of_its_pairs():
     between = mean_correlation(TABLE, [0, 1], [2, 3, 4], 200, 7)
     assert between.value == pytest.approx(np.mean(matrix[np.ix_([0, 1], [2, 3, 4])]))
     assert between.low < between.value < between.high
+    assert mean_correlation(TABLE, [2, 3, 4], [0, 1], 200, 7) == pytest.approx(between)
     within = mean_correlation(TABLE, [2, 3, 4], [2, 3, 4], 50, 7)
     assert within.value == pytest.approx(np.mean([matrix[2, 3], matrix[2, 4], matrix[3, 4]]))
     assert mean_correlation(TABLE, [0], [0], 50, 7) == (None, None, None)

@@ -16,6 +16,7 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.data import Data
+from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.ic_lke import options
 from almanac.suites.ic_lke.eic import Eic
 from almanac.suites.ic_lke.generated import Generated
@@ -24,6 +25,7 @@ from almanac.suites.ic_lke.prompts import Prompts
 from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
+from almanac.suites.karr.options import KarrOptions
 from almanac.suites.options import SuiteOptions
 
 
@@ -170,3 +172,23 @@ def test_what_a_setting_lists_twice_is_refused_not_asked_twice(suite):
         if values:
             with pytest.raises(ValidationError, match=f"{name} must be distinct"):
                 suite(**{name: (*values, values[0])})
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        (HeadToTailOptions(judge="j"), {"answer_tokens": 99, "repeats": 9, "cloze": True, "cap": 999}),
+        (options.SeparatorOptions(published="p"), {"written": 9, "mined": 9, "infixes": 9, "shots": 99}),
+        (options.GeneratedOptions(published="p"), {"new_tokens": 99, "prompts": 9, "shots": 99}),
+        (options.SweepOptions(), {"examples": (*options.SweepOptions().examples, 60), "draws": 9}),
+        (options.PositionOptions(), {"pairs": 999, "draws": 9}),
+        (options.EicOptions(), {"examples": 200}),
+        (BeliefOptions(), {"groups": 99, "per_group": 99}),
+        (KarrOptions(), {"templates": 99, "aliases": 99, "subjects": 99, "relations": 99}),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, SuiteOptions) else "",
+)
+def test_what_asks_more_is_expected_to_read_more_tokens(less, more):
+    for name, value in more.items():
+        assert less.model_copy(update={name: value}).tokens(400, 20, 5) > less.tokens(400, 20, 5) > 0, name
+    assert less.tokens(400, 20, 10) == 2 * less.tokens(400, 20, 5)

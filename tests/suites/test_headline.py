@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from almanac.report import answer
 from almanac.rows import Measure
@@ -115,6 +115,8 @@ def test_one_fact_of_each_relation_gives_an_interval_that_covers():
         drawn = pl.DataFrame({"relation": names, "subject": names, "hit": hits, "d": hits})
         found = chance._difference(drawn)
         covered += found.low <= known.mean() <= found.high
+        error = hits.std(ddof=1) / math.sqrt(38)
+        assert found.high - hits.mean() == pytest.approx(norm.ppf(0.975) * error), "that of a mean of 38"
     assert covered >= 570
 
 

@@ -16,7 +16,7 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
 from almanac.suites.comparison import Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import chapter
-from almanac.suites.judged import Judged, Not, from_text
+from almanac.suites.judged import Judged, Not, as_text, from_text
 from almanac.suites.suite import Method
 
 B = 1_000_000_000
@@ -125,6 +125,14 @@ def test_pre_trained_models_are_drawn_alone_where_tuned_ones_stand_beside():
     labels = {"first": "r0", "second": "r1"}
     order = [labels[name] for name in drawn_names(drawn["relations-pretrained"], 0)]
     assert order == drawn_names(first, 0)
+
+
+def test_numbers_of_another_method_are_no_part_of_a_methods_chapter():
+    def tables_of(rows):
+        return [part for part in chapter(METHOD, rows, ENTRANTS, {}).parts if isinstance(part, Table)]
+
+    others = [replace(row, where=as_text({"experiment": "sequence"})) for row in ROWS]
+    assert tables_of([*ROWS, *others]) == tables_of(ROWS)
 
 
 def test_what_answered_nothing_is_on_the_board_without_a_number():

@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 28,
-    "report": 32,
+    "report": 33,
     "freeze": 7,
 }

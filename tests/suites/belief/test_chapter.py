@@ -51,6 +51,13 @@ def test_what_is_shared_between_ways_of_one_model_stands_with_what_models_share(
     ]
 
 
+def test_a_masked_model_fills_a_blank_with_any_token_or_ranks_objects():
+    ways = [{"experiment": name, "prompting": None, "style": None} for name in ("vocabulary", "candidates")]
+    rows = [number("m", where) for where in ways]
+    table, *_ = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
+    assert [row[:2] for row in table.rows] == [["m", "a blank, any token"], ["m", "a blank, objects ranked"]]
+
+
 def test_other_models_are_taken_to_understand_every_style():
     found = tables(Entrant("real", "f"))
     assert NOT_TAUGHT not in [row[2] for row in found["accuracy"].rows]

@@ -123,13 +123,14 @@ def test_a_model_that_only_abstains_is_said_to(found, plain):
 
 def test_who_fills_some_blanks_was_not_left_untaught():
     def board(model, experiment, missing, errors=0):
-        counts = (10, 10 - missing - errors, 0, missing, 0, errors)
+        counts = [100 * tenths for tenths in (10, 10 - missing - errors, 0, missing, 0, errors)]
         row = Measure("f", "d", model, None, "f1", "{}", "ratio", (), 0.5, 0, 1, None, *counts)
         return AdversarialBoard(model, {"experiment": experiment}, {"strict": {"f1": row}})
 
     never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
     some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]
     unasked = [board("short", "saq-fib", 10), board("short", "mcq-fib", 0, 10)]
+    assert [one.answered for one in unasked] == [True, False]
     assert without_blanks([*never, *some, *unasked]) == {"never", "short"}
 
 

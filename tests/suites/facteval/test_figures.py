@@ -47,6 +47,9 @@ def test_abstention_is_drawn_by_dose():
     rows = [row("abstained_by_exposure", value, dose=dose) for dose, value in ((64, 0.1), (0, 0.9), (4, 0.5))]
     [axes] = abstention_by_dose(rows).axes
     assert drawn(axes) == {"m": [0.9, 0.5, 0.1]}
+    [intervals] = axes.containers[0].lines[2]
+    ends = [segment[:, 1].tolist() for segment in intervals.get_segments()]
+    assert ends == [pytest.approx(own) for own in ([0.8, 1.0], [0.4, 0.6], [0.0, 0.2])]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "4", "64"]
 
 

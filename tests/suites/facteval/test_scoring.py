@@ -155,6 +155,12 @@ def test_lists_have_precision_and_recall_over_objects(answer, precision, recall)
     assert found.credit == pytest.approx(2 * precision * recall / (precision + recall))
 
 
+@pytest.mark.parametrize("name", ["!!!", "🇧🇪", "?"])
+def test_a_name_of_signs_alone_is_the_whole_answer(name):
+    found = judge(question("saq", name), name, OWN)
+    assert (found.outcome, found.credit, found.precision, found.recall) == ("correct", 1, 1, 1)
+
+
 @pytest.mark.parametrize("answer", ["", "English", "p", "\x00", "<script>alert(1)</script>"])
 def test_an_answer_that_names_no_object_has_no_credit(answer):
     found = judge(question("saq", ("French", "Paris")), answer, OWN)

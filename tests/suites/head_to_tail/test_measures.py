@@ -78,7 +78,7 @@ def test_the_tenth_most_popular_of_the_head_are_rounded_up_within_their_type(mea
 def test_what_is_asked_again_at_temperature_1_is_compared_with_the_first_of_these(tmp_path):
     def fickle(question):
         count = question.request.samples or 1
-        return ok(texts=tuple(f"Oslo {at // 2}" for at in range(count)))
+        return ok(texts=("Oslo 2", "Oslo 2", "Oslo 1", "Oslo 3")[:count])
 
     asked = trial(tmp_path, repeats=4).answer(fickle)
     found = number(asked.measures(), "unstable", reading="rules", experiment="question", prompt="few_shot",

@@ -18,6 +18,7 @@ from tests.suites.support import check_numbers, number, ok
 from almanac.rows import Measure, Response
 from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.head_to_tail.across import over
+from almanac.suites.head_to_tail.overview import overview
 from almanac.suites.head_to_tail.suite import HeadToTail
 from almanac.suites.joining import together
 from almanac.suites.judged import conditions_of
@@ -51,6 +52,16 @@ def test_every_question_counts_once_and_a_model_or_prompt_of_one_source_alone_do
     assert number(rows, "exact", **FEW, domain="lives", level="torso").value == pytest.approx(2 / 5)
     assert not [row for row in rows if "zero_shot" in row.where or "cloze" in row.where]
     assert check_sums(rows) > 0
+
+
+def test_the_figure_is_of_the_judges_reading_where_there_is_one(both):
+    """The judge is made to find nothing right."""
+    judge = '"reading":"judge"'
+    rows = [replace(row, value=0.0) if judge in row.where else row for row in over("head_to_tail", both)]
+    found = overview(Shown("", False, 0, [Entrant("m", "m")], measures=rows), ["one", "two"])
+    [figure] = [part.draw() for part in found.parts if isinstance(part, Drawing)]
+    [bars] = figure.axes[0].containers
+    assert list(bars.lines[0].get_ydata()) == [0.0] * 3
 
 
 def test_subjects_of_two_sources_are_two_and_so_are_items(both):

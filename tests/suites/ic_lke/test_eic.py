@@ -12,7 +12,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.suite import IN_CONTEXT
-from almanac.suites.judged import Not
+from almanac.suites.judged import Not, conditions_of
 
 SMALL = EicOptions(examples=12, first=6, step=2)  # slots after 6, 8 and 10 train facts
 AGREEMENT = ("same_prediction", "accuracy_difference", "kappa", "pearson")
@@ -189,6 +189,8 @@ def test_what_predicts_the_same_agrees_wholly(ask):
         assert ours == theirs == 0.5
         found = [number(rows, metric, **both(experiment)).value for metric in AGREEMENT]
         assert found == [1, 0, 1, None], "one relation has no correlation"
+    compared = {conditions_of(row)["experiment"] for row in rows if row.metric in AGREEMENT}
+    assert compared == {SEQUENCE, ISOLATED}, "IC-LKE is not held against itself"
 
 
 def test_the_cost_counts_every_character_of_every_text(ask):

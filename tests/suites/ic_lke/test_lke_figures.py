@@ -109,6 +109,19 @@ def test_the_heat_map_keeps_the_tables_order_and_leaves_what_was_not_asked_blank
     }
 
 
+def test_where_cells_hold_no_numbers_more_models_take_less_room():
+    def width(count):
+        names = [f"m{at:02}" for at in range(count)]
+        rows = [measure("relation_mean", 0.5, relation="P1")]
+        rows += [measure("mean_accuracy", 0.5, name) for name in names]
+        rows += [measure("relation_accuracy", 0.5, name, relation="P1") for name in names]
+        figure = comparison_figures.heat_map(rows, {name: name for name in names}, {"P1": "capital"})
+        return figure.get_size_inches()[0]
+
+    most = comparison_figures.WRITTEN
+    assert width(most + 1) < width(most)
+
+
 def test_a_correlation_stands_on_both_sides_of_the_diagonal():
     figure = comparison_figures.likeness(ROWS)
     [image] = figure.axes[0].get_images()

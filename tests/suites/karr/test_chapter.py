@@ -9,9 +9,9 @@ from almanac.errors import AlmanacError
 from almanac.rows import Measure, Rating, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.karr.asking import FACTS, SPURIOUS
+from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.chapter import NAMES as ALL
-from almanac.suites.karr.figures import by_relation, by_size
+from almanac.suites.karr.figures import by_relation, by_size, by_threshold
 from almanac.suites.karr.measures import CURVE
 from almanac.suites.karr.options import KarrOptions
 from almanac.tables import write_jsonl
@@ -198,6 +198,24 @@ def test_a_line_joins_the_models_of_a_family(shown):
     values = {row.model: row.value for row in own.find("known", experiment="paper", asked=FACTS)}
     assert lines == [[values["base"], values["large"]]]
     assert len(axes.containers[0].lines[0].get_xdata()) == 3  # all three are marked
+
+
+def test_each_models_threshold_is_drawn_with_and_without_false_objects(shown):
+    """Of three models one has no threshold."""
+    rows = [row for row in shown.measures if (row.metric, row.model) != ("threshold", "silent")]
+    for kept in (rows, [row for row in rows if conditions_of(row).get("asked") != NULL]):
+        [axes] = by_threshold(replace(shown, measures=kept), ["paper"]).axes
+        dotted = [line.get_xdata()[0] for line in axes.get_lines() if line.get_linestyle() == ":"]
+        assert dotted == [
+            shown.one("threshold", name, experiment="paper", asked=FACTS).value for name in ("base", "large")
+        ]
+
+
+def test_methods_stand_apart_where_all_models_are_of_one_size(shown):
+    models = [replace(model, parameters=2_000_000) for model in MODELS[:2]]
+    [axes] = by_size(replace(shown, models=models), NAMES).axes
+    places = [container.lines[0].get_xdata()[0] for container in axes.containers]
+    assert len(set(places)) == len(places) > 1
 
 
 def test_without_numbers_there_is_no_chapter(options):

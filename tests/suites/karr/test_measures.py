@@ -65,6 +65,7 @@ def test_without_planted_facts_the_threshold_is_as_set():
 
 
 def test_the_curve_falls_with_the_threshold(knowing):
+    assert len(set(CURVE)) == 12 and list(CURVE) == sorted(CURVE)
     for mode in OPTIONS.modes:
         curve = [knowing.value("known_at", mode, ratio=Range(level)) for level in CURVE]
         assert curve == sorted(curve, reverse=True)

@@ -20,7 +20,7 @@ TOLERANCE = 1e-4  # Nats of a summed log-probability in float32.
 TOLERANCE_LOW = 0.25  # Nats a token in lower precision, where equal computations differ by rounding alone.
 # So small that the probes' sixty tokens already need trunks on trunks, several rows, and copied paths.
 SMALL = Shape(row=16, longest=24, copied=4)
-STEM, BRANCHES, LEAVES = 24, 3, 4
+STEM, BRANCHES = 24, 3
 NEW = 3  # Tokens by which probes are continued.
 
 
@@ -61,7 +61,7 @@ def probes(model: CausalModel) -> list[TokenSequence]:
     for base in (first, (*first, *some(stem))):
         for _ in range(BRANCHES):
             branch = (*base, *some(3))
-            leaves = [(*branch, *some(length)) for length in (1, 2, 3, stem)][:LEAVES]
+            leaves = [(*branch, *some(length)) for length in (1, 2, 3, stem)]
             found += [TokenSequence(leaf, ((len(branch), len(leaf)),)) for leaf in leaves]
     alone = (*model.tokens.prefix, *some(3 * stem))
     found.append(TokenSequence(alone, ((len(alone) // 2, len(alone)),)))

@@ -28,7 +28,7 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
                 own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=asked)
                 _line(axes, own, style, label=model.name if asked == FACTS else None, markersize=4, **own_look)
             threshold = shown.one("threshold", model.name, experiment=mode, asked=FACTS)
-            if threshold is not None and own:
+            if threshold is not None:
                 axes.axvline(threshold.value or 1.0, color=own_look["color"], linewidth=0.8, linestyle=":")
         _log_scale(axes)
         axes.set_xlabel("KaRR")
