@@ -177,8 +177,8 @@ def first_scored(answer):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (shifted, "wrong places"),
-        (shifted_back, "wrong places"),
+        (shifted, "the wrong places"),
+        (shifted_back, "the wrong places"),
         (bare, "no log-probabilities of the prompt"),
         (first_scored, "nothing stands before it"),
         (changed(tokens=["x"]), "1 tokens and"),

@@ -1,7 +1,7 @@
 """The one error of the package: a message for the person who runs Almanac, without a traceback."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 
@@ -11,6 +11,17 @@ class AlmanacError(Exception):
     The message names the file, row or key, says what was found and what is allowed, and ends with what to do.
     The command line prints it and exits with 1; it never shows a traceback for it.
     """
+
+
+def refuse(mistakes: Sequence[str], most: int = 20) -> None:
+    """Refuse input for its mistakes, a line each, of which at most so many are shown; do nothing where there are none.
+
+    Raises:
+        AlmanacError: there are mistakes.
+    """
+    if mistakes:
+        more = [f"… and {len(mistakes) - most} more"] if len(mistakes) > most else []
+        raise AlmanacError("\n".join([*mistakes[:most], *more]))
 
 
 def nearest(path: Path, there: Iterable[Path], least: float = 0.6) -> str:

@@ -16,7 +16,7 @@ from typing import IO, Annotated, Any
 
 from pydantic import ConfigDict, FailFast, Field, ValidationError
 
-from almanac import tables
+from almanac import errors, tables
 from almanac.errors import AlmanacError
 from almanac.options import Options, explain
 
@@ -162,9 +162,7 @@ def _wrong_members(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[str
 
 def refuse(path: Path, wrong: list[str]) -> None:
     """Refuse an archive for what is wrong with it, if anything is."""
-    if wrong:
-        more = [f"{path}: … and {len(wrong) - LISTED} more"] if len(wrong) > LISTED else []
-        raise AlmanacError("\n".join([*(f"{path}: {line}" for line in wrong[:LISTED]), *more]))
+    errors.refuse([f"{path}: {line}" for line in wrong], LISTED)
 
 
 @contextmanager

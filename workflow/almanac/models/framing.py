@@ -1,6 +1,7 @@
 """Framing: an instructed request becomes plain text, as a model's wrapper arranges it, before anything is tokenised.
 
-What follows knows nothing of it. Plain requests pass through untouched: in-context scoring stays raw on every model.
+Later steps see plain requests only. Requests without an instruction pass through
+unchanged, so that in-context scoring is the same text for every model.
 """
 
 import datetime
@@ -41,7 +42,7 @@ class Arranged:
 
 
 def turns(system: str, user: str, merged: bool = False) -> Turns:
-    """Return the messages of a chat: the system's turn, where it says something, and the user's; or both as one."""
+    """Return the messages of a chat: the system's, unless it is empty, and the user's; or both merged into one."""
     if system and merged:
         return turns("", f"{system}\n\n{user}")
     first = [{"role": "system", "content": system}] if system else []
@@ -49,7 +50,7 @@ def turns(system: str, user: str, merged: bool = False) -> Turns:
 
 
 class ChatTemplate:
-    """A tokenizer's chat template. Where it knows no system's turn, what the system says begins the user's.
+    """A tokenizer's chat template. If it has no system role, the system's text is put before the user's.
 
     Args:
         tokenizer: a transformers tokenizer.

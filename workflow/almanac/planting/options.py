@@ -63,7 +63,10 @@ class CorpusOptions(Options):
     )
     questions_together: int = Field(default=5, ge=1, le=20, description="Questions in a document, at most.")
     neutral_mentions: int = Field(
-        default=4, ge=0, le=64, description="Sentences that name a subject and say nothing of it, for each subject."
+        default=4,
+        ge=0,
+        le=64,
+        description="Sentences that name a subject without stating a fact about it, for each subject.",
     )
     neutral_mentions_real: int = Field(
         default=2, ge=0, le=64, description="The same for real facts, for each subject and each object."

@@ -1,4 +1,4 @@
-"""The items of a page's numbers: in the page while it stays small, else in files next to it that it loads when asked.
+"""The items of a page's numbers: in the page while it stays small, else in files next to it that it loads on demand.
 
 A browser that has opened a page from disk may load scripts from there and nothing else. So each file is a script that
 hands its items to the page.
@@ -95,7 +95,7 @@ def quoted(text: str) -> str:
 
 
 def pooled(columns: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield pieces: ``shared``, columns that several models have alike, then each model's, which counts those by place.
+    """Yield pieces: ``shared``, columns that several models have in common, then each model's, which name their places.
 
     Args:
         columns: by model and name, each as JSON.

@@ -26,7 +26,7 @@ UNPACKED = 4 << 20  # bytes that are unpacked at once
 BYTES = 32 << 20  # of lines that are parsed together
 WINDOW = 2**31  # of Zstandard: MAG's files are compressed with the largest that there is
 LARGEST_MEMBER = 2**30  # bytes of an archive's member that is decoded as a whole
-LONGEST_LINE = 2**28  # bytes of a line of JSON
+LONGEST_LINE = 2**28  # bytes
 EMPTY = "holds nothing; is it whole? Bring it again"
 BROKEN = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, UnicodeDecodeError)
 
@@ -50,12 +50,18 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def whole_lines(handle: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file, many at a time: blocks that end where a line does."""
+    """Yield the lines of a file, many at a time: blocks that end where a line does.
+
+    Raises:
+        OSError: a line is very long; `opened` names the file.
+    """
     rest = b""
     while read := handle.read(BYTES):
         lines, end, rest = (rest + read).rpartition(b"\n")
         if end:
             yield lines + end
+        if len(rest) > LONGEST_LINE:
+            raise OSError(f"a line has more than {LONGEST_LINE} bytes")
     if rest:
         yield rest
 

@@ -85,7 +85,7 @@ def persistently(call: Callable[[], Value], manners: Manners, on_failure: Callab
         if error.wait > manners.max_wait:
             raise AlmanacError(
                 f"{error}: asks to wait {error.wait:.0f} s, longer than `max_wait`; run the step again later, "
-                "it goes on where it stopped"
+                "it resumes where it stopped"
             ) from error
         return error.wait
 

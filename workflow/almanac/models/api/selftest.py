@@ -64,7 +64,7 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
         pairs = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in said) or "none"
         raise AlmanacError(
             f"{where}: the log-probabilities of generated tokens and of their echoes must be alike and are {pairs}; "
-            f"the prompt's values stand in wrong places; {remedy}"
+            f"the prompt's values are in the wrong places; {remedy}"
         )
     words = (
         f"on {len(agree)} of {len(PROBES)} texts the log-probability of a generated token and of its echo differ by at "
@@ -90,10 +90,10 @@ async def _check_places(calls: Calls, name: str) -> None:
         fork = next((place for place, (a, b) in enumerate(pairs) if a != b), 0)
         gaps = [abs((a or 0.0) - (b or 0.0)) for a, b in zip(one.token_logprobs, two.token_logprobs, strict=False)]
         if fork == 0 or max(gaps[:fork]) > TOLERANCE:
-            raise CallError(f"after {text!r} two endings change the values before them: values stand in wrong places")
+            raise CallError(f"after {text!r} two endings change the values before them: values are in the wrong places")
         differ += gaps[fork] > TOLERANCE
     if differ < FORKS - 1:
-        raise CallError("two endings of a text have one value: values stand in wrong places")
+        raise CallError("two endings of a text have one value: values are in the wrong places")
 
 
 async def _probe(calls: Calls, name: str, text: str, special: int) -> tuple[float, float] | None:

@@ -1,7 +1,7 @@
 """Which tokens are scored: texts are tokenised as a whole, and characters decide which tokens belong to a part.
 
-A choice is tokenised together with the text before it, since the tokens of a whole are in general not those of its
-parts. Its tokens are those that end past the boundary: a token that reaches over it belongs to the choice.
+A choice is tokenised together with the text before it, since tokenising the whole may give other tokens than
+tokenising the parts. Its tokens are those that end after the boundary; a token across it belongs to the choice.
 """
 
 import itertools

@@ -15,6 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import run_batches, token_budget
 from almanac.models.scoring.boundaries import TokenSequence
+from almanac.models.scoring.forest.trie import overlap
 from almanac.models.scoring.reference import log_softmax, padding, turn
 
 ENGINE = "prefix_cache/1"
@@ -37,8 +38,7 @@ class Row:
 def shared_prefix(sequences: Sequence[TokenSequence]) -> int:
     """Return how many tokens all sequences begin with, short of the token before the first that is scored."""
     first, last = min(one.ids for one in sequences), max(one.ids for one in sequences)
-    equal = next((index for index, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return min(equal, *(start - 1 for one in sequences for start, _ in one.parts))
+    return min(overlap(first, last), *(start - 1 for one in sequences for start, _ in one.parts))
 
 
 def is_worth_it(sequences: Sequence[TokenSequence]) -> bool:

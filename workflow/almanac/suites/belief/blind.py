@@ -26,7 +26,7 @@ SLOT = re.compile(r"\[[XY]\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SheetRow:
     """A row of a blind sheet: a text that is said to word a relation, and what the reader says of it."""
 
     KEY: ClassVar = ("number",)
@@ -43,7 +43,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class KeyRow:
     """A row of the key: which template it is, its text in the sheet, and how that was spoiled, if it was."""
 
     KEY: ClassVar = ("number",)
@@ -54,7 +54,7 @@ class Drawn:
     spoiled: str | None
 
 
-def draw(known: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], seed: object) -> list[tuple[Mark, Drawn]]:
+def draw(known: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], seed: object) -> list[tuple[SheetRow, KeyRow]]:
     """Return the rows of a sheet, in a drawn order: `SOUND` templates as they ship, and `SPOILED` others spoiled.
 
     Kinds of spoiling come in turn, so that there are equally many but one: slots exchanged (where the relation is not
@@ -91,8 +91,8 @@ def draw(known: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], seed: objec
         elif kind is not None:
             text = exchanged(text) if kind == SWAP else broken(text, seed_of(seed, kind, key))
         label = labels.get((name, relation)) or labels.get(("", relation)) or relation
-        mark = Mark(number, relation, label, text, None, None, None, None, None, None)
-        rows.append((mark, Drawn(number, name, one.template_id, text, kind)))
+        row = SheetRow(number, relation, label, text, None, None, None, None, None, None)
+        rows.append((row, KeyRow(number, name, one.template_id, text, kind)))
     return rows
 
 
@@ -133,7 +133,7 @@ def key_of(path: Path) -> Path:
     return path.with_suffix(".key.jsonl")
 
 
-def write(path: Path, rows: Sequence[tuple[Mark, Drawn]]) -> None:
+def write(path: Path, rows: Sequence[tuple[SheetRow, KeyRow]]) -> None:
     """Write a sheet, what is to be filled in being null, and its key next to it.
 
     Raises:

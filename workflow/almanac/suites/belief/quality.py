@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from almanac import tables
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, refuse
 from almanac.suites.belief import blind
 from almanac.suites.belief.diversity import by_words, mean_distance
 from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, shipped
@@ -27,7 +27,6 @@ from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, shippe
 SHEET = SHIPPED / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
 CAUGHT, MEAN, APART = 0.9, 3.6, 0.6  # bars: of spoiled ones; of the sum of 4; of the distance of a relation's words
-NOTED = 20  # mistakes of a sheet that are shown
 Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and relation
 
 
@@ -60,38 +59,37 @@ def read(path: Path, known: Templates) -> list[Reading]:
         AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
     """
     rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, Reading)
-    mistakes = [f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows)
-    _raise(mistakes)
+    refuse([f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows))
     return rows
 
 
 def _unblinded(path: Path) -> list[Reading]:
     """Return the rows of a blind sheet with what its key says of them."""
     key_path = blind.key_of(path)
-    listed = tables.read_jsonl(path, blind.Mark)
-    marks, count = {row.number: row for row in listed}, Counter(row.number for row in listed)
-    key = {row.number: row for row in tables.read_jsonl(key_path, blind.Drawn)}
+    listed = tables.read_jsonl(path, blind.SheetRow)
+    answers, count = {row.number: row for row in listed}, Counter(row.number for row in listed)
+    key = {row.number: row for row in tables.read_jsonl(key_path, blind.KeyRow)}
     mistakes = [f"{path}: number {number} is not in {key_path.name}" for number in count if number not in key]
     for number, drawn in key.items():
-        mark = marks.get(number)
-        if mark is None or count[number] > 1 or mark.text != drawn.text:
+        answer = answers.get(number)
+        if answer is None or count[number] > 1 or answer.text != drawn.text:
             mistakes.append(f"{path}: number {number} must be there once and read {drawn.text!r}; write it again")
         else:
-            empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(mark, name) is None)
+            empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(answer, name) is None)
             mistakes += [f"{path}: number {number}: write what the reader says of {empty}"] * bool(empty)
-    _raise(mistakes)
-    pairs = ((drawn, marks[number]) for number, drawn in key.items())
+    refuse(mistakes)
+    pairs = ((drawn, answers[number]) for number, drawn in key.items())
     return [
         Reading(
             set=drawn.set,
             template_id=drawn.template_id,
             text=drawn.text,
             spoiled=drawn.spoiled,
-            called_spoiled=bool(mark.called_spoiled),
-            remark=mark.remark,
-            **{item: int(getattr(mark, item)) for item in ITEMS},
+            called_spoiled=bool(answer.called_spoiled),
+            remark=answer.remark,
+            **{item: int(getattr(answer, item)) for item in ITEMS},
         )
-        for drawn, mark in pairs
+        for drawn, answer in pairs
     ]
 
 
@@ -109,12 +107,6 @@ def _mistakes(rows: Sequence[Reading], known: Templates) -> Iterator[str]:
                 yield f"{name}: {item} is {getattr(row, item)}; write 0 or 1"
         if (row.template_in_relation or row.relation_in_template) and not row.overlap:
             yield f"{name}: overlap is 0, though one implies the other; write 1"
-
-
-def _raise(mistakes: Sequence[str]) -> None:
-    if mistakes:
-        more = f"\n… and {len(mistakes) - NOTED} more" if len(mistakes) > NOTED else ""
-        raise AlmanacError("\n".join(mistakes[:NOTED]) + more)
 
 
 def altered(rows: Sequence[Reading], known: Templates) -> list[str]:

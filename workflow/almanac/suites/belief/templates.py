@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from almanac import tables
-from almanac.errors import AlmanacError
+from almanac.errors import refuse
 from almanac.rows import Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
@@ -17,7 +17,6 @@ SHIPPED = Path(__file__).resolve().parents[4] / "resources" / "belief"
 SETS = ("lama", "shipped", "invented")
 OWN, DATASET = "file", "dataset"
 QUESTION = "question_answer"
-SHOWN = 20  # mistakes of a file that are shown
 
 
 class AskedTemplate(NamedTuple):
@@ -136,10 +135,7 @@ def read(path: Path) -> dict[str, list[AskedTemplate]]:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
     rows = _of_groups(path) if _holds_groups(path) else tables.read_jsonl(path, Template)
-    mistakes = list(_mistakes(rows))
-    if mistakes:
-        more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
-        raise AlmanacError("\n".join(f"{path}: {line}" for line in mistakes[:SHOWN]) + more)
+    refuse([f"{path}: {line}" for line in _mistakes(rows)])
     return of_rows(rows)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, refuse
 from almanac.rows import Fact, Request, Response
 from almanac.sources import records
 from almanac.suites.asked import Asked
@@ -16,8 +16,6 @@ from almanac.suites.facteval.given import KNOWN, REQUIRED, GivenQuestion, GivenR
 from almanac.suites.facteval.judging import UNASKED
 from almanac.suites.facteval.rows import QuestionNames
 from almanac.suites.suite import Elsewhere
-
-MOST_SHOWN = 20  # mistakes in one message
 
 
 def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
@@ -106,9 +104,7 @@ def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> 
                 "give each question of a model one row"
             )
         rows.append(row)
-    if mistakes := mistakes or _alike(path, rows):
-        more = len(mistakes) - MOST_SHOWN
-        raise AlmanacError("\n".join([*mistakes[:MOST_SHOWN], *([f"… and {more} more mistakes"] if more > 0 else [])]))
+    refuse(mistakes or _alike(path, rows))
     if not rows:
         raise AlmanacError(f"{path}: holds no row; give a row for each question and answer")
     return rows

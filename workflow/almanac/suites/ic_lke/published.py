@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from almanac import tables
-from almanac.errors import AlmanacError
+from almanac.errors import refuse
 from almanac.rows import Template
 from almanac.sources import lpaqa
 from almanac.tables import identity
 
 KINDS = ("hgp", "mmp")
 LPAQA = {"hgp": "manual_paraphrase", "mmp": "mine"}  # the sets of LPAQA that each kind is of
-SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +43,7 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
         released = lpaqa.prompts(path, LPAQA.values())
         return {kind: released[name] for kind, name in LPAQA.items()}
     rows = tables.read_jsonl(path, PublishedPrompt)
-    mistakes = list(_mistakes(rows))
-    if mistakes:
-        more = f"\n… and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
-        raise AlmanacError("\n".join(f"{path}: {line}" for line in mistakes[:SHOWN]) + more)
+    refuse([f"{path}: {line}" for line in _mistakes(rows)])
     out: dict[str, dict[str, list[Template]]] = {kind: defaultdict(list) for kind in KINDS}
     for row in rows:
         name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"

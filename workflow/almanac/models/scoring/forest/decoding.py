@@ -17,6 +17,7 @@ from almanac.models.scoring.forest import prefill
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.prefill import Rest, Row, Trunk, packed
 from almanac.models.scoring.forest.steps import Rows, Stems
+from almanac.models.scoring.forest.trie import overlap
 from almanac.models.scoring.samples import Prompt, Sample, begin, extend
 
 ENGINE = "shared_prefix/1"
@@ -73,8 +74,7 @@ def grouped(prompts: Sequence[Prompt]) -> Group:
 def _shared(prompts: Sequence[Prompt], members: Sequence[int]) -> int:
     """Return how many tokens sorted prompts begin with together, less than the shortest has."""
     first, last = prompts[members[0]].ids, prompts[members[-1]].ids
-    equal = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return min(equal, *(len(prompts[index].ids) - 1 for index in members))
+    return min(overlap(first, last), *(len(prompts[index].ids) - 1 for index in members))
 
 
 def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) -> list[list[int]]:

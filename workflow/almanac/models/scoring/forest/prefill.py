@@ -16,6 +16,7 @@ from almanac.models.scoring.batching import run_batches
 from almanac.models.scoring.forest.attention import KeysValues, Layer, TreePass
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine, tree_mask
+from almanac.models.scoring.forest.trie import overlap
 
 ROW, MEAN = 448, 8  # Tokens of a row at most, and for each of a prompt: wider ones share and hide more.
 COPIES = 16  # Tokens that are kept again for about the price of one that is read again,
@@ -67,7 +68,7 @@ def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[Row]:
     """
     width = width or min(ROW, MEAN * sum(map(len, rests)) // max(1, len(rests)))
     order = sorted(rests)
-    overlaps = [0, *(_shared(one, other) for one, other in itertools.pairwise(order)), 0]
+    overlaps = [0, *(overlap(one, other) for one, other in itertools.pairwise(order)), 0]
     row, stem = Row(), 0
     for rest, shared, following in zip(order, overlaps, overlaps[1:], strict=False):
         # Tokens that the row's prompts, or this one and the next, would keep for themselves in one row.
@@ -79,11 +80,6 @@ def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[Row]:
         row.add(rest, shared if row.ids else 0)
     if row.ids:
         yield row
-
-
-def _shared(one: Rest, other: Rest) -> int:
-    """Return how many tokens two prompts begin with together."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 @dataclass

@@ -12,6 +12,11 @@ Ints = NDArray[np.int64]
 ROOT = -1
 
 
+def overlap(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return how many tokens two sequences begin with together."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 class Growing:
     """A forest that sequences are added to.
 
