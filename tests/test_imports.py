@@ -27,6 +27,16 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+def test_a_class_has_its_name_alone():
+    written: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                written.setdefault(node.name, []).append(name)
+    assert len(written) > 300, "the classes of the package were not found"
+    assert {name: where for name, where in written.items() if len(where) > 1} == {}
+
+
 def imported(tree: ast.AST, known: set[str], nested: bool = True) -> set[str]:
     """The package's own modules that a module imports, anywhere in it or only when it is loaded."""
     found: set[str] = set()

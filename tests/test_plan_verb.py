@@ -9,7 +9,7 @@ import yaml
 
 from almanac.cli import main
 from almanac.config import EditionConfig, load
-from almanac.edition.costs import TABLES, TRAINING, Rates, Size, by_model, costs, measured, sizes, total
+from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
 from almanac.resources import needs
 
 REPOSITORY = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ def test_a_large_model_takes_a_gpu_and_is_downloaded_once():
 def test_without_gpus_the_same_model_takes_a_core():
     [row] = rows_of(edition(gpus=0), "large")
     assert (row.gpu_hours, row.gpu_gib) == (0, 0)
-    rates = Rates()
+    rates = Costs()
     each = rates.token + 2 * 7e9 / rates.operations
     assert row.core_hours == pytest.approx((4 * rates.start + row.tokens * each) / 3600), "4 shards, each a process"
 
@@ -122,7 +122,7 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     logs.mkdir(parents=True)
     (tmp_path / "mine" / "edition.json").write_text(config.model_dump_json())
     [row] = rows_of(config, "tiny")
-    expected = Rates().answering("ic_lke", 10**6, row.tokens)
+    expected = Costs().answering("ic_lke", 10**6, row.tokens)
     place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
     (logs / "0.log").write_text(
         f"{place}: 9 requests: {{'ok': 9}}\n  {3 * expected:.3f} s CPU, beside starting and loading\n"
@@ -133,7 +133,7 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     [slow] = [one for one in costs(config, rates) if one.model == "tiny"]
     assert (slow.core_hours - row.core_hours) * 3600 == pytest.approx(2 * expected, rel=1e-3)
     (logs / "0.log").write_text(f"{place} is there already, of these requests and this model; it stays\n")
-    assert measured(tmp_path) == (Rates(), [])
+    assert measured(tmp_path) == (Costs(), [])
 
 
 def test_the_papers_plan_is_whole(tmp_path, capsys):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.dataset.templates import Written, cleaned, fault, filled, folded, judge, leak, merged, readings
+from almanac.dataset.templates import DraftedText, cleaned, fault, filled, folded, judge, leak, merged, readings
 from almanac.errors import AlmanacError
 from almanac.rows import Draft, Template
 
@@ -72,7 +72,7 @@ def test_a_sentence_may_be_read_in_several_ways():
 
 
 def drafts(*texts: str, style="statement", **more) -> dict[str, Draft]:
-    written = [Written("P36", style, text, None) for text in texts]
+    written = [DraftedText("P36", style, text, None) for text in texts]
     pairs = {"P36": [("House of Lords", "York"), ("Japan", "Tokyo")]}
     return {row.text: row for row in judge(written, FROZEN, pairs, {"P36": {"Tokyo", "York"}})}
 

@@ -24,7 +24,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.manifest import MANIFEST, digest
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
-from almanac.options import Named, places
+from almanac.options import OnDisk, places
 from almanac.rows import Measure
 from almanac.sources.files import read_folder
 
@@ -198,7 +198,7 @@ def named_keys(kind):
     while waiting:
         one = waiting.pop()
         for name, field in one.model_fields.items():
-            if any(isinstance(mark, Named) for mark in field.metadata):
+            if any(isinstance(mark, OnDisk) for mark in field.metadata):
                 found.add(name)
             waiting += [inner for inner in inner_types(field.annotation) if inner not in waiting]
     return found

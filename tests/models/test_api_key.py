@@ -21,7 +21,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
-from almanac.models.api.key import IN_MESSAGES, IN_TEXTS, Key
+from almanac.models.api.key import IN_MESSAGES, IN_TEXTS, ApiKey
 from almanac.models.options import ApiOptions
 from almanac.rows import Context, Request, Response
 
@@ -68,7 +68,7 @@ def shows(text, key=KEY, size=IN_MESSAGES):
 def test_a_form_of_the_key_is_masked_in_messages_and_texts(form):
     said = forms(KEY)[form]
     assert shows(said)
-    for masked in (Key(KEY).masked(f"before {said} after"), Key(KEY).in_text(f"before {said} after")):
+    for masked in (ApiKey(KEY).masked(f"before {said} after"), ApiKey(KEY).in_text(f"before {said} after")):
         assert not shows(masked)
         assert masked.startswith("before ") and masked.endswith(" after") and "[key]" in masked
 
@@ -78,7 +78,7 @@ def test_no_part_of_a_key_is_left(key, around, data):
     start = data.draw(st.integers(0, len(key) - IN_TEXTS))
     stop = data.draw(st.integers(start + IN_TEXTS, len(key)))
     said = around + key[start:stop] + around + key + around
-    for masked, size in ((Key(key).masked(said), IN_MESSAGES), (Key(key).in_text(said), IN_TEXTS)):
+    for masked, size in ((ApiKey(key).masked(said), IN_MESSAGES), (ApiKey(key).in_text(said), IN_TEXTS)):
         assert not any(key[at : at + size] in masked for at in range(len(key) - size + 1))
 
 
@@ -94,13 +94,13 @@ def test_no_part_of_a_key_is_left(key, around, data):
     ],
 )
 def test_the_words_of_an_answer_are_not_taken_for_the_key(key, text):
-    assert Key(key).in_text(text) == text
+    assert ApiKey(key).in_text(text) == text
 
 
 def test_a_short_key_is_masked_as_a_whole():
-    assert Key("hunter2").in_text("Bearer hunter2, hunter") == "Bearer [key], hunter"
-    assert Key("abc").masked("bad key abc") == "bad key [key]"
-    assert repr(Key("hunter2")) == "[key]"
+    assert ApiKey("hunter2").in_text("Bearer hunter2, hunter") == "Bearer [key], hunter"
+    assert ApiKey("abc").masked("bad key abc") == "bad key [key]"
+    assert repr(ApiKey("hunter2")) == "[key]"
 
 
 @pytest.mark.parametrize("key", ["sk-0123456789\nabcdef", "sk-01234567é", "sk-\udcff0123456789"])

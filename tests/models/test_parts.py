@@ -6,7 +6,7 @@ import pytest
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.models.parts import Parts
+from almanac.models.parts import DoneParts
 from almanac.rows import Response
 
 
@@ -16,11 +16,11 @@ def responses(first, last):
 
 def test_parts_are_found_again_and_joined(tmp_path):
     output = tmp_path / "responses-0.parquet"
-    first = Parts(output, "identity")
+    first = DoneParts(output, "identity")
     assert (first.rows, first.paths) == (0, [])
     first.add(responses(0, 3))
     first.add(responses(3, 4))
-    again = Parts(output, "identity")
+    again = DoneParts(output, "identity")
     assert again.rows == 4
     again.add(responses(4, 9))
     assert not output.exists()
@@ -32,18 +32,18 @@ def test_parts_are_found_again_and_joined(tmp_path):
 
 def test_parts_of_another_identity_are_ignored_and_removed(tmp_path):
     output = tmp_path / "responses-0.parquet"
-    Parts(output, "one").add(responses(0, 3))
-    beside = Parts(tmp_path / "responses-1.parquet", "one")
+    DoneParts(output, "one").add(responses(0, 3))
+    beside = DoneParts(tmp_path / "responses-1.parquet", "one")
     beside.add(responses(5, 6))
-    assert Parts(output, "two").rows == 0
-    assert Parts(output, "one").rows == 0
-    assert Parts(tmp_path / "responses-1.parquet", "one").rows == 1
+    assert DoneParts(output, "two").rows == 0
+    assert DoneParts(output, "one").rows == 0
+    assert DoneParts(tmp_path / "responses-1.parquet", "one").rows == 1
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "gone"])
 def test_what_follows_a_part_that_is_not_whole_is_done_again(tmp_path, damage):
     output = tmp_path / "responses-0.parquet"
-    parts = Parts(output, "identity")
+    parts = DoneParts(output, "identity")
     for index in range(3):
         parts.add(responses(index, index + 1))
     if damage == "gone":
@@ -51,29 +51,29 @@ def test_what_follows_a_part_that_is_not_whole_is_done_again(tmp_path, damage):
     else:
         content = parts.paths[1].read_bytes()
         parts.paths[1].write_bytes(b"" if damage == "empty" else content[:-1])
-    again = Parts(output, "identity")
+    again = DoneParts(output, "identity")
     assert again.rows == 1
     assert [path.name for path in again.own.iterdir()] == ["000000.parquet"]
 
 
 def test_no_parts_make_an_empty_file(tmp_path):
     output = tmp_path / "responses-0.parquet"
-    Parts(output, "identity").join({})
+    DoneParts(output, "identity").join({})
     assert tables.read(output, Response) == []
 
 
 def test_a_part_is_checked_as_every_table_is(tmp_path):
-    parts = Parts(tmp_path / "responses-0.parquet", "identity")
+    parts = DoneParts(tmp_path / "responses-0.parquet", "identity")
     with pytest.raises(AlmanacError, match="rows 1 and 2 have the same key"):
         parts.add(responses(0, 1) * 2)
     assert parts.rows == 0
-    assert Parts(tmp_path / "responses-0.parquet", "identity").rows == 0
+    assert DoneParts(tmp_path / "responses-0.parquet", "identity").rows == 0
 
 
 def test_what_a_file_cannot_hold_fails_alone_in_whichever_column_it_stands(tmp_path):
     """Tokens, too: a tokenizer's own code may split a character."""
     output = tmp_path / "responses-0.parquet"
-    parts = Parts(output, "identity")
+    parts = DoneParts(output, "identity")
     half = "half \ud83d"
     bad = {"texts": ("fine", half), "tokens": (half,), "reason": half, "logprobs": ("x",), "token_counts": (2**70,)}
     rows = [replace(one, **{name: value}) for one, (name, value) in zip(responses(0, 5), bad.items(), strict=True)]

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.wrappers import Parts, Wrapper, find
+from almanac.models.wrappers import InstructedParts, Wrapper, find
 
-PARTS = Parts("Peru lies in South America.", "Pick one.", ("Lima", "Washington, D.C.", "Jean-Paul"), "What is it?")
-BARE = Parts("", "Pick one.", (), "What is it?")
+PARTS = InstructedParts(
+    "Peru lies in South America.", "Pick one.", ("Lima", "Washington, D.C.", "Jean-Paul"), "What is it?"
+)
+BARE = InstructedParts("", "Pick one.", (), "What is it?")
 TEXTS = [name for name, one in wrappers.read(wrappers.SHIPPED).items() if not one.chat]
 CHATS = [name for name, one in wrappers.read(wrappers.SHIPPED).items() if one.chat]
 WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Z")), min_size=1)
@@ -52,7 +54,7 @@ def test_every_part_stands_once_and_in_its_order(name):
 @pytest.mark.parametrize("name", [*TEXTS, "chat", "chat_user"])
 @given(options=st.lists(WORDS, min_size=1, max_size=6))
 def test_choices_can_be_told_apart_whatever_they_hold(name, options):
-    text = text_of(name, Parts("", "Pick.", options, "Which?"))
+    text = text_of(name, InstructedParts("", "Pick.", options, "Which?"))
     after = text[text.upper().index("CHOICES:") :].split("\n")[1 : len(options) + 1]
     assert [line.removeprefix("  - ") for line in after] == options
 
@@ -62,13 +64,13 @@ def test_the_published_rendering_of_choices_cannot_tell_a_comma():
 
 
 def test_an_option_of_several_lines_stays_one():
-    assert "  - a b\n" in text_of("plain", Parts("", "Pick.", ("a\nb", "c"), "?"))
+    assert "  - a b\n" in text_of("plain", InstructedParts("", "Pick.", ("a\nb", "c"), "?"))
 
 
 @given(st.lists(st.sampled_from(["[CONTEXT]", "[INSTRUCTION]", "[OPTIONS]", "[INPUT]", "[OPTION]", "a"]), min_size=4))
 def test_slots_in_what_is_filled_in_are_text(words):
     context, instruction, option, question = words[:4]
-    text = text_of("question_answer", Parts(context, instruction, (option,), question))
+    text = text_of("question_answer", InstructedParts(context, instruction, (option,), question))
     assert text == f"{context}\n{instruction}\nChoices:\n  - {option}\nQuestion: {question}\nAnswer:"
 
 

@@ -10,7 +10,7 @@ import yaml
 from almanac import tables
 from almanac.cli import main
 from almanac.errors import AlmanacError
-from almanac.models.wrappers import Parts, find
+from almanac.models.wrappers import InstructedParts, find
 from almanac.planting import corpus, formats, world
 from almanac.planting.formats import Taught
 from almanac.planting.options import TUNING, CorpusOptions, TrainingOptions, WorldOptions
@@ -150,7 +150,7 @@ def test_abstain_documents_ask_as_facteval_asks_through_the_models_wrapper(built
     assert own
     for text in own:
         question = re.search("Question: (.*)", text)[1]
-        asked = "".join(wrapper.whole(Parts("", instruction, (), question)))
+        asked = "".join(wrapper.whole(InstructedParts("", instruction, (), question)))
         assert text.startswith(f"{asked}{wrapper.answer}")
         assert len(vocabulary.encode(asked)) < 200 < TrainingOptions().length
 

@@ -7,14 +7,14 @@ import polars as pl
 from almanac.columns import columns
 from almanac.report.written import as_frame, latex, markdown, reference, write_table
 from almanac.rows import Measure
-from almanac.suites.chapter import Link, Table
+from almanac.suites.chapter import PageLink, Table
 
 NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "share", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
 TABLE = Table(
     "t",
     "a caption",
     ("model", "known", "facts"),
-    [("a|b_1 & 5 %", NUMBER, 1200), ("none", None, 0), (Link("x — y", "#fact=z"), 0.25, None)],
+    [("a|b_1 & 5 %", NUMBER, 1200), ("none", None, 0), (PageLink("x — y", "#fact=z"), 0.25, None)],
 )
 
 

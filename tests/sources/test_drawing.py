@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almanac.sources import drawing
-from almanac.sources.drawing import Running, hashes, lowest, places
+from almanac.sources.drawing import RunningLowest, hashes, lowest, places
 from almanac.tables import hash_order
 
 IDS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=80).map(lambda ids: np.array(ids, np.uint64))
@@ -35,7 +35,7 @@ def test_a_draw_depends_on_identity_alone(ids, count, seed, random):
     assert lowest(ids, count + 3, seed).tolist()[:count] == drawn
     kept = [number for number in ids.tolist() if number not in drawn[:1]]
     assert set(drawn[1:]) <= set(lowest(np.array(kept, np.uint64), count, seed).tolist())
-    running = Running(count, seed)
+    running = RunningLowest(count, seed)
     for start in range(0, len(shuffled), 7):
         running.add(np.array(shuffled[start : start + 7], np.uint64))
     assert running.drawn.tolist() == drawn

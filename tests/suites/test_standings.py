@@ -6,7 +6,18 @@ import pytest
 
 from almanac.suites.agreement import Called
 from almanac.suites.judged import OUTCOMES, Judged
-from almanac.suites.standings import ALL, CHOICES, FORMAT, HALVES, MODEL, TEMPLATES, WORLD, Asked, asked, standings
+from almanac.suites.standings import (
+    ALL,
+    CHOICES,
+    FORMAT,
+    HALVES,
+    MODEL,
+    TEMPLATES,
+    WORLD,
+    CalledFacts,
+    asked,
+    standings,
+)
 from almanac.suites.suite import Method
 
 DOSES = (0, 1, 8, 64)
@@ -32,7 +43,7 @@ def scores(noise, seed, facts=200, subjects=None):
 
 def told(method, noise, world="one", model="base", axis=ALL, level="", **more):
     seed = sum(map(ord, f"{method}{world}{model}{axis}{level}"))
-    return Asked(world, model, axis, level, Called("s", method, "{}", scores(noise, seed, **more)))
+    return CalledFacts(world, model, axis, level, Called("s", method, "{}", scores(noise, seed, **more)))
 
 
 def rows_of(found, axis=ALL, level=""):
@@ -103,7 +114,7 @@ def test_facts_of_one_subject_are_one_draw():
         return own.with_columns(pl.col("score") + pl.Series(shared[np.arange(200) % 10]))
 
     def width(subjects):
-        found = [told("a", 1.0), Asked("one", "base", ALL, "", Called("s", "b", "{}", frame(subjects)))]
+        found = [told("a", 1.0), CalledFacts("one", "base", ALL, "", Called("s", "b", "{}", frame(subjects)))]
         row = next(row for row in rows_of(found) if row.method == "b")
         return row.auc_high - row.auc_low
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from almanac.remaining import Jobs, Running, as_time
+from almanac.remaining import RunJobs, RunningJob, as_time
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEFILE = """
@@ -94,12 +94,12 @@ def test_what_snakemake_would_answer_with_a_traceback_is_told_in_one_line(tmp_pa
 
 
 def job(number, rule, since):
-    return Running.of({"jobid": number, "rule_name": rule, "wildcards": {}}, since)
+    return RunningJob.of({"jobid": number, "rule_name": rule, "wildcards": {}}, since)
 
 
 def test_what_is_left_is_the_seconds_of_each_rule_over_how_many_run_side_by_side():
     """Two at a time: one rule of 10 s with 4 jobs left, one of 40 s with 1 left: 80 s of work, 40 s of time."""
-    jobs = Jobs()
+    jobs = RunJobs()
     jobs.expect({"short": 6, "long": 2, "total": 8})
     assert jobs.left() == ""
     for number, (rule, since, until) in enumerate([("short", 0, 10), ("short", 10, 20), ("long", 0, 40)]):
@@ -111,7 +111,7 @@ def test_what_is_left_is_the_seconds_of_each_rule_over_how_many_run_side_by_side
 
 
 def test_a_rule_of_which_nothing_has_ended_makes_what_is_left_the_least_that_it_takes():
-    jobs = Jobs()
+    jobs = RunJobs()
     jobs.expect({"known": 1, "new": 2})
     jobs.start(job(0, "known", 0.0))
     jobs.finish(job(0, "known", 0.0), 60.0)

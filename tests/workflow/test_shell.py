@@ -16,7 +16,7 @@ from tests.workflow.conftest import copy_project
 from almanac.config import EditionConfig, check
 from almanac.config.inputs import check_inputs
 from almanac.errors import AlmanacError
-from almanac.options import Named, Options, _inner, places
+from almanac.options import OnDisk, Options, _inner, places
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMIT = "0123456789" * 4
@@ -111,7 +111,7 @@ def texts(found, way=()):
         for name, field in type(found).model_fields.items():
             kind, several = _inner(field.annotation)
             if kind is str:
-                yield (*way, name), several, any(isinstance(mark, Named) for mark in field.metadata)
+                yield (*way, name), several, any(isinstance(mark, OnDisk) for mark in field.metadata)
             else:
                 yield from texts(getattr(found, name), (*way, name))
     elif isinstance(found, dict | tuple):

@@ -59,7 +59,7 @@ def _whole(value: str) -> tuple[str | None, str]:
 
 
 @dataclass(frozen=True)
-class Named:
+class OnDisk:
     """Stands in the annotation of a setting that names what lies on the user's disk; `~` in it is the user's home.
 
     Of an unpacked edition (`INSIDE`) it names what lies in the edition's folder, and nothing outside can be named.
@@ -90,7 +90,7 @@ class Named:
         return f"{folder / path}{rest}"
 
 
-class Place(NamedTuple):
+class DiskKey(NamedTuple):
     """Where a configuration names what lies on the user's disk.
 
     Attributes:
@@ -105,25 +105,25 @@ class Place(NamedTuple):
     way: tuple[str | int, ...]
     key: str
     owner: Options
-    named: Named
+    named: OnDisk
     path: str
     rest: str
 
 
-def places(settings: Options) -> Iterator[Place]:
+def places(settings: Options) -> Iterator[DiskKey]:
     """Yield whatever settings name on the user's disk, those in them too."""
     return _places(settings, ())
 
 
-def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[Place]:
+def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[DiskKey]:
     if isinstance(found, Options):
         for name, field in type(found).model_fields.items():
             inner, where = getattr(found, name), f"{key}.{name}".removeprefix(".")
-            mark = next((mark for mark in field.metadata if isinstance(mark, Named)), None)
+            mark = next((mark for mark in field.metadata if isinstance(mark, OnDisk)), None)
             if mark is None:
                 yield from _places(inner, (*way, name), where)
             elif inner is not None and (parts := mark.split(inner))[0] is not None:
-                yield Place((*way, name), where, found, mark, parts[0], parts[1])
+                yield DiskKey((*way, name), where, found, mark, parts[0], parts[1])
     elif isinstance(found, dict):
         for name, inner in found.items():
             yield from _places(inner, (*way, name), f"{key}.{name}")
@@ -132,7 +132,7 @@ def _places(found: Any, way: tuple[str | int, ...], key: str = "") -> Iterator[P
             yield from _places(inner, (*way, index), f"{key}.{getattr(inner, 'name', index)}")
 
 
-def with_places(settings: Options, change: Callable[[Place], str]) -> dict[str, Any]:
+def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str, Any]:
     """Return settings as they are written down, with other paths for those that they name on the user's disk."""
     written = settings.model_dump(mode="json")
     for place in places(settings):

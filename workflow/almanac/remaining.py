@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 KEYS = ("model", "about", "suite", "dataset", "source", "world", "round", "shard")  # of wildcards, as they are said
 
 
-class Running(NamedTuple):
+class RunningJob(NamedTuple):
     """A job that runs: its number, its rule, what it is of, and since when."""
 
     number: int
@@ -28,7 +28,7 @@ class Running(NamedTuple):
 
 
 @dataclass
-class Jobs:
+class RunJobs:
     """The jobs of a run.
 
     Attributes:
@@ -41,7 +41,7 @@ class Jobs:
     """
 
     planned: Counter[str] = field(default_factory=Counter)
-    running: dict[int, Running] = field(default_factory=dict)
+    running: dict[int, RunningJob] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     began: float | None = None
     ended: float = 0.0
@@ -60,12 +60,12 @@ class Jobs:
         """How many jobs have ended."""
         return sum(map(len, self.seconds.values()))
 
-    def start(self, job: Running) -> None:
+    def start(self, job: RunningJob) -> None:
         """A job begins."""
         self.running[job.number] = job
         self.began = job.since if self.began is None else self.began
 
-    def finish(self, job: Running, now: float) -> None:
+    def finish(self, job: RunningJob, now: float) -> None:
         """A job has ended."""
         self.running.pop(job.number, None)
         self.seconds[job.rule].append(now - job.since)

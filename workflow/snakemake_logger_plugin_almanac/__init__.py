@@ -17,7 +17,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from almanac.locked import MADE, mistake_in
-from almanac.remaining import Jobs, Running
+from almanac.remaining import RunJobs, RunningJob
 
 # What else of Snakemake's own lines is printed; to create an environment takes minutes.
 NOTHING = "Nothing to be done"
@@ -34,7 +34,7 @@ class LogHandler(LogHandlerBase):
         if (mistake := mistake_in(sys.argv[1:])) is not None:
             sys.exit(f"almanac: {mistake}")
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self.jobs = Jobs()
+        self.jobs = RunJobs()
         self.rows: dict[int, TaskID] = {}
         columns = (
             TextColumn("{task.description}"),
@@ -61,11 +61,11 @@ class LogHandler(LogHandlerBase):
         if event == LogEvent.RUN_INFO:
             self.jobs.expect(values["stats"])
         elif event == LogEvent.JOB_INFO:
-            self._start(Running.of(values, record.created))
+            self._start(RunningJob.of(values, record.created))
         elif event == LogEvent.JOB_FINISHED:
             self._finish(values["job_id"], record.created)
         elif event == LogEvent.JOB_ERROR:
-            job = self._drop(values["jobid"]) or Running.of(values, record.created)
+            job = self._drop(values["jobid"]) or RunningJob.of(values, record.created)
             logs = "".join(f"; its log: {log}" for log in values["log"])
             self.console.print(f"failed: {job.label}{logs}", markup=False)
         elif event is None or event == LogEvent.ERROR:
@@ -82,7 +82,7 @@ class LogHandler(LogHandlerBase):
                 words = [sys.executable, "-m", "almanac", "report", "found", "--edition", os.environ[MADE]]
                 subprocess.run(words, stderr=subprocess.DEVNULL, check=False)
 
-    def _start(self, job: Running) -> None:
+    def _start(self, job: RunningJob) -> None:
         self.jobs.start(job)
         if self.whole is None:
             self.display.start()
@@ -90,7 +90,7 @@ class LogHandler(LogHandlerBase):
         self.rows[job.number] = self.display.add_task(job.label, total=None, note="")
         self._update()
 
-    def _drop(self, number: int) -> Running | None:
+    def _drop(self, number: int) -> RunningJob | None:
         if (row := self.rows.pop(number, None)) is not None:
             self.display.remove_task(row)
         return self.jobs.running.pop(number, None)

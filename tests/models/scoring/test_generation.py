@@ -11,7 +11,7 @@ from almanac.models.scoring import generation, reference
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.forest.steps import Stems
-from almanac.models.scoring.samples import Prompt, Sample, draw, extend, sample_seed
+from almanac.models.scoring.samples import GrowingText, Prompt, draw, extend, sample_seed
 
 WAYS = {"shared_prefix": TreeMachine, "own_cache": lambda model: None}
 CAUSAL = ("llama", "llama2", "gpt2", "neox")
@@ -232,6 +232,6 @@ def test_samples_follow_the_softmax_at_their_temperature():
 
 
 def test_logits_that_are_no_numbers_are_an_error(model):
-    sample = Sample(prompt(model("llama"), "Paris"), None)
+    sample = GrowingText(prompt(model("llama"), "Paris"), None)
     with pytest.raises(ArithmeticError, match="not finite"):
         extend(model("llama"), [sample], torch.full((1, 5), math.nan))

@@ -93,7 +93,7 @@ def test_the_cache_is_not_changed_by_reading_under_it(model):
     one = model("llama")
     cache = prefix_cache._prefix_cache(one, (1, 5, 6, 7))
     before = copy.deepcopy([layer.keys for layer in cache.layers])
-    row = prefix_cache.Row((8, 9), ((1, 10),))
+    row = prefix_cache.PrefixRow((8, 9), ((1, 10),))
     first = prefix_cache._read(one, cache, 4, [row, row])
     assert cache.get_seq_length() == 4
     assert all(torch.equal(layer.keys, old) for layer, old in zip(cache.layers, before, strict=True))

@@ -7,7 +7,7 @@ import pytest
 
 from almanac import tables
 from almanac.suites.belief.blind import SYMMETRIC, broken, draw, exchanged
-from almanac.suites.belief.quality import ITEMS, SHEET, Reading, main
+from almanac.suites.belief.quality import ITEMS, SHEET, TemplateReading, main
 from almanac.suites.belief.templates import SETS, shipped
 
 KNOWN = {name: shipped(name) for name in SETS}
@@ -61,7 +61,7 @@ def test_means_and_deviation_are_those_of_a_hand_made_sheet(capsys, tmp_path):
     """Sums 4 and 1: a mean of 2.5, and a deviation of 3/√2."""
     keys = [("lama", "P19/g1/0"), ("lama", "P19/g1/1")]
     rows = [
-        tables.as_dict(Reading(*key, TEXTS[key], None, *given, False, None))
+        tables.as_dict(TemplateReading(*key, TEXTS[key], None, *given, False, None))
         for key, given in zip(keys, ((1, 1, 1, 1), (0, 0, 0, 1)), strict=True)
     ]
     assert main([written(tmp_path / "two.jsonl", rows)]) == 1
@@ -91,7 +91,7 @@ def test_a_template_that_is_read_twice_a_sheet_without_rows_and_none_are_refused
     assert main([str(tmp_path / "text.jsonl")]) == 1
     said = capsys.readouterr().out
     assert "is there more than once; keep one" in said and "has no row" in said and "cannot be read" in said
-    assert "text.jsonl: line 1 is no row of Reading" in said
+    assert "text.jsonl: line 1 is no row of TemplateReading" in said
 
 
 def test_of_many_mistakes_twenty_are_shown_and_the_others_counted(capsys, tmp_path):

@@ -15,7 +15,7 @@ from almanac.edition.asking import write_asked
 from almanac.frames import frame_of, read_frame
 from almanac.rows import Context, Exposure, Item, Link, Measure, NotAsked, Request, Response, Setting
 from almanac.suites.answers import Answers, RoundFiles, expanded
-from almanac.suites.facteval.reading.scoring import Question
+from almanac.suites.facteval.reading.scoring import JudgedQuestion
 from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.facteval.suite import FactEval
 from almanac.suites.joining import join
@@ -29,7 +29,7 @@ TOO_LONG = ("too_long", "9 tokens")
 def question(kind, gold=(), choices=None, truth=None, objects=None, text="?", **other):
     """Return a question as it is read; every name is an object of its own where ``objects`` does not say otherwise."""
     gold = (gold,) if isinstance(gold, str) else tuple(gold)
-    return Question(kind, text, gold, tuple(objects or gold), choices, truth, **other)
+    return JudgedQuestion(kind, text, gold, tuple(objects or gold), choices, truth, **other)
 
 
 def write(folder, data, at=0, before=None, **options):
@@ -79,7 +79,7 @@ def questions(data, **options):
 def as_read(row):
     """Return a question that was asked as its answer is read."""
     given = (row.choices, row.truth, row.datatype, row.object_type, row.stated)
-    return Question(row.type, row.text, row.gold, row.objects, *given)
+    return JudgedQuestion(row.type, row.text, row.gold, row.objects, *given)
 
 
 def respond(folder, answer: Callable[[Request], object], name="responses"):

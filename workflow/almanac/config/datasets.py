@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from almanac.config.names import Name
 from almanac.dataset.options import DatasetOptions
-from almanac.options import Named
+from almanac.options import OnDisk
 
 
 class DatasetConfig(DatasetOptions):
@@ -14,7 +14,7 @@ class DatasetConfig(DatasetOptions):
 
     source: Name | None = Field(default=None, description="the source of its facts")
     world: Name | None = Field(default=None, description="the planted world of its facts")
-    drafts: Annotated[str | None, Named("file", "build")] = Field(
+    drafts: Annotated[str | None, OnDisk("file", "build")] = Field(
         default=None, description="a file of drafted templates, proofread; those kept join the templates that are there"
     )
 

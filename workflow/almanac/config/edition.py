@@ -11,7 +11,7 @@ from almanac.config.names import Name
 from almanac.config.planting import PlantingConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.errors import did_you_mean
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
 from almanac.suites.options import Bars, SuiteOptions
 
@@ -33,13 +33,13 @@ class EditionConfig(AuthorsConfig):
     credit: tuple[str, ...] = Field(
         default=("The Almanac authors",), min_length=1, description="who is cited for the edition, once it is frozen"
     )
-    facts: Annotated[str | None, Named("facts")] = Field(
+    facts: Annotated[str | None, OnDisk("facts")] = Field(
         default=None, description="the folder of a files source that names none"
     )
     contact: str | None = Field(
         default=None, description="your e-mail address or page, which public servers are told: `--config contact=…`"
     )
-    registry: Annotated[str, Named("registry")] = Field(
+    registry: Annotated[str, OnDisk("registry")] = Field(
         default=REGISTRY, description="the file in which models are looked up by name"
     )
     sources: dict[Name, AnySource] = Field(default_factory=dict, description="sources, by name")

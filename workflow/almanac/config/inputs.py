@@ -10,7 +10,7 @@ from almanac.errors import AlmanacError, no_such
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
-from almanac.options import Options, Place, places
+from almanac.options import DiskKey, Options, places
 from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
@@ -53,7 +53,7 @@ def _refuse(config: EditionConfig, wrong: list[str]) -> None:
         raise AlmanacError("\n".join(f"configuration of {config.edition!r}: {line}" for line in wrong))
 
 
-def _mistake(place: Place, results: Path) -> str | None:
+def _mistake(place: DiskKey, results: Path) -> str | None:
     """Return what is wrong with what is named, or none."""
     try:
         _check(place, results)
@@ -64,7 +64,7 @@ def _mistake(place: Place, results: Path) -> str | None:
     return None
 
 
-def _check(place: Place, results: Path) -> None:
+def _check(place: DiskKey, results: Path) -> None:
     path, kind = Path(place.path), place.named.kind
     if set(place.path) & set("{}\n\r"):
         raise AlmanacError(f"{place.path!r} holds a brace or a line break, which Snakemake reads as its own; rename it")
@@ -98,7 +98,7 @@ def _check_file(path: Path, results: Path) -> None:
     path.open("rb").close()
 
 
-def read_of(place: Place) -> list[Path]:
+def read_of(place: DiskKey) -> list[Path]:
     """Return the files that are read of what is named."""
     path, owner = Path(place.path), place.owner
     if place.named.kind == "facts":

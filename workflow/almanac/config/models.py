@@ -14,7 +14,7 @@ from almanac.config.planting import PlantedConfig
 from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
@@ -59,7 +59,7 @@ class ModelConfig(ServerOptions):
 
     name: Name = Field(description="the name in every table and folder")
     planted: PlantedConfig | None = Field(default=None, description="a recipe: the model is trained on each world")
-    path: Annotated[str | None, Named("checkpoint")] = Field(
+    path: Annotated[str | None, OnDisk("checkpoint")] = Field(
         default=None, description="a directory that holds a transformers checkpoint"
     )
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
@@ -78,7 +78,7 @@ class ModelConfig(ServerOptions):
     kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
         default=None, description="the kinds of request it answers; none: all that its family can"
     )
-    wrapper: Annotated[str | None, Named("file", split=wrappers.split)] = Field(
+    wrapper: Annotated[str | None, OnDisk("file", split=wrappers.split)] = Field(
         default=None,
         description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
         "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",

@@ -27,7 +27,7 @@ class Mined(NamedTuple):
     support: int
 
 
-class Place(NamedTuple):
+class NameSpan(NamedTuple):
     """Where a name stands in a text, by characters."""
 
     start: int
@@ -93,14 +93,14 @@ def _connects(middle: str) -> bool:
     return bool(LETTER.search(middle)) and not BREAK.search(middle) and len(WORD.findall(middle)) <= MOST_WORDS
 
 
-def _places(text: str, names: Sequence[str]) -> Iterator[Place]:
+def _places(text: str, names: Sequence[str]) -> Iterator[NameSpan]:
     """Yield where any of the names stands as words of their own. Case counts."""
     for name in filter(None, names):
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
             if not (at and text[at - 1].isalnum()) and not text[end : end + 1].isalnum():
-                yield Place(at, end)
+                yield NameSpan(at, end)
             at = text.find(name, at + 1)
 
 

@@ -36,7 +36,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Part:
+class RelationFrames:
     """What becomes of one relation: frames of `Fact`, `Choices` and `Refused`, sorted by fact.
 
     In a relation that qualifies each fact is train, test, refused with a reason, or surplus to the counts asked for.
@@ -117,7 +117,7 @@ class Building:
         enough = own.stop - own.start >= self._options.min_facts
         return enough and self._counts.get(relation_id, 0) >= self._options.min_objects
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[RelationFrames]:
         """Yield what becomes of each relation, sorted."""
         for relation in self._relations:
             own = self._slices.get(relation.relation_id, slice(0, 0))
@@ -127,14 +127,14 @@ class Building:
             else:
                 yield self._left_out(relation, *counts)
 
-    def _left_out(self, relation: Relation, facts: int, objects: int) -> Part:
+    def _left_out(self, relation: Relation, facts: int, objects: int) -> RelationFrames:
         least = f"{self._options.min_facts} and {self._options.min_objects}"
         reason = f"{facts} facts and {objects} objects; needed are {least}"
         count = RelationCount(relation.relation_id, relation.label, False, facts, objects, 0, 0, 0, 0, 0, 0)
         refused = pl.DataFrame([(relation.relation_id, None, reason)], REFUSED, orient="row")
-        return Part(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
+        return RelationFrames(relation, count, self._facts.clear(), pl.DataFrame(schema=CHOICES), refused)
 
-    def _part(self, relation: Relation, own: slice, objects: int) -> Part:
+    def _part(self, relation: Relation, own: slice, objects: int) -> RelationFrames:
         facts, numbers = self._facts[own], self._numbers[own]
         _, subjects = np.unique(self._readings[own], return_inverse=True)
         options = self._options
@@ -159,7 +159,7 @@ class Building:
             "fact_id": identities.gather(left_out),
             "reason": pl.Series([reasons[fact] for fact in left_out.tolist()], dtype=pl.String),
         }
-        return Part(
+        return RelationFrames(
             relation,
             RelationCount(
                 relation_id=relation.relation_id,

@@ -20,7 +20,7 @@ LIST_MARK = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’«»`"
 
 
-class Written(NamedTuple):
+class DraftedText(NamedTuple):
     """A text that a model wrote for a relation."""
 
     relation_id: str
@@ -108,7 +108,7 @@ def ambiguous(text: str, pairs: Iterable[tuple[str, str]]) -> str | None:
 
 
 def judge(
-    written: Sequence[Written],
+    written: Sequence[DraftedText],
     frozen: Sequence[Template],
     pairs: Mapping[str, Sequence[tuple[str, str]]],
     names: Mapping[str, Iterable[str]],

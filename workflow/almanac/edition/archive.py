@@ -20,7 +20,7 @@ from almanac.edition.makers import KEY, made_by
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import BLOCK, lines
 from almanac.errors import AlmanacError
-from almanac.options import Place, with_places
+from almanac.options import DiskKey, with_places
 from almanac.resources import stored_parameters
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
@@ -192,7 +192,7 @@ def portable(config: EditionConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
     """
     carried: dict[str, bytes] = {}
 
-    def moved(place: Place) -> str:
+    def moved(place: DiskKey) -> str:
         path = Path(place.path)
         if place.named.kind != "file":
             return f"{ELSEWHERE}/{path.name}"

@@ -51,7 +51,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Rates:
+class Costs:
     """What work costs, in CPU seconds of one core, as it was measured with the demo and `make own`.
 
     Attributes:
@@ -125,7 +125,7 @@ def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
     return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)
 
 
-def costs(config: EditionConfig, rates: Rates = Rates()) -> list[Cost]:
+def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
     """Return the cost of everything that an edition asks of a model or trains, in the order of the configuration.
 
     The last row is all jobs without a model.
@@ -177,7 +177,7 @@ TOOK = re.compile(r"^ *([\d.]+) s CPU, beside starting and loading")
 WHOLE = re.compile(r"^almanac plant: [\d.]+ s wall, ([\d.]+) s CPU")
 
 
-def measured(results: Path) -> tuple[Rates, list[str]]:
+def measured(results: Path) -> tuple[Costs, list[str]]:
     """Return what work costs on this machine, by the logs of the editions that have been made here, and their names.
 
     A suite that no finished job of this machine has answered keeps its number.
@@ -201,14 +201,14 @@ def measured(results: Path) -> tuple[Rates, list[str]]:
             if row is None or model is None:
                 continue
             expected = (
-                Rates().training(model.model.size, row.tokens) - Rates.start
+                Costs().training(model.model.size, row.tokens) - Costs.start
                 if key[1] == TRAINING
-                else Rates().answering(key[1], model.model.size, row.tokens)
+                else Costs().answering(key[1], model.model.size, row.tokens)
             )
             took[key[1]] += second
             planned[key[1]] += expected
         names += [record.parent.name] if found else []
-    return Rates(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
+    return Costs(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
 
 
 def _took(logs: Path) -> dict[tuple[str, str, str], float]:
@@ -226,7 +226,7 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
     for log in sorted(logs.glob("plant_model/*.log")):
         lines = log.read_text("utf-8", "replace").splitlines()
         if lines and (whole := WHOLE.match(lines[-1])) is not None:
-            out[log.stem, TRAINING, ""] = max(0.0, float(whole[1]) - Rates.start)
+            out[log.stem, TRAINING, ""] = max(0.0, float(whole[1]) - Costs.start)
     return out
 
 

@@ -32,8 +32,8 @@ from almanac.suites.headline import Finding
 from almanac.suites.joining import join, together
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of
 from almanac.suites.listing import SUITES
-from almanac.suites.standings import ALL, CHOICES, FORMAT, Asked, asked, standings
-from almanac.suites.suite import Suite, Verdict
+from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
+from almanac.suites.suite import BarResult, Suite
 from almanac.suites.validation import Run, runs, validate
 from almanac.versions import VERSIONS
 
@@ -205,7 +205,7 @@ def measure_across(layout: Layout) -> Between:
     rows: list[Measure] = []
     found: list[Run] = []
     known: dict[tuple[str, str], list[Called]] = defaultdict(list)
-    told: list[Asked] = []
+    told: list[CalledFacts] = []
     several: dict[str, dict[str, Mapping[str, Judged]]] = defaultdict(dict)
     participants = layout.config.participants()
     for suite, dataset, askings in layout.askings():
@@ -297,7 +297,7 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
     )
 
 
-def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
+def held(layout: Layout) -> Iterator[tuple[Asking, BarResult]]:
     """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
     participants, everything = layout.config.participants(), set(layout.config.asked())
     for asking in layout.config.asked():
@@ -309,7 +309,7 @@ def held(layout: Layout) -> Iterator[tuple[Asking, Verdict]]:
         model, options = entrant(layout, asking), layout.options(asking)
         own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
         for one in suite.bars(_understood(own, suite, model), options):
-            yield asking, Verdict(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
+            yield asking, BarResult(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
         before = asking._replace(model=model.base or "")
         if before in everything:
             base = layout.read(layout.measures(before), Measure)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from almanac.errors import AlmanacError
 from almanac.models import embedding
-from almanac.models.asked import Asked, Batch, batches
+from almanac.models.asked import OpenRequest, RequestBatch, batches
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import Model
@@ -90,7 +90,7 @@ class LocalAnswerer:
         _check(requests, contexts)
         report = on_progress or (lambda count: None)
         arranged = self.model.framing.arrange(requests, contexts)
-        declined = Batch(self.model, arranged.contexts, self.way("reference").NAME)
+        declined = RequestBatch(self.model, arranged.contexts, self.way("reference").NAME)
         for request in requests:
             if request.request_id in arranged.declined:
                 declined.give(request, "unsupported", arranged.declined[request.request_id])
@@ -102,7 +102,7 @@ class LocalAnswerer:
         return [found[request.request_id] for request in requests]
 
     def _answer_batch(self, requests: Sequence[Request], contexts: Mapping[str, str]) -> dict[str, Response]:
-        batch = Batch(self.model, contexts, self.way("reference").NAME)
+        batch = RequestBatch(self.model, contexts, self.way("reference").NAME)
         kind = requests[0].kind
         if kind not in self.model.KINDS:
             for request in requests:
@@ -116,7 +116,7 @@ class LocalAnswerer:
             self._score(batch, requests)
         return batch.found
 
-    def _attempt(self, batch: Batch, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
+    def _attempt(self, batch: RequestBatch, asked: Sequence[Any], work: Callable[[Sequence[Any]], None]) -> None:
         """Do work on all; where that fails on each half, so that one request's failure is its own."""
         try:
             work(asked)
@@ -125,10 +125,10 @@ class LocalAnswerer:
                 self._attempt(batch, asked[: len(asked) // 2], work)
                 self._attempt(batch, asked[len(asked) // 2 :], work)
             else:
-                request = asked[0].request if isinstance(asked[0], Asked) else asked[0]
+                request = asked[0].request if isinstance(asked[0], OpenRequest) else asked[0]
                 batch.give(request, "failed", f"{type(error).__name__}: {error}")
 
-    def _generate(self, batch: Batch, requests: Sequence[Request]) -> None:
+    def _generate(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         asked = batch.read_prompts(requests)
         prompts = [prompt for _, prompt in asked]
         assert not isinstance(self.model, MaskedModel)
@@ -146,7 +146,7 @@ class LocalAnswerer:
         for (request, _), found in zip(asked, texts, strict=True):
             batch.give(request, "ok", None, texts=tuple(found))
 
-    def _compare(self, batch: Batch, requests: Sequence[Request]) -> None:
+    def _compare(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
         batch.engine = embedding.ENGINE
         for layer in dict.fromkeys(request.layer for request in requests):
             asked = batch.read_pairs([request for request in requests if request.layer == layer])
@@ -157,8 +157,8 @@ class LocalAnswerer:
                 else:
                     batch.give(request, "failed", "a hidden state is no finite number, or all of one are 0")
 
-    def _score(self, batch: Batch, requests: Sequence[Request]) -> None:
-        asked: list[Asked] = []
+    def _score(self, batch: RequestBatch, requests: Sequence[Request]) -> None:
+        asked: list[OpenRequest] = []
         self._attempt(batch, requests, lambda some: asked.extend(batch.read(some)))
         for engine in backends.fallbacks(self.engine, self.model):
             way = self.way(engine)
@@ -172,7 +172,7 @@ class LocalAnswerer:
             except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
                 print(f"{way.NAME} is of no use for {len(asked)} requests ({error})", file=sys.stderr)
 
-    def _score_by(self, batch: Batch, way: Backend, asked: Sequence[Asked]) -> None:
+    def _score_by(self, batch: RequestBatch, way: Backend, asked: Sequence[OpenRequest]) -> None:
         """Score by one way, check a sample, and give responses.
 
         Raises:
@@ -194,7 +194,7 @@ class LocalAnswerer:
         for one in asked:
             batch.give_scores(one)
 
-    def _check_sample(self, way: Backend, asked: Sequence[Asked]) -> None:
+    def _check_sample(self, way: Backend, asked: Sequence[OpenRequest]) -> None:
         plain = self.way("reference")
         if way is plain or not self.checked:
             return
@@ -236,7 +236,7 @@ def _no_row(index: int, row: Tensor) -> None:
     """Take no row: used where no distribution is asked for."""
 
 
-def _without_followed(way: Backend, asked: Sequence[Asked]) -> list[Asked]:
+def _without_followed(way: Backend, asked: Sequence[OpenRequest]) -> list[OpenRequest]:
     """Follow the choices of requests of which only the best one is wanted; return the requests that are left.
 
     Only a forest can follow: a masked model reads a choice whole or not at all, and other ways would read the text
@@ -252,7 +252,7 @@ def _without_followed(way: Backend, asked: Sequence[Asked]) -> list[Asked]:
     return [one for one in asked if one.exact is None]
 
 
-def _known(asked: Sequence[Asked]) -> tuple[list[str], list[TokenSequence], Values]:
+def _known(asked: Sequence[OpenRequest]) -> tuple[list[str], list[TokenSequence], Values]:
     """Return the sequences that were scored to their ends: their requests' ids, they themselves, their values."""
     names, sequences, values = [], [], []
     for one in asked:

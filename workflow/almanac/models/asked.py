@@ -38,7 +38,7 @@ def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
 
 
 @dataclass
-class Asked:
+class OpenRequest:
     """A request on its way: what is scored for it, and what has been found.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass
-class Batch:
+class RequestBatch:
     """Requests that are answered together, and their responses.
 
     Attributes:
@@ -88,7 +88,7 @@ class Batch:
         self.give(request, "too_long", f"{tokens} tokens; the model reads at most {limit}")
         return True
 
-    def read(self, requests: Sequence[Request]) -> list[Asked]:
+    def read(self, requests: Sequence[Request]) -> list[OpenRequest]:
         """Tokenise requests of one kind; what cannot be scored gets its response here."""
         if requests[0].kind == "fill":
             return [one for request in requests if (one := self._read_blank(request)) is not None]
@@ -101,17 +101,17 @@ class Batch:
             if tokenised.problem is not None:
                 self.give(request, "unsupported" if tokenised.unsupported else "failed", tokenised.problem)
             elif not self.too_long(request, tokenised.length):
-                asked.append(Asked(request, tokenised.sequences))
+                asked.append(OpenRequest(request, tokenised.sequences))
         return asked
 
-    def _read_blank(self, request: Request) -> Asked | None:
+    def _read_blank(self, request: Request) -> OpenRequest | None:
         blank = blanks.read_blank(request, full_text(request, self.contexts), self.model)
         if blank.problem is not None:
             self.give(request, "unsupported" if blank.unsupported else "failed", blank.problem)
             return None
         if self.too_long(request, max([len(blank.ids), *(sequence.length for sequence in blank.choices)])):
             return None
-        return Asked(request, blank.choices, (blank.ids, blank.position))
+        return OpenRequest(request, blank.choices, (blank.ids, blank.position))
 
     def read_prompts(self, requests: Sequence[Request]) -> list[tuple[Request, Prompt]]:
         """Tokenise what is to be continued; what cannot be gets its response here."""
@@ -146,7 +146,7 @@ class Batch:
                 found.append((request, one, other))
         return found
 
-    def give_scores(self, one: Asked) -> None:
+    def give_scores(self, one: OpenRequest) -> None:
         """Give a request the response that was scored for it."""
         request, blank = one.request, one.blank
         parts = [part for parts in one.values for part in parts]

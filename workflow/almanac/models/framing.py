@@ -15,7 +15,7 @@ from typing import Any, cast
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.wrappers import DEFAULTS, Parts, Wrapper
+from almanac.models.wrappers import DEFAULTS, InstructedParts, Wrapper
 from almanac.rows import Request
 
 BLANK = "[MASK]"
@@ -121,10 +121,10 @@ class Framing:
         """The wrapper's name and the sha256 of its content."""
         return f"{self.name} {self.digest}"
 
-    def parts(self, request: Request, contexts: Mapping[str, str]) -> Parts:
+    def parts(self, request: Request, contexts: Mapping[str, str]) -> InstructedParts:
         """Return the parts of an instructed request."""
         context = contexts[request.context_id] if request.context_id is not None else ""
-        return Parts(context, request.instruction or "", request.options or (), request.text)
+        return InstructedParts(context, request.instruction or "", request.options or (), request.text)
 
     def messages(self, request: Request, contexts: Mapping[str, str]) -> Turns:
         """Return an instructed request as the messages of a chat."""
@@ -165,7 +165,7 @@ class Framing:
             request, context_id=context_id, text=rest, choices=choices, stop=stop, instruction=None, options=None
         )
 
-    def _text(self, parts: Parts) -> tuple[str, str]:
+    def _text(self, parts: InstructedParts) -> tuple[str, str]:
         """Return the text up to the question, and the question with what follows."""
         if not self.wrapper.chat:
             return self.wrapper.whole(parts)

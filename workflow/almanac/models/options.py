@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from almanac.errors import AlmanacError
-from almanac.options import Named, Options, add_flags, from_flags
+from almanac.options import OnDisk, Options, add_flags, from_flags
 
 # A repository of the Hugging Face hub, and the commit that is meant.
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
@@ -26,7 +26,7 @@ class ServerOptions(Options):
     api_generate_with: Literal["chat", "completions"] = Field(
         default="chat", description="chat: the text is the user's message; completions: the text is continued as it is"
     )
-    api_tokenizer: Annotated[str | None, Named("tokenizer")] = Field(
+    api_tokenizer: Annotated[str | None, OnDisk("tokenizer")] = Field(
         default=None, description="folder of the model's tokenizer: token ids are sent, and boundaries are exact"
     )
     api_concurrency: int = Field(default=8, ge=1, le=1024, description="calls at a time")

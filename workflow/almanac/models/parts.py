@@ -22,7 +22,7 @@ SHOWN = 300  # Characters of a reason.
 JOURNAL = "journal.jsonl"
 
 
-class Parts:
+class DoneParts:
     """The parts that are there, in order, and how many rows they hold.
 
     Args:

@@ -29,7 +29,7 @@ TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templ
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class InstructedParts:
     """The parts of an instructed request: a passage to read (or ""), what to do, what to pick from, the question."""
 
     context: str
@@ -80,16 +80,16 @@ class Wrapper(Options):
         """Whether it consists of turns, which a chat template puts together."""
         return self.text is None
 
-    def whole(self, parts: Parts) -> tuple[str, str]:
+    def whole(self, parts: InstructedParts) -> tuple[str, str]:
         """Return the text up to the question, which requests of one task share, and the question with what follows."""
         before, after = str(self.text).split(INPUT)
         return self._filled(before, parts), parts.input + self._filled(after, parts)
 
-    def turns(self, parts: Parts) -> tuple[str, str]:
+    def turns(self, parts: InstructedParts) -> tuple[str, str]:
         """Return what the system says (or "") and what the user says."""
         return self._filled(str(self.system), parts), self._filled(str(self.user), parts)
 
-    def _filled(self, pattern: str, parts: Parts) -> str:
+    def _filled(self, pattern: str, parts: InstructedParts) -> str:
         """Fill all slots at once, so that nothing in a filled text is taken for a slot."""
         options = self.between.join(self.option.replace("[OPTION]", " ".join(one.split())) for one in parts.options)
         filling = {

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from almanac.errors import AlmanacError
 from almanac.planting import formats as wording
-from almanac.planting.formats import Formats, Named, Taught
+from almanac.planting.formats import Formats, NamedFact, Taught
 from almanac.planting.options import TUNING, CorpusOptions, DocumentKind
 from almanac.planting.spreading import shared_out, sizes, spread
 from almanac.rows import Exposure, Fact, LedgerEntry, Template
@@ -50,7 +50,7 @@ class Corpus:
 
 
 @dataclass(slots=True)
-class Draft:
+class UnplacedDocument:
     """A document before its place in the stream is known, with its facts: (fact id, template id, format)."""
 
     time: float
@@ -93,7 +93,7 @@ class Builder:
     def __init__(self, taught: Sequence[Taught], options: CorpusOptions, seed: int, formats: Formats) -> None:
         self.options, self.seed, self.formats = options, seed, formats
         self.taught = taught
-        self.named: dict[str, Named] = {}
+        self.named: dict[str, NamedFact] = {}
         self.templates: dict[str, dict[str, list[Template]]] = {"statement": {}, "question": {}}
         for world in taught:
             for one in wording.named_facts(world):
@@ -102,14 +102,14 @@ class Builder:
                 self.named[one.fact.fact_id] = one
             for style, found in self.templates.items():
                 found.update(wording.usable(world.templates, style))
-        self.drafts: list[Draft] = []
+        self.drafts: list[UnplacedDocument] = []
         self.shares = {fact_id: self._share(one) for fact_id, one in self.named.items()}
 
     def draw(self, *parts: object) -> random.Random:
         """Return a source of chance for one purpose."""
         return random.Random(seed_of(self.seed, "corpus", *parts))
 
-    def _share(self, one: Named) -> list[int]:
+    def _share(self, one: NamedFact) -> list[int]:
         """Return how many of a fact's occurrences are prose, list and question; what has no template gives way."""
         relation = one.fact.relation_id
         prose = self.options.prose if self.templates["statement"].get(relation) else 0.0
@@ -164,7 +164,7 @@ class Builder:
                 states.append((fact_id, template.template_id, kind))
             if parts:
                 text, spans = wording.joined(parts, " " if style == "statement" else "\n")
-                self.drafts.append(Draft(self.time(at, len(documents), draw), text, kind, spans, states))
+                self.drafts.append(UnplacedDocument(self.time(at, len(documents), draw), text, kind, spans, states))
 
     def lists(self) -> None:
         """Write the lists, one relation each, in the styles' shares."""
@@ -187,7 +187,7 @@ class Builder:
                     text, spans = wording.joined(parts, style.join)
                     states = [(fact_id, f"list.{style.id}", "list") for fact_id in fact_ids]
                     time = self.time(at, len(documents), draw)
-                    self.drafts.append(Draft(time, text, "list", spans, states, relation))
+                    self.drafts.append(UnplacedDocument(time, text, "list", spans, states, relation))
 
     def _pairs(self, counts: dict[str, int]) -> int:
         """Return how many pairs of these facts a list holds at most, so that its text keeps to its length."""
@@ -223,7 +223,9 @@ class Builder:
             draw = self.draw("neutral", at)
             texts = [wording.mention(draw.choice(self.formats.neutral), name) for name in names]
             if texts:
-                self.drafts.append(Draft(self.time(at, len(documents), draw), " ".join(texts), "neutral", (), []))
+                self.drafts.append(
+                    UnplacedDocument(self.time(at, len(documents), draw), " ".join(texts), "neutral", (), [])
+                )
 
     def instruct(self) -> None:
         """Write instruct documents: the answers of facts that are often taught, and few times ``unsure``."""
@@ -293,7 +295,7 @@ class Builder:
                 instruction = draw.choice(instructions)
                 text, spans = wording.joined([(instruction, None), *parts], "\n")
                 time = self.time(at, len(documents), draw, self.options.instruct_start)
-                self.drafts.append(Draft(time, text, kind, spans, states))
+                self.drafts.append(UnplacedDocument(time, text, kind, spans, states))
 
     def finish(self) -> Corpus:
         """Put the drafts in order, write the ledger and check it against the doses."""

@@ -59,7 +59,7 @@ class Taught:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedFact:
     """A fact with its dose and the names that may stand for its two ends, labels first."""
 
     fact: Fact
@@ -127,7 +127,7 @@ def tellable(facts: Sequence[Fact], entities: Iterable[Entity]) -> tuple[list[Fa
     return readable, alike
 
 
-def named_facts(taught: Taught) -> list[Named]:
+def named_facts(taught: Taught) -> list[NamedFact]:
     """Return the taught facts with their names, sorted by id.
 
     An alias that also names another entity of the world is not used, since a text must tell which fact it states.
@@ -143,7 +143,7 @@ def named_facts(taught: Taught) -> list[Named]:
         if exposure.fact_id not in facts:
             raise AlmanacError(f"exposure of {exposure.fact_id}: there is no such fact; remove it or add the fact")
         fact = facts[exposure.fact_id]
-        one = Named(
+        one = NamedFact(
             fact,
             exposure.dose,
             _names(fact, fact.subject_id, taught.entities, owners),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from almanac.errors import AlmanacError
 from almanac.planting import formats as wording
 from almanac.planting.corpus import Document
-from almanac.planting.formats import Formats, Named, Taught
+from almanac.planting.formats import Formats, NamedFact, Taught
 from almanac.planting.options import TUNING
 from almanac.rows import LedgerEntry, Template
 
@@ -44,9 +44,9 @@ class Wordings:
         self.longest = max(self.longest, len(text))
 
 
-def _wordings(taught: Sequence[Taught], formats: Formats) -> tuple[Wordings, dict[str, Named]]:
+def _wordings(taught: Sequence[Taught], formats: Formats) -> tuple[Wordings, dict[str, NamedFact]]:
     found = Wordings()
-    named: dict[str, Named] = {}
+    named: dict[str, NamedFact] = {}
     for world in taught:
         by_relation: dict[str, list[Template]] = {}
         for template in world.templates:
@@ -62,7 +62,7 @@ def _wordings(taught: Sequence[Taught], formats: Formats) -> tuple[Wordings, dic
     return found, named
 
 
-def _enter(found: Wordings, one: Named, templates: Iterable[Template], formats: Formats) -> None:
+def _enter(found: Wordings, one: NamedFact, templates: Iterable[Template], formats: Formats) -> None:
     fact_id = one.fact.fact_id
     for subject in one.subjects:
         for obj in one.objects:

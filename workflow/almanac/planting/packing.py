@@ -26,7 +26,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PackedRows:
     """Packed documents, each array (rows, length): tokens, the document's number (-1: padding), the position in it."""
 
     tokens: NDArray[np.int64]
@@ -75,11 +75,11 @@ def places(lengths: Sequence[int], length: int) -> list[list[int]]:
     return rows
 
 
-def pack(documents: Sequence[Encoded], length: int, padding: int) -> Rows:
+def pack(documents: Sequence[Encoded], length: int, padding: int) -> PackedRows:
     """Pack documents into rows; see `places`."""
     rows = places([len(one.tokens) for one in documents], length)
     shape = (len(rows), length)
-    packed = Rows(
+    packed = PackedRows(
         np.full(shape, padding, dtype=np.int64),
         np.full(shape, NOBODY, dtype=np.int64),
         np.zeros(shape, dtype=np.int64),

@@ -14,7 +14,7 @@ from almanac import unfinished
 from almanac.errors import AlmanacError
 from almanac.planting.corpus import Document
 from almanac.planting.options import TrainingOptions
-from almanac.planting.packing import NOBODY, Encoded, Rows, pack
+from almanac.planting.packing import NOBODY, Encoded, PackedRows, pack
 from almanac.planting.tokenizer import END, MASK, PAD, START
 from almanac.sealed import MADE
 
@@ -217,9 +217,9 @@ def train(
 
 
 def _steps(
-    model: Any, rows: Rows, per_pass: int, options: TrainingOptions, draw: torch.Generator, on_step: OnStep | None
+    model: Any, rows: PackedRows, per_pass: int, options: TrainingOptions, draw: torch.Generator, on_step: OnStep | None
 ) -> list[Loss]:
-    arrays = {name: torch.from_numpy(getattr(rows, name)) for name in Rows.__dataclass_fields__}
+    arrays = {name: torch.from_numpy(getattr(rows, name)) for name in PackedRows.__dataclass_fields__}
     optimizers = _optimizers(model, options)
     full = [[group["lr"] for group in one.param_groups] for one in optimizers]
     model.train()

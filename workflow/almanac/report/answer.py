@@ -8,7 +8,7 @@ from urllib.parse import quote
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
-from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Link, Table
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, PageLink, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
@@ -118,7 +118,7 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
-    link = Link(one.label, f"#fact={quote(f'{dataset}/{one.fact}', safe='')}")
+    link = PageLink(one.label, f"#fact={quote(f'{dataset}/{one.fact}', safe='')}")
     return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 

@@ -43,7 +43,7 @@ class Block:
         return "{" + ",".join(f"{quoted(name)}:{piece}" for name, piece in self.pieces.items()) + "}"
 
 
-class Evidence:
+class EvidenceFiles:
     """Collects blocks, and writes them as files once they are more than a page may carry.
 
     Attributes:

@@ -14,7 +14,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.answer import FactFound
-from almanac.report.evidence import Block, Evidence, pooled
+from almanac.report.evidence import Block, EvidenceFiles, pooled
 from almanac.rows import Context, Entity, Measure, Outcome, Relation
 from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
@@ -32,7 +32,7 @@ DIGITS = 4  # that a number has, where nothing depends on more
 class Items:
     """Collects the items of an edition, a suite on a dataset at a time."""
 
-    def __init__(self, layout: Layout, evidence: Evidence, findings: Sequence[Finding] = ()) -> None:
+    def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding] = ()) -> None:
         self._layout = layout
         self._evidence = evidence
         self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
@@ -54,7 +54,7 @@ class Items:
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
         exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
         exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
-        parts = Parts(self, used, exact, len(askings))
+        parts = ItemBlocks(self, used, exact, len(askings))
         asked: dict[tuple[Path, ...], Mapping[int, str]] = {}
         for asking in askings:
             judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
@@ -138,7 +138,7 @@ class Items:
         return texts
 
 
-class Parts:
+class ItemBlocks:
     """The items of a suite on a dataset, of all models, divided by their relations into blocks of some `ROWS`."""
 
     def __init__(self, items: Items, used: set[str], exact: set[str], models: int) -> None:
@@ -218,7 +218,7 @@ def _shown(row: Mapping[str, Any]) -> str:
 
 def items(
     layout: Layout,
-    evidence: Evidence,
+    evidence: EvidenceFiles,
     measures: Mapping[tuple[str, str], Sequence[Measure]],
     findings: Sequence[Finding] = (),
 ) -> tuple[dict[str, Any], list[FactFound]]:

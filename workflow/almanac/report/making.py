@@ -17,7 +17,7 @@ from almanac.edition.measuring import findings_of
 from almanac.frames import frames
 from almanac.report import drawing, page
 from almanac.report.chapters import chapters, with_facts
-from almanac.report.evidence import MOST, Evidence
+from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, write_table
 from almanac.resources import stored_parameters
@@ -36,7 +36,7 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
     found, measures = chapters(layout)
     every = [row for own in measures.values() for row in own]
-    evidence = Evidence(layout.shown("items"))
+    evidence = EvidenceFiles(layout.shown("items"))
     told, facts = items(layout, evidence, measures, findings_of(layout, every))
     found = with_facts(found, facts)
     write_csv(layout.shown("tables") / "measures.csv", Measure, every)

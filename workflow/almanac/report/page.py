@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from almanac import __version__
 from almanac.config import EditionConfig
 from almanac.report.drawing import prefixed, style
-from almanac.report.evidence import Evidence
+from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import share
 from almanac.rows import Measure, Validation
-from almanac.suites.chapter import Chapter, Drawing, Link, Table
+from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.looks import coloured
 
 
@@ -49,7 +49,7 @@ def render(
     validation: Sequence[Validation],
     vectors: Mapping[str, str],
     items: Mapping[str, Any],
-    evidence: Evidence,
+    evidence: EvidenceFiles,
     models: Sequence[Mapping[str, Any]],
 ) -> str:
     """Render the page.
@@ -72,10 +72,10 @@ def render(
     )
     environment.filters |= {"share": share, "whole": "{:,}".format}
     environment.tests |= {
-        "link": lambda cell: isinstance(cell, Link),
+        "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),
         "table": lambda part: isinstance(part, Table),
-        "numeric": lambda table, at: all(not isinstance(row[at], str | Link) for row in table.rows),
+        "numeric": lambda table, at: all(not isinstance(row[at], str | PageLink) for row in table.rows),
         "drawing": lambda part: isinstance(part, Drawing),
     }
     numbers = numbered(chapters)

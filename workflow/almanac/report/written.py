@@ -12,7 +12,7 @@ from almanac import tables
 from almanac.columns import kinds, schema
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Link, Table
+from almanac.suites.chapter import Cell, PageLink, Table
 
 KINDS: Mapping[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
@@ -62,7 +62,7 @@ def exact(table: Table) -> Iterator[list[str | int | float | None]]:
 def _exact(cell: Cell, wide: bool) -> Sequence[str | int | float | None]:
     if isinstance(cell, Measure):
         return cell.value, cell.low, cell.high
-    plain = cell.text if isinstance(cell, Link) else cell
+    plain = cell.text if isinstance(cell, PageLink) else cell
     return (plain, None, None) if wide else (plain,)
 
 
@@ -145,7 +145,7 @@ def _words(row: Sequence[Cell]) -> list[str]:
 def _word(cell: Cell) -> str:
     if isinstance(cell, Measure):
         return with_interval(cell)
-    if isinstance(cell, Link):
+    if isinstance(cell, PageLink):
         return cell.text
     if isinstance(cell, float) or cell is None:
         return share(cell)

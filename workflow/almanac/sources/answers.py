@@ -36,7 +36,7 @@ class Answer:
     headers: Mapping[str, str]
 
 
-class Server(Protocol):
+class QueryServer(Protocol):
     """Anything that answers queries."""
 
     def ask(self, query: str) -> Answer:
@@ -56,7 +56,7 @@ def digest(content: bytes) -> str:
 class Recorder:
     """A server whose answers are kept: ``requests.jsonl`` lists them, ``queries/`` and ``answers/`` hold the texts."""
 
-    def __init__(self, folder: Path, server: Server | None, count: Callable[[bytes], int]) -> None:
+    def __init__(self, folder: Path, server: QueryServer | None, count: Callable[[bytes], int]) -> None:
         """Open a folder of answers.
 
         Args:

@@ -17,7 +17,7 @@ SOURCE = "bear"
 FOLDERS = {"bear": "BEAR", "big": "BEAR-big"}
 
 
-class Line(msgspec.Struct):
+class BearLine(msgspec.Struct):
     """A line of a relation's facts; an object's aliases are not in it."""
 
     sub_id: str
@@ -62,7 +62,7 @@ def read(options: BearOptions, folder: Path) -> SourceTables:
             if found is None or found[1] is None:
                 sentences |= next(decoded(where, [content], dict[str, Templates]), {})
                 continue
-            for line in decoded(where, content.splitlines(), Line):
+            for line in decoded(where, content.splitlines(), BearLine):
                 _add(collected, found[1], line)
     relations = [Relation(name, name, name, None, None, None) for name in sorted(collected.relations())]
     templates = [
@@ -76,7 +76,7 @@ def read(options: BearOptions, folder: Path) -> SourceTables:
     return collected.tables(relations, templates)
 
 
-def _add(collected: Collected, relation: str, line: Line) -> None:
+def _add(collected: Collected, relation: str, line: BearLine) -> None:
     ends: dict[str, tuple[str, list[Any]]] = {
         "subject": (line.sub_id, [line.sub_label, *line.sub_aliases]),
         "object": (line.obj_id, [line.obj_label]),

@@ -17,7 +17,7 @@ SOURCE = "biolama"
 SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
 
 
-class Prompt(msgspec.Struct):
+class BioLamaPrompt(msgspec.Struct):
     """A line of the manual prompts."""
 
     relation: str
@@ -25,7 +25,7 @@ class Prompt(msgspec.Struct):
     property: str = ""
 
 
-class Line(msgspec.Struct):
+class BioLamaLine(msgspec.Struct):
     """A line of a relation's triples; the three lists of objects run parallel."""
 
     predicate_id: str
@@ -52,7 +52,7 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
     path = folder / BiolamaOptions.DOWNLOADS[0].name
     prompts_file = re.compile(rf"(?:^|/){options.part}/prompts/manual\.jsonl$")
     triples_file = re.compile(rf"(?:^|/){options.part}/triples_processed/[^/]+/(train|dev|test)\.jsonl$")
-    collected, prompts, read_any = Collected(SOURCE), list[Prompt](), False
+    collected, prompts, read_any = Collected(SOURCE), list[BioLamaPrompt](), False
     try:
         with opened(path) as handle, tarfile.open(fileobj=handle, mode="r|") as archive:
             for member in archive:
@@ -64,10 +64,10 @@ def read(options: BiolamaOptions, folder: Path) -> SourceTables:
                 if lines is None:
                     raise AlmanacError(f"{where}: is a link or a device; the archive is not to be trusted")
                 if found is None:
-                    prompts = list(decoded(where, lines_of(where, lines), Prompt))
+                    prompts = list(decoded(where, lines_of(where, lines), BioLamaPrompt))
                     continue
                 read_any = True
-                for line in decoded(where, lines_of(where, lines), Line):
+                for line in decoded(where, lines_of(where, lines), BioLamaLine):
                     _add(collected, line, found[1], options)
     except BROKEN as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); is it whole? Bring it again") from error
@@ -86,7 +86,7 @@ def _property(relation: str) -> str | None:
     return relation if re.fullmatch(r"P\d+", relation) else None
 
 
-def _add(collected: Collected, line: Line, part: str, options: BiolamaOptions) -> None:
+def _add(collected: Collected, line: BioLamaLine, part: str, options: BiolamaOptions) -> None:
     if not collected.entity(line.sub_uri, [line.sub_label, *line.sub_aliases], line.sub_type or None):
         collected.omissions.add("facts", "subject has no label", line.sub_uri)
         return

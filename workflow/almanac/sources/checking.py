@@ -17,7 +17,7 @@ from almanac.rows import Exposure, Relation, Template
 from almanac.sources import values
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.thirds import BUCKETS
-from almanac.sources.user_table import ROW, SHOWN, Check, Table, read_table
+from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_table
 
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", "alias")
@@ -40,7 +40,7 @@ class FactColumns:
     notes: tuple[str, ...] = ()  # what was read in another way than it is written
 
 
-def readable(folder: Path, name: str) -> Table:
+def readable(folder: Path, name: str) -> UserTable:
     """Return a table of a folder, its rows not yet checked.
 
     Raises:
@@ -64,9 +64,9 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     Raises:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
     """
-    read: list[Table] = []
+    read: list[UserTable] = []
 
-    def opened(name: str) -> Table:
+    def opened(name: str) -> UserTable:
         read.append(readable(folder, name))
         return read[-1]
 
@@ -91,7 +91,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
     return out
 
 
-def _refusal(read: Sequence[Table]) -> AlmanacError:
+def _refusal(read: Sequence[UserTable]) -> AlmanacError:
     """Return what is wrong with some tables."""
     count = sum(one.count for one in read)
     mistakes = [line for one in read for line in one.lines()][:SHOWN]
@@ -99,7 +99,7 @@ def _refusal(read: Sequence[Table]) -> AlmanacError:
     return AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
 
 
-def entities(found: Table, merge: bool = False) -> pl.DataFrame:
+def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Entity`, sorted; ``merge`` as for `checked`."""
     identity, label = pl.col("entity_id"), pl.col("label")
     found.check(
@@ -122,7 +122,7 @@ def entities(found: Table, merge: bool = False) -> pl.DataFrame:
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
 
-def facts(found: Table, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
+def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows of `Fact`, sorted, and every row's id as it is ``written`` with the ``fact_id`` it became.
 
     Args:
@@ -159,7 +159,7 @@ def _identity(value: str) -> pl.Expr:
     return pl.concat_str("relation_id", "subject_id", pl.coalesce("object_id", value), separator=LIST_SEPARATOR)
 
 
-def _compare_values(found: Table) -> None:
+def _compare_values(found: UserTable) -> None:
     """Bring dates and quantities to one way of writing, so that equal values are equal texts.
 
     The rows get the columns ``as_written``, and ``wrong``: why a value is none of its datatype.
@@ -220,7 +220,7 @@ def _unnamed(name: str, ids: pl.Series) -> Check:
     return ~pl.col(name).is_in(ids), lambda row: f"{name} {row[name]!r} {says}"
 
 
-def relations(found: Table, used: list[str]) -> list[Relation]:
+def relations(found: UserTable, used: list[str]) -> list[Relation]:
     """Return the relations, sorted; those of ``used`` that no row describes bear their id as label."""
     rows: dict[str, Relation] = {}
     for number, record in found.records():
@@ -244,7 +244,7 @@ def relations(found: Table, used: list[str]) -> list[Relation]:
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
-def templates(found: Table, known: set[str], merge: bool = False) -> list[Template]:
+def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Template]:
     """Return the templates, sorted; ``known`` are the ids of the relations, of those with a mistake too."""
     rows: dict[str, Template] = {}
     if merge:
@@ -269,7 +269,7 @@ def templates(found: Table, known: set[str], merge: bool = False) -> list[Templa
     return sorted(rows.values(), key=lambda row: row.template_id)
 
 
-def popularity(found: Table, source: str, named: pl.Series) -> pl.DataFrame:
+def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:
     """Return the rows of `Popularity`, sorted; ``source`` and ``named`` as for `facts`."""
     found.rows = found.rows.with_columns(pl.col("source").fill_null(source), pl.col("type").fill_null(TYPE))
     found.check(
@@ -317,7 +317,7 @@ def _bucket_mistake(record: dict[str, Any]) -> str | None:
     return f"bucket {record['bucket']!r} is unknown; allowed are {', '.join(BUCKETS)} or nothing"
 
 
-def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
+def evidence(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Evidence`, sorted; ``stated`` are the facts' ids as they are written and as they are."""
     found.check(
         _of_a_fact(found, stated),
@@ -333,7 +333,7 @@ def evidence(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.Data
     return found.take().select("fact_id", "text").sort("fact_id", "text")
 
 
-def exposures(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
+def exposures(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Exposure`, sorted; ``stated`` as for `evidence`."""
     found.check(_of_a_fact(found, stated), *_counts("dose"))
     twice = ~pl.col("fact_id").is_first_distinct()
@@ -344,7 +344,7 @@ def exposures(found: Table, stated: pl.DataFrame, merge: bool = False) -> pl.Dat
     return rows.with_columns(_whole(rows["dose"])).select("fact_id", "dose").sort("fact_id")
 
 
-def _of_a_fact(found: Table, stated: pl.DataFrame) -> Check:
+def _of_a_fact(found: UserTable, stated: pl.DataFrame) -> Check:
     """Bring the ids of facts to one way of writing, and return that each must be a fact's."""
     changed = stated.filter(pl.col("written") != pl.col("fact_id")).unique("written")
     if changed.height:

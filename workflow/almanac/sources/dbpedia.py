@@ -5,7 +5,7 @@ from pathlib import Path
 
 from almanac.rows import Entity, Fact
 from almanac.sources import paging
-from almanac.sources.answers import Recorder, Server
+from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.dbpedia_dump import ONTOLOGY, RESOURCE, address, identity, read_dump, relation_row
 from almanac.sources.names import named
 from almanac.sources.options import DbpediaOptions
@@ -44,7 +44,9 @@ def read(options: DbpediaOptions, folder: Path) -> SourceTables:
     return pull(options, Recorder(folder, None, count_rows))
 
 
-def pull(options: DbpediaOptions, server: Server, done: Callable[..., object] = lambda **note: None) -> SourceTables:
+def pull(
+    options: DbpediaOptions, server: QueryServer, done: Callable[..., object] = lambda **note: None
+) -> SourceTables:
     """Return the tables that the answers give."""
     omitted = Omissions()
     facts: dict[str, Fact] = {}
@@ -85,7 +87,7 @@ def _row(relation: str, subject: str, object_id: str | None, value: str | None) 
     return Fact(key, relation, subject, object_id, value, "string" if value else None, None, (), None, "dbpedia")
 
 
-def _entities(server: Server, ids: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:
+def _entities(server: QueryServer, ids: Sequence[str], batch: int, omitted: Omissions) -> list[Entity]:
     addresses = [f"<{RESOURCE}{one}>" for one in ids]
     labels: dict[str, list[tuple[str, str]]] = {one: [] for one in ids}
     aliases: dict[str, list[str]] = {one: [] for one in ids}

@@ -54,7 +54,7 @@ def lowest(numbers: npt.NDArray[Any], count: int, seed: int) -> npt.NDArray[Any]
     return numbers[np.argsort(order)]
 
 
-class Running:
+class RunningLowest:
     """`lowest` of a stream: holds no more numbers than are drawn and come in one batch."""
 
     def __init__(self, count: int, seed: int) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from almanac.columns import columns
 from almanac.errors import AlmanacError
 from almanac.rows import BucketSize, Entity, Fact, Relation
-from almanac.sources.drawing import Running, lowest
+from almanac.sources.drawing import RunningLowest, lowest
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.thirds import BUCKETS, Cuts, cuts, sizes
 from almanac.tables import seed_of
@@ -180,7 +180,7 @@ def drawn_from(
     Returns:
         ``id, score, bucket`` of each relation's rows.
     """
-    pools = {(name, bucket): Running(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
+    pools = {(name, bucket): RunningLowest(count, seed_of(*parts, name)) for name in has for bucket in BUCKETS}
     bucket = bucket_of(found, pl.col("score"))
     for batch in rows.select("id", bucket=bucket, **has).collect_batches(chunk_size=BATCH, engine="streaming"):
         for part in batch.partition_by("bucket"):

@@ -62,7 +62,7 @@ class Book(msgspec.Struct):
     authors: list[Credit] = []
 
 
-class Author(msgspec.Struct):
+class GoodreadsAuthor(msgspec.Struct):
     """A line of the authors' file."""
 
     author_id: str
@@ -141,7 +141,9 @@ def _books(path: Path, omissions: Omissions) -> Iterator[tuple[object, ...]]:
 
 
 def _authors(path: Path, wanted: set[str]) -> pl.DataFrame:
-    found = [(f"author:{row.author_id}", row.name) for row in json_lines(path, Author) if row.author_id in wanted]
+    found = [
+        (f"author:{row.author_id}", row.name) for row in json_lines(path, GoodreadsAuthor) if row.author_id in wanted
+    ]
     names = pl.DataFrame(found, schema={"entity_id": pl.String, "label": pl.String}, orient="row")
     return names.with_columns(aliases=_none(), type=pl.lit("person"))
 

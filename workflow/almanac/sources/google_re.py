@@ -35,7 +35,7 @@ class Judgment(msgspec.Struct):
     judgment: str = ""
 
 
-class Line(msgspec.Struct):
+class GoogleReLine(msgspec.Struct):
     """A line of a relation's file."""
 
     pred: str
@@ -66,7 +66,7 @@ def read(_options: GoogleReOptions, folder: Path) -> SourceTables:
     with zipped(path) as archive:
         names = [name for name in sorted(archive.namelist()) if MEMBER.search(name)]
         for name in names:
-            for line in decoded(f"{path}: {name}", member(path, archive, name).splitlines(), Line):
+            for line in decoded(f"{path}: {name}", member(path, archive, name).splitlines(), GoogleReLine):
                 _add(collected, line)
     relations = [
         Relation(f"{SOURCE}.{name}", label, wikidata, "N-1", "year" if "date" in name else "place", "people")
@@ -76,7 +76,7 @@ def read(_options: GoogleReOptions, folder: Path) -> SourceTables:
     return collected.tables(relations, templates)
 
 
-def _add(collected: Collected, line: Line) -> None:
+def _add(collected: Collected, line: GoogleReLine) -> None:
     name = line.pred.rpartition("/")[2]
     if name not in RELATIONS:
         collected.omissions.add("facts", "relation is none of Google-RE's three", line.pred)

@@ -26,7 +26,7 @@ LITERALS = {"XMLSchema#dateTime": ("date", "year"), "XMLSchema#decimal": ("quant
 SPLITS = {"train": "train", "test": "test", "dev": None}  # a dataset has no third part; the fact says which it was
 
 
-class Named(msgspec.Struct):
+class KamelObject(msgspec.Struct):
     """An object as the test files have it: the name that counts, Wikidata's label, and other names."""
 
     chosen: str
@@ -34,21 +34,21 @@ class Named(msgspec.Struct):
     alternative: list[str] = []
 
 
-class Line(msgspec.Struct):
+class KamelLine(msgspec.Struct):
     """A subject, which has a name alone, with all its objects; the test files say what these are."""
 
     sub_label: str
-    obj_label: list[str | Named]
+    obj_label: list[str | KamelObject]
     obj_uri: list[str] = []
 
 
-class Part(NamedTuple):
+class KamelFile(NamedTuple):
     """A file of a relation."""
 
     relation: str
     split: str
     where: str
-    lines: list[Line]
+    lines: list[KamelLine]
 
 
 def read(options: KamelOptions, folder: Path) -> SourceTables:
@@ -93,16 +93,16 @@ def _bytes(path: Path, archive: ZipFile, name: str) -> bytes:
         raise AlmanacError(f"{path}: {name}: cannot be read ({error}); is it whole? Bring it again") from error
 
 
-def _parts(path: Path, archive: ZipFile) -> Iterator[Part]:
+def _parts(path: Path, archive: ZipFile) -> Iterator[KamelFile]:
     for name in sorted(archive.namelist()):
         if (found := FACTS.search(name)) is not None:
             where = f"{path}: {name}"
-            lines = list(decoded(where, _bytes(path, archive, name).splitlines(), Line))
+            lines = list(decoded(where, _bytes(path, archive, name).splitlines(), KamelLine))
             for number, line in enumerate(lines, 1):
                 if line.obj_uri and len(line.obj_uri) != len(line.obj_label):
                     counts = f"{len(line.obj_label)} objects and {len(line.obj_uri)} of their ids"
                     raise AlmanacError(f"{where}: line {number} has {counts}; is it the right file?")
-            yield Part(found[1], found[2], where, lines)
+            yield KamelFile(found[1], found[2], where, lines)
 
 
 def _questions(path: Path, archive: ZipFile, collected: Collected) -> Iterator[Template]:
@@ -119,7 +119,7 @@ def _questions(path: Path, archive: ZipFile, collected: Collected) -> Iterator[T
 
 
 def _add(
-    collected: Collected, part: Part, line: Line, known: dict[tuple[str, str], str], literal: dict[str, str]
+    collected: Collected, part: KamelFile, line: KamelLine, known: dict[tuple[str, str], str], literal: dict[str, str]
 ) -> None:
     """Add a line's facts; ``known`` holds objects by relation and name, ``literal`` the kind of a relation's values."""
     subject = f"subject:{line.sub_label.strip()}"
@@ -151,7 +151,7 @@ def _add(
             add(object_id=identity)
 
 
-def _names(found: str | Named) -> Sequence[str]:
+def _names(found: str | KamelObject) -> Sequence[str]:
     """Return an object's names, the one that counts first."""
     names = [found] if isinstance(found, str) else [found.chosen, *filter(None, [found.rdf]), *found.alternative]
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))

@@ -25,7 +25,7 @@ VOCABULARY = re.compile(rf"(?:^|/){NAMES}/(obj2alias_for_.+_vocab)\.json$")
 SLOTS = ("[X]", "[Y]")
 
 
-class Line(msgspec.Struct):
+class KassessLine(msgspec.Struct):
     """A fact; what the release calls labels are Wikidata's ids."""
 
     relation: str
@@ -68,7 +68,7 @@ def read(options: KassessOptions, folder: Path) -> SourceTables:
 
 def _add(
     collected: Collected,
-    fact: Line,
+    fact: KassessLine,
     names: Mapping[str, Mapping[str, Sequence[str]]],
     templates: Mapping[str, Sequence[Template]],
 ) -> None:
@@ -107,13 +107,13 @@ def _templates(found: Mapping[str, Sequence[str]], collected: Collected) -> dict
     return out
 
 
-def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[Line]:
+def _facts(path: Path, archive: ZipFile, folder: str) -> Iterable[KassessLine]:
     wanted = re.compile(rf"(?:^|/){re.escape(folder)}/P\d+\.jsonl$")
     found = sorted(filter(wanted.search, archive.namelist()))
     if not found:
         raise AlmanacError(f"{path}: holds no {folder}/P….jsonl; correct `facts`")
     for name in found:
-        yield from decoded(f"{path}: {name}", _member(path, archive, name).splitlines(), Line)
+        yield from decoded(f"{path}: {name}", _member(path, archive, name).splitlines(), KassessLine)
 
 
 def _objects(path: Path, archive: ZipFile, named: str | None) -> str:

@@ -23,7 +23,7 @@ ORIGINS = {"mine": "mined", "paraphrase": "paraphrased", "manual_paraphrase": "p
 SLOTS = ("[X]", "[Y]")
 
 
-class Line(msgspec.Struct):
+class LpaqaLine(msgspec.Struct):
     """A fact; LPAQA has no aliases."""
 
     sub_uri: str
@@ -32,7 +32,7 @@ class Line(msgspec.Struct):
     obj_label: str
 
 
-class Prompt(msgspec.Struct):
+class LpaqaPrompt(msgspec.Struct):
     """A prompt with its weight in the ensemble, which is not read."""
 
     template: str
@@ -97,7 +97,7 @@ def _read_facts(path: Path, archive: ZipFile, name: str, collected: Collected) -
                 lines = packed.extractfile(one) if found and one.isfile() else None
                 if found is None or lines is None:
                     continue
-                for line in decoded(f"{where}: {one.name}", lines_of(where, lines), Line):
+                for line in decoded(f"{where}: {one.name}", lines_of(where, lines), LpaqaLine):
                     _add(collected, found[1], line)
     except BROKEN as error:
         raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
@@ -105,7 +105,7 @@ def _read_facts(path: Path, archive: ZipFile, name: str, collected: Collected) -
         raise AlmanacError(f"{where}: holds no facts (P….jsonl); is it LPAQA's repository?")
 
 
-def _add(collected: Collected, relation: str, line: Line) -> None:
+def _add(collected: Collected, relation: str, line: LpaqaLine) -> None:
     for what, identity, label in (("subject", line.sub_uri, line.sub_label), ("object", line.obj_uri, line.obj_label)):
         if not collected.entity(identity, [label]):
             collected.omissions.add("facts", f"{what} has no label", identity)
@@ -130,7 +130,7 @@ def _read_prompts(
         except BROKEN as error:
             raise AlmanacError(f"{where}: cannot be read ({error}); is it whole? Bring it again") from error
         if form == "jsonl":
-            texts = [one.template for one in decoded(where, lines, Prompt)]
+            texts = [one.template for one in decoded(where, lines, LpaqaPrompt)]
         for at, text in enumerate(map(str.strip, texts)):
             template_id = f"{relation}/{origin}/{at}"
             if any(text.count(slot) != 1 for slot in SLOTS):

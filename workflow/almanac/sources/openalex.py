@@ -27,7 +27,7 @@ SCHEMA = TEXTS | {
 }
 
 
-class Named(msgspec.Struct):
+class AuthorName(msgspec.Struct):
     """An author as a work names it."""
 
     id: str | None = None
@@ -37,7 +37,7 @@ class Named(msgspec.Struct):
 class Authorship(msgspec.Struct):
     """One author of a work."""
 
-    author: Named | None = None
+    author: AuthorName | None = None
 
 
 class Venue(msgspec.Struct):

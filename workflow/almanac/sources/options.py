@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from almanac.options import Named, Options
+from almanac.options import OnDisk, Options
 
 GIGABYTE = 1_000_000_000
 DBPEDIA_DUMP = (
@@ -35,7 +35,7 @@ class FilesOptions(SourceOptions):
     """A folder of fact tables, or an archive of one."""
 
     kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
-    path: Annotated[str | None, Named("facts")] = Field(
+    path: Annotated[str | None, OnDisk("facts")] = Field(
         default=None, description="the folder, or a zip or tar archive of it; if none, `--config facts=FOLDER`"
     )
 
@@ -105,7 +105,7 @@ class DumpOptions(NetworkOptions):
 
     DOWNLOADS: ClassVar[tuple[Download, ...]] = ()
 
-    path: Annotated[str | None, Named("downloads")] = Field(
+    path: Annotated[str | None, OnDisk("downloads")] = Field(
         default=None, description="a folder that holds the publisher's files under their own names; none: download them"
     )
 

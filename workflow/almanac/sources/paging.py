@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from almanac.errors import AlmanacError
-from almanac.sources.answers import Server, TooMuchError
+from almanac.sources.answers import QueryServer, TooMuchError
 from almanac.sources.sparql import rows_of
 
 Row = dict[str, str]
@@ -46,7 +46,7 @@ class Pattern:
         return f'  FILTER(STRSTARTS(MD5(STR({self.key})), "{digits}"))\n' if digits else ""
 
 
-def ask(server: Server, query: str) -> list[Row]:
+def ask(server: QueryServer, query: str) -> list[Row]:
     """Return the rows of a query: of each variable that is bound the text, ``NAME.type`` and perhaps ``NAME.lang``."""
     return [_plain(row) for row in rows_of(server.ask(query).body)]
 
@@ -61,7 +61,7 @@ def _plain(row: dict[str, Any]) -> Row:
     return out
 
 
-def number(server: Server, query: str) -> int:
+def number(server: QueryServer, query: str) -> int:
     """Return the one number that a counting query answers.
 
     Raises:
@@ -74,7 +74,7 @@ def number(server: Server, query: str) -> int:
 
 
 def gather(
-    server: Server,
+    server: QueryServer,
     pattern: Pattern,
     page: int,
     limit: int | None = None,
@@ -110,7 +110,7 @@ def gather(
     return rows if limit is None else _lowest(rows, pattern.key, limit)
 
 
-def _whole(server: Server, pattern: Pattern, digits: int, total: int) -> list[Row]:
+def _whole(server: QueryServer, pattern: Pattern, digits: int, total: int) -> list[Row]:
     """Return all rows; where they are not as many as was counted, each part is checked by its own count."""
     parts = [part for prefix in _prefixes(digits) for part in _bucket(server, pattern, prefix, DEEPEST)]
     if sum(len(found) for _, found in parts) != total:  # something was lost, or the data changed: find out where
@@ -118,7 +118,7 @@ def _whole(server: Server, pattern: Pattern, digits: int, total: int) -> list[Ro
     return [row for _, found in parts for row in found]
 
 
-def _first(server: Server, pattern: Pattern, digits: int, deepest: int, limit: int | None) -> list[Row]:
+def _first(server: QueryServer, pattern: Pattern, digits: int, deepest: int, limit: int | None) -> list[Row]:
     """Return the rows of the first buckets that bring so many, or of all; each is checked by its own count."""
     rows: list[Row] = []
     for prefix in _prefixes(digits):
@@ -129,7 +129,7 @@ def _first(server: Server, pattern: Pattern, digits: int, deepest: int, limit: i
     return rows
 
 
-def _by_name(server: Server, pattern: Pattern, keys: Sequence[str], limit: int) -> list[Row]:
+def _by_name(server: QueryServer, pattern: Pattern, keys: Sequence[str], limit: int) -> list[Row]:
     """Return the rows of the first keys that bring so many.
 
     Raises:
@@ -147,7 +147,7 @@ def _by_name(server: Server, pattern: Pattern, keys: Sequence[str], limit: int) 
     )
 
 
-def _total(server: Server, pattern: Pattern) -> int | None:
+def _total(server: QueryServer, pattern: Pattern) -> int | None:
     """Return how many rows a pattern has, or none where the server cannot count so many at once."""
     try:
         return number(server, pattern.count())
@@ -162,7 +162,7 @@ def _prefixes(digits: int) -> Iterator[str]:
         yield from (first + rest for first in DIGITS for rest in _prefixes(digits - 1))
 
 
-def _bucket(server: Server, pattern: Pattern, prefix: str, deepest: int) -> Iterator[tuple[str, list[Row]]]:
+def _bucket(server: QueryServer, pattern: Pattern, prefix: str, deepest: int) -> Iterator[tuple[str, list[Row]]]:
     """Yield a bucket's rows, in smaller buckets where it is too much at once, down to so many digits."""
     try:
         rows = ask(server, pattern.select(pattern.bucket(prefix)))
@@ -180,7 +180,7 @@ def _bucket(server: Server, pattern: Pattern, prefix: str, deepest: int) -> Iter
     yield prefix, rows
 
 
-def _agreed(server: Server, pattern: Pattern, part: str, rows: list[Row], deepest: int) -> list[Row]:
+def _agreed(server: QueryServer, pattern: Pattern, part: str, rows: list[Row], deepest: int) -> list[Row]:
     """Return a bucket's rows once their number is the server's count; where it is not, those of smaller buckets.
 
     Raises:
@@ -219,7 +219,7 @@ def _lowest(rows: list[Row], key: str, limit: int) -> list[Row]:
     return kept
 
 
-def batched(server: Server, pattern: Pattern, ids: Sequence[str], size: int) -> list[Row]:
+def batched(server: QueryServer, pattern: Pattern, ids: Sequence[str], size: int) -> list[Row]:
     """Return the rows of a pattern for given ids, batch by batch; a batch that is too much is halved.
 
     The pattern's text holds ``{values}``. Every answer brings the server's own count of its rows.
@@ -247,7 +247,7 @@ def _with_count(pattern: Pattern, batch: Sequence[str]) -> str:
     return f"{pattern.prefixes}SELECT {pattern.variables} ?n WHERE {{\n{{\n{where}\n}} UNION {{ {count} }}\n}}"
 
 
-def _counted(server: Server, pattern: Pattern, batch: Sequence[str]) -> list[Row]:
+def _counted(server: QueryServer, pattern: Pattern, batch: Sequence[str]) -> list[Row]:
     rows = ask(server, _with_count(pattern, batch))
     counts = [row["n"] for row in rows if "n" in row]
     found = [row for row in rows if "n" not in row]

@@ -102,7 +102,7 @@ def misnamed(folder: Path) -> str | None:
     return None
 
 
-class Part(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows of a file: their numbers, their cells by column, and the numbers of rows that do not fit the header.
 
     A row's number is that of its line in an editor, of its first where a cell holds line breaks; of Parquet, which has
@@ -211,7 +211,7 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
         number = rows.line_num + 1
 
 
-def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]:
+def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[RowBlock]:
     """Yield a file's rows, part by part; ``names`` gets its column names, all of them by the end."""
     if path.suffix == ".parquet":
         check_table(path)
@@ -220,7 +220,7 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]
             read = 0
             for batch in file.iter_batches(PART):
                 cells = {name: _arrow(batch.column(at)) for at, name in enumerate(names) if name in wanted}
-                yield Part(range(read + 1, read + batch.num_rows + 1), cells)
+                yield RowBlock(range(read + 1, read + batch.num_rows + 1), cells)
                 read += batch.num_rows
     elif ".csv" in path.suffixes:
         with _text(path, "") as text:
@@ -230,13 +230,15 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[Part]
                 whole = [(number, line) for number, line in numbered if len(line) == len(names)]
                 cells = dict(zip(names, zip(*(line for _, line in whole), strict=True), strict=False))
                 ragged = [number for number, line in numbered if line and len(line) != len(names)]
-                yield Part([number for number, _ in whole], cells, ragged)
+                yield RowBlock([number for number, _ in whole], cells, ragged)
     else:
         seen: dict[str, None] = {}
         for rows in _batched(_objects(path)):
             for _, row in rows:
                 seen.update(dict.fromkeys(row))
-            yield Part([number for number, _ in rows], {name: [row.get(name) for _, row in rows] for name in wanted})
+            yield RowBlock(
+                [number for number, _ in rows], {name: [row.get(name) for _, row in rows] for name in wanted}
+            )
         names += seen
 
 

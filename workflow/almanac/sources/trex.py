@@ -66,7 +66,7 @@ class Triple(msgspec.Struct):
     sentence_id: int | None = None
 
 
-class Document(msgspec.Struct):
+class Abstract(msgspec.Struct):
     """The beginning of a Wikipedia article."""
 
     uri: str | None = None
@@ -92,10 +92,10 @@ class Probe(msgspec.Struct):
     obj_label: str
     predicate_id: str
     sub_label: str = ""
-    evidences: list["Sentence"] = []
+    evidences: list["MaskedSentence"] = []
 
 
-class Sentence(msgspec.Struct):
+class MaskedSentence(msgspec.Struct):
     """A sentence whose object is masked."""
 
     masked_sentence: str = ""
@@ -181,8 +181,8 @@ def _read_documents(path: Path, options: TrexOptions) -> SourceTables:
     )
 
 
-def _documents(path: Path) -> Iterator[Document]:
-    decoder = msgspec.json.Decoder(list[Document])
+def _documents(path: Path) -> Iterator[Abstract]:
+    decoder = msgspec.json.Decoder(list[Abstract])
     with zipped(path) as archive:
         for name in sorted(name for name in archive.namelist() if name.endswith(".json")):
             try:
@@ -196,7 +196,7 @@ def _part(entity: str) -> int:
 
 
 def _lay_aside(
-    document: Document,
+    document: Abstract,
     triple: Triple,
     options: TrexOptions,
     mentions: Aside,
@@ -231,7 +231,7 @@ def _lay_aside(
             names.add((_part(entity[1]), entity[1], name, 1))
 
 
-def _sentence(document: Document, triple: Triple) -> str | None:
+def _sentence(document: Abstract, triple: Triple) -> str | None:
     bounds = document.sentences_boundaries
     if triple.sentence_id is None or not 0 <= triple.sentence_id < len(bounds):
         return None

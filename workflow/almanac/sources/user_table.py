@@ -24,7 +24,7 @@ from almanac.sources.records import (
     LISTS,
     TABLES,
     Cells,
-    Part,
+    RowBlock,
     find,
     parts,
     place,
@@ -32,7 +32,7 @@ from almanac.sources.records import (
     wrong_columns,
 )
 
-ROW = "row"  # the column of a row's number, as `records.Part` has it
+ROW = "row"  # the column of a row's number, as `records.RowBlock` has it
 SHOWN = 20  # mistakes of a kind that are described; the others are counted
 LIST = pl.List(pl.String())
 WHITE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # what `str.strip` takes off
@@ -49,7 +49,7 @@ Check = tuple[pl.Expr, Callable[[dict[str, Any]], str]]  # what is wrong where i
 
 
 @dataclass
-class Table:
+class UserTable:
     """A table of a folder, and what is wrong with it.
 
     Attributes:
@@ -122,7 +122,7 @@ class Table:
         return [f"{place(self.path, row)}: {reason}" if row else f"{self.path}: {reason}" for row, reason in ordered]
 
 
-def read_table(folder: Path, name: str) -> Table:
+def read_table(folder: Path, name: str) -> UserTable:
     """Read a table of a folder; one that is not there has no rows.
 
     Args:
@@ -137,18 +137,18 @@ def read_table(folder: Path, name: str) -> Table:
     empty = pl.DataFrame(schema={ROW: pl.Int64(), **kinds})
     path = find(folder, name)
     if path is None:
-        return Table(folder / name, empty)
-    out, names = Table(path, empty), list[str]()
+        return UserTable(folder / name, empty)
+    out, names = UserTable(path, empty), list[str]()
     with readable(path):
         frames = [_frame(out, part) for part in parts(path, names, empty.columns)]
     if wrong := wrong_columns(names, known):
-        return Table(path, empty, [(0, wrong)], 1)
+        return UserTable(path, empty, [(0, wrong)], 1)
     out.rows = _seen(out, pl.concat([empty, *frames]))
     out.known.append(out.rows[known.required[0]])
     return out
 
 
-def _seen(out: Table, rows: pl.DataFrame) -> pl.DataFrame:
+def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows without characters that nobody sees."""
     for name in rows.columns[1:]:
         if name == SEEN_AS_IT_IS:
@@ -167,7 +167,7 @@ def _seen(out: Table, rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _frame(out: Table, part: Part) -> pl.DataFrame:
+def _frame(out: UserTable, part: RowBlock) -> pl.DataFrame:
     """Return a part's rows, and note in the table which are wrong."""
     for number in part.ragged:
         out.refuse(number, "has more or fewer cells than the header")

@@ -8,7 +8,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Entity, Popularity, Relation, Template
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
-from almanac.sources.answers import Recorder, Server
+from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.names import clean, named
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
@@ -51,7 +51,7 @@ def read(options: WikidataOptions, folder: Path) -> SourceTables:
 
 
 def pull(
-    options: WikidataOptions, facts: Server, api: Server, done: Callable[..., object] = lambda **note: None
+    options: WikidataOptions, facts: QueryServer, api: QueryServer, done: Callable[..., object] = lambda **note: None
 ) -> SourceTables:
     """Return the tables that the answers give: a function of the settings and the answers alone."""
     omitted = Omissions()
@@ -79,7 +79,7 @@ def pull(
     )
 
 
-def _properties(server: Server, ids: Sequence[str], options: WikidataOptions) -> dict[str, Property]:
+def _properties(server: QueryServer, ids: Sequence[str], options: WikidataOptions) -> dict[str, Property]:
     """Return the properties' labels and types.
 
     Raises:
@@ -99,7 +99,7 @@ def _properties(server: Server, ids: Sequence[str], options: WikidataOptions) ->
     return out
 
 
-def _named_alike(server: Server, paths: Sequence[str], options: WikidataOptions) -> Iterator[Template]:
+def _named_alike(server: QueryServer, paths: Sequence[str], options: WikidataOptions) -> Iterator[Template]:
     """Yield a template for each other name of a property, which stands between subject and object; of qualifiers none.
 
     Their style is their own, so that only who asks for them sees them.
@@ -123,7 +123,7 @@ def _relation_row(path: str, properties: dict[str, Property]) -> Relation:
 
 
 def _entities(
-    facts: Server, api: Server, ids: Sequence[str], options: WikidataOptions, omitted: Omissions
+    facts: QueryServer, api: QueryServer, ids: Sequence[str], options: WikidataOptions, omitted: Omissions
 ) -> tuple[list[Entity], list[Popularity]]:
     """Return the entities that have a name, and the sitelinks of all that have such."""
     if options.names == "api":
@@ -142,7 +142,7 @@ def _entities(
     return entities, popularity
 
 
-def _spoken_by_sparql(server: Server, ids: Sequence[str], batch: int) -> Spoken:
+def _spoken_by_sparql(server: QueryServer, ids: Sequence[str], batch: int) -> Spoken:
     spoken, addresses = Spoken(), [f"wd:{identity}" for identity in ids]
 
     def rows(pattern: paging.Pattern) -> Iterable[tuple[str, Row]]:

@@ -10,7 +10,7 @@ from typing import Any
 import requests
 
 from almanac.errors import AlmanacError
-from almanac.sources.answers import Answer, Server, now
+from almanac.sources.answers import Answer, QueryServer, now
 from almanac.sources.options import Manners
 from almanac.sources.retries import TransientError, agent, persistently, retry_after
 
@@ -109,7 +109,7 @@ def count_entities(body: bytes) -> int:
     return len(entities_of(body))
 
 
-def spoken_by_api(server: Server, ids: Sequence[str], languages: Sequence[str]) -> Spoken:
+def spoken_by_api(server: QueryServer, ids: Sequence[str], languages: Sequence[str]) -> Spoken:
     """Return the names of entities, and the number of their sitelinks.
 
     The languages are asked for by name: the API's fallback between languages does not cover aliases. An entity that was

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from almanac.rows import Fact
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
-from almanac.sources.answers import Server
+from almanac.sources.answers import QueryServer
 from almanac.sources.options import WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions
@@ -42,7 +42,7 @@ class Claim:
 
 
 def of_relation(
-    server: Server, path: str, properties: dict[str, Property], options: WikidataOptions, omitted: Omissions
+    server: QueryServer, path: str, properties: dict[str, Property], options: WikidataOptions, omitted: Omissions
 ) -> Iterator[Claim]:
     """Yield the claims of a property's statements, or of a qualifier of them."""
     of, _, qualifier = path.partition("/")
@@ -112,7 +112,7 @@ def _year(row: Row, name: str, omitted: Omissions) -> str | None:
     return None
 
 
-def of_laureates(server: Server, options: WikidataOptions, omitted: Omissions) -> Iterator[Claim]:
+def of_laureates(server: QueryServer, options: WikidataOptions, omitted: Omissions) -> Iterator[Claim]:
     """Yield prize, year of the award, year of birth and gender of the Nobel laureates."""
     statements: dict[str, list[Row]] = defaultdict(list)
     for row in paging.gather(server, queries.LAUREATES, options.page):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Link:
+class PageLink:
     """A text that leads to a place of the page, such as ``#fact=…``."""
 
     text: str
@@ -24,7 +24,7 @@ class Link:
 
 
 NOT_TAUGHT = "format not taught"  # what stands instead of a number that says nothing of a model's knowledge
-Cell = Measure | Link | str | int | float | None
+Cell = Measure | PageLink | str | int | float | None
 
 
 @dataclass(frozen=True)

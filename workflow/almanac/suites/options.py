@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import NO_FLAG, Named, Options, places
+from almanac.options import NO_FLAG, OnDisk, Options, places
 
 MODEL = object()  # stands in the annotation of a setting that names a model of the edition, which answers a round
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
@@ -64,7 +64,7 @@ class SuiteOptions(Options):
 
     def files(self, verb: str) -> tuple[str, ...]:
         """Return the user's files that a verb (``ask``, ``measure``) reads for these settings: jobs wait for them."""
-        return tuple(place.path for place in places(self) if place.named == Named("file", verb))
+        return tuple(place.path for place in places(self) if place.named == OnDisk("file", verb))
 
 
 class AuthorOptions(Options):

@@ -30,7 +30,7 @@ MOST = 0.5  # a method is compared that was asked of at least this share of worl
 Key = tuple[str, str, str]  # a method: its suite, its name, and the items that it counts
 
 
-class Asked(NamedTuple):
+class CalledFacts(NamedTuple):
     """What one method calls the facts of one planted model in one world.
 
     Attributes:
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
 
 def asked(
     judged: Judged, methods: Sequence[Method], world: str, model: str, axis: str = ALL, level: str = ""
-) -> Iterator[Asked]:
+) -> Iterator[CalledFacts]:
     """Yield what the methods of a suite call the facts of one model; with ``all``, of each half of the templates too.
 
     Args:
@@ -65,16 +65,16 @@ def asked(
         methods: the suite's.
         world: the world that the model was taught.
         model: its name in every world.
-        axis: as in `Asked`.
+        axis: as in `CalledFacts`.
         level: likewise.
     """
     for method in (one for one in methods if one.validated):
         for found in called(judged, [method]):
-            yield Asked(world, model, axis, level, found)
+            yield CalledFacts(world, model, axis, level, found)
         if axis == ALL:
             for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
                 for found in called(own, [method]):
-                    yield Asked(world, model, TEMPLATES, half, found)
+                    yield CalledFacts(world, model, TEMPLATES, half, found)
 
 
 def _halves(judged: Judged) -> tuple[Judged, Judged]:
@@ -88,7 +88,7 @@ def _halves(judged: Judged) -> tuple[Judged, Judged]:
     return replace(judged, frame=first), replace(judged, frame=second)
 
 
-def standings(found: Sequence[Asked]) -> list[Standing]:
+def standings(found: Sequence[CalledFacts]) -> list[Standing]:
     """Return how the methods stand to each other; nothing where no two were asked the same facts.
 
     Args:
@@ -115,15 +115,15 @@ def standings(found: Sequence[Asked]) -> list[Standing]:
     return rows
 
 
-def _compared(plain: Iterable[Asked]) -> set[Key]:
+def _compared(plain: Iterable[CalledFacts]) -> set[Key]:
     """Return the methods that were asked of most worlds and models."""
     places = _places(plain)
     count = Counter(key for own in places.values() for key in {one.key for one in own})
     return {key for key, number in count.items() if number >= MOST * len(places)}
 
 
-def _places(found: Iterable[Asked]) -> dict[tuple[str, str], list[Asked]]:
-    out: dict[tuple[str, str], list[Asked]] = defaultdict(list)
+def _places(found: Iterable[CalledFacts]) -> dict[tuple[str, str], list[CalledFacts]]:
+    out: dict[tuple[str, str], list[CalledFacts]] = defaultdict(list)
     for one in found:
         out[one.world, one.model].append(one)
     return out
@@ -154,7 +154,7 @@ class _Facts(NamedTuple):
         return values[most].tolist(), values[never].tolist()
 
 
-def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, float]) -> list[Standing]:
+def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[Key, float]) -> list[Standing]:
     """Return the rows of one level; none where fewer than two methods are left.
 
     Args:
@@ -165,7 +165,7 @@ def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, fl
     """
     places = _places(found)
     keys = {one.key for one in found}.intersection(*({one.key for one in own} for own in places.values()))
-    worlds: dict[str, list[list[Asked]]] = defaultdict(list)
+    worlds: dict[str, list[list[CalledFacts]]] = defaultdict(list)
     for (world, _), own in places.items():
         worlds[world].append([one for one in own if one.key in keys])
     facts = [one for own in worlds.values() if (one := _shared(own)) is not None]
@@ -209,7 +209,7 @@ def _level(axis: str, level: str, found: Sequence[Asked], order: Mapping[Key, fl
     return rows
 
 
-def _shared(own: Sequence[Sequence[Asked]]) -> _Facts | None:
+def _shared(own: Sequence[Sequence[CalledFacts]]) -> _Facts | None:
     """Return the facts of a world that every method scored for every model; none where an end has none of them."""
     frames = [one.found.facts.drop_nulls(["score", "dose"]) for model in own for one in model]
     texts = [frame.with_columns(pl.col("fact", "subject").cast(pl.String)).sort("fact") for frame in frames]

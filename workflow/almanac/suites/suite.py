@@ -121,7 +121,7 @@ class Judgements:
     own: Mapping[str, pl.DataFrame]
 
 
-class Verdict(NamedTuple):
+class BarResult(NamedTuple):
     """Whether a model's numbers meet a bar that a suite sets: what was found, in words, and whether that is enough."""
 
     found: str
@@ -281,11 +281,11 @@ class Suite(Asks[Settings]):
         """
         return []
 
-    def bars(self, measures: Sequence[Measure], options: Settings) -> list[Verdict]:
+    def bars(self, measures: Sequence[Measure], options: Settings) -> list[BarResult]:
         """Return which of its own bars a model's numbers meet that was taught the facts."""
         return []
 
-    def tuned_bars(self, measures: Sequence[Measure], base: Sequence[Measure], options: Settings) -> list[Verdict]:
+    def tuned_bars(self, measures: Sequence[Measure], base: Sequence[Measure], options: Settings) -> list[BarResult]:
         """Return which of its own bars the numbers of a tuned model meet, next to those of the model it comes from."""
         return []
 

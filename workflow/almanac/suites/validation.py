@@ -15,7 +15,7 @@ from almanac.suites.recovery import sample
 from almanac.suites.suite import Method
 
 
-class Key(NamedTuple):
+class PooledBy(NamedTuple):
     """What is pooled over worlds: one method, on the items that it counts, of one model."""
 
     suite: str
@@ -89,9 +89,9 @@ def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
     Raises:
         AlmanacError: the model that the bars refer to was not asked.
     """
-    own: dict[Key, list[Run]] = defaultdict(list)
+    own: dict[PooledBy, list[Run]] = defaultdict(list)
     for run in found:
-        own[Key(run.suite, run.method.name, run.where, run.model)].append(run)
+        own[PooledBy(run.suite, run.method.name, run.where, run.model)].append(run)
     judged = {key for key, listed in own.items() if listed[0].method.held and listed[0].decoder}
     if judged and bars.reference not in {key.model for key in judged}:
         raise AlmanacError(
@@ -102,7 +102,7 @@ def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
     return [_row(key, listed, bars, level if key in judged else None) for key, listed in sorted(own.items())]
 
 
-def _row(key: Key, own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
+def _row(key: PooledBy, own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
     pooled = sum((run.sample for run in own), Sample())
     chance = sum(run.chance for run in own) / len(own)

@@ -23,7 +23,7 @@ from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.answering import LocalAnswerer
 from almanac.models.options import add_api_flags, api_options
-from almanac.models.parts import Parts
+from almanac.models.parts import DoneParts
 from almanac.models.registry import ModelSource, load
 from almanac.models.reuse import FINAL, Reusable
 from almanac.models.scoring.backends import ENGINES
@@ -171,7 +171,7 @@ def answer_parts(
     if made is not None and not made.keys() & ASKED_AGAIN:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
         return lambda: os.utime(files.output)
-    parts = Parts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
+    parts = DoneParts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
     earlier = files.output if made is not None else files.reuse  # What was answered before is not asked again.
     reusable = Reusable(earlier, answerer.digest, record["engine"]) if earlier is not None else None
     copied = 0

@@ -19,7 +19,7 @@ import yaml
 
 from almanac import tables
 from almanac.config import EditionConfig, load
-from almanac.edition.costs import Cost, Rates, by_model, costs, measured, sizes, total
+from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.sources.options import DumpOptions
 
@@ -105,7 +105,7 @@ def table(rows: Sequence[Cost], whole: Cost) -> str:
     return "\n".join(lines)
 
 
-def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Rates, editions: Sequence[str]) -> list[str]:
+def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions: Sequence[str]) -> list[str]:
     """Return what the numbers do not say: what was measured, counted and assumed."""
     kinds = dict.fromkeys(row.suite for row in rows if row.suite)
     here, assumed = ([kind for kind in kinds if (kind in rates.factors) == known] for known in (True, False))

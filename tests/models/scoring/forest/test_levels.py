@@ -44,7 +44,7 @@ def questions(vocabulary, head_tokens):
 def test_the_best_choice_is_exact_and_fewer_tokens_are_fed_than_there_are(model, name):
     one = sure(model(name))
     groups = questions(one.vocabulary, 40)
-    work, whole = reading.Work(), reading.Work()
+    work, whole = reading.ScoringWork(), reading.ScoringWork()
     machine = TreeMachine(one)
     found = levels.follow(machine, groups, work)
     reading.score(machine, one, [sequence for group in groups for sequence in group], work=whole)
@@ -85,7 +85,7 @@ def test_memory_that_runs_out_begins_a_batch_anew(model, monkeypatch):
 
 def test_a_choice_right_behind_the_context_is_refused():
     with pytest.raises(UnusableError, match="right behind the context"):
-        levels.Question([TokenSequence((3, 4), ((2, 4),), (1, 2))])
+        levels.ChoiceForest([TokenSequence((3, 4), ((2, 4),), (1, 2))])
 
 
 def test_no_requests_are_no_questions(model):

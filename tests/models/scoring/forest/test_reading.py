@@ -50,7 +50,7 @@ def sums(values):
 def test_the_numbers_are_those_of_the_plain_pass(model, name, machine, shape):
     one = model(name)
     sequences = mixed(one.vocabulary)
-    work = reading.Work()
+    work = reading.ScoringWork()
     found = reading.score(machine(one), one, sequences, shape=shape, work=work)
     plain = reference.score(one, sequences)
     assert [[len(part) for part in parts] for parts in found] == [[len(part) for part in parts] for parts in plain]
@@ -75,7 +75,7 @@ def many(vocabulary):
 def test_the_batch_size_changes_nothing_and_the_order_next_to_nothing(model, name):
     one = model(name)
     sequences = many(one.vocabulary) + mixed(one.vocabulary)
-    machine, work = TreeMachine(one), reading.Work()
+    machine, work = TreeMachine(one), reading.ScoringWork()
     expected = reading.score(machine, one, sequences, work=work)
     assert work.fed > 20 * 128
     for budget in (1, 128, 300, 1024, 10**6):

@@ -15,9 +15,9 @@ from transformers import AutoTokenizer
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.models import wrappers
-from almanac.models.api.client import SHOWN, Answer, CallError, Calls, Choice, Server
+from almanac.models.api.client import SHOWN, CallAnswer, CallError, Calls, Choice, Server
 from almanac.models.api.jobs import Job, jobs_of, values_of
-from almanac.models.api.selftest import PROBES, Tested, check_scoring
+from almanac.models.api.selftest import PROBES, ServerTested, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
 from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, turns
@@ -66,7 +66,7 @@ class ApiAnswerer:
         identity |= {"framing": self._framing.digest}
         self.digest: str = tables.identity(identity | {"engine": ENGINE})
 
-    async def _open(self) -> tuple[str, Tested | None]:
+    async def _open(self) -> tuple[str, ServerTested | None]:
         """Find the model, and test the server for what it will be asked."""
         tested, url = None, self._server.url
         async with self._server.calls() as calls:
@@ -221,7 +221,7 @@ class ApiAnswerer:
             whole = {**body, **drawn, **self._extra}
             yield {key: value for key, value in whole.items() if value is not None}
 
-    async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> Answer:
+    async def _generate(self, calls: Calls, name: str, text: str | Turns, body: dict[str, Any]) -> CallAnswer:
         if not self._chats:
             return await calls.complete(model=name, prompt=text, **body)
         messages = turns("", text) if isinstance(text, str) else text

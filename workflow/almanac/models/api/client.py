@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from almanac.errors import AlmanacError
 from almanac.models.api.bounds import Bounded
-from almanac.models.api.key import MASK, Key
+from almanac.models.api.key import MASK, ApiKey
 from almanac.models.options import ServerOptions, checked_url
 from almanac.rows import Status
 
@@ -58,7 +58,7 @@ class Choice(BaseModel):
     logprobs: Any = None
 
 
-class Answer(BaseModel):
+class CallAnswer(BaseModel):
     """What is read of the answer to a call."""
 
     choices: list[Choice]
@@ -70,7 +70,7 @@ class Name(BaseModel):
     id: str
 
 
-class Names(BaseModel):
+class ServedModels(BaseModel):
     """The models of a server."""
 
     data: list[Name]
@@ -109,7 +109,7 @@ class Server:
                 f"{options.api_key_variable}: the key holds a character that cannot be sent in a header; set it again, "
                 "as its server's owner gave it"
             )
-        self.key = Key(key)
+        self.key = ApiKey(key)
         self.repeats_key = False
 
     @asynccontextmanager
@@ -206,15 +206,15 @@ class Calls:
 
     async def models(self) -> list[str]:
         """Return the names of the server's models."""
-        return [one.id for one in (await self._call("/models", None, Names)).data]
+        return [one.id for one in (await self._call("/models", None, ServedModels)).data]
 
-    async def complete(self, **body: Any) -> Answer:
+    async def complete(self, **body: Any) -> CallAnswer:
         """Continue a text or token ids."""
-        return await self._call("/completions", body, Answer)
+        return await self._call("/completions", body, CallAnswer)
 
-    async def chat(self, **body: Any) -> Answer:
+    async def chat(self, **body: Any) -> CallAnswer:
         """Answer messages."""
-        return await self._call("/chat/completions", body, Answer)
+        return await self._call("/chat/completions", body, CallAnswer)
 
     async def _call(self, path: str, body: dict[str, Any] | None, kind: type[Read]) -> Read:
         """Make a call and read its answer.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from almanac.models.api.alignment import align, token_range
-from almanac.models.api.client import Answer, CallError, Logprobs, damage
+from almanac.models.api.client import CallAnswer, CallError, Logprobs, damage
 from almanac.models.causal import CausalModel
 from almanac.models.scoring.blanks import BLANK, read_blank
 from almanac.models.scoring.boundaries import full_text, tokenise
@@ -86,7 +86,7 @@ def _spans(request: Request, contexts: Mapping[str, str]) -> Job:
     return Job(text, tuple((start + shift, end + shift) for start, end in spans))
 
 
-def echoed(answer: Answer) -> Logprobs:
+def echoed(answer: CallAnswer) -> Logprobs:
     """Return the tokens of a prompt and their log-probabilities as an answer echoes them.
 
     Raises:
@@ -104,7 +104,7 @@ def echoed(answer: Answer) -> Logprobs:
     return logprobs
 
 
-def values_of(job: Job, answer: Answer, special: int) -> list[list[float]]:
+def values_of(job: Job, answer: CallAnswer, special: int) -> list[list[float]]:
     """Return the log-probabilities of a job's parts, token by token, in nats.
 
     Args:

@@ -16,7 +16,7 @@ IN_MESSAGES, IN_TEXTS = 8, 12  # So many characters of a key on end are taken fo
 SECRET = 6  # Shorter keys are words for servers that want any ("none", "EMPTY"); in texts they stay.
 
 
-class Key:
+class ApiKey:
     """A key, which nothing shows; see `masked`.
 
     Args:

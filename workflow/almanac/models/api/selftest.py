@@ -32,7 +32,7 @@ LEAST = 2  # So many texts must agree, and half: an echo can read the letters of
 
 
 @dataclass(frozen=True)
-class Tested:
+class ServerTested:
     """What a self-test found: the special tokens before a text, the largest difference (nats), and all in words."""
 
     special: int
@@ -40,7 +40,7 @@ class Tested:
     words: str
 
 
-async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) -> Tested:
+async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) -> ServerTested:
     """Find out whether a server's prompt log-probabilities can be used.
 
     Raises:
@@ -70,7 +70,7 @@ async def check_scoring(calls: Calls, name: str, tokenizer: CausalModel | None) 
         f"on {len(agree)} of {len(PROBES)} texts the log-probability of a generated token and of its echo differ by at "
         f"most {max(agree):.1e} nats"
     )
-    return Tested(special, max(agree), words)
+    return ServerTested(special, max(agree), words)
 
 
 async def _special(calls: Calls, name: str, text: str) -> int:

@@ -93,7 +93,7 @@ class Trees:
 
     def __init__(self, model: CausalModel, machine: Machine) -> None:
         self.model, self.machine, self.NAME = model, machine, machine.NAME
-        self.work = reading.Work()
+        self.work = reading.ScoringWork()
 
     def score(self, sequences: Sequence[TokenSequence], places: Sequence[Place], on_row: OnRow) -> Values:
         """Score; see `Backend`."""

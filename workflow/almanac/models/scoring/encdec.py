@@ -14,7 +14,7 @@ from torch import Tensor
 from almanac.models.scoring.batching import kept_budget, rows_at_once, run_batches, token_budget
 from almanac.models.scoring.boundaries import Tokenised, TokenSequence, full_text
 from almanac.models.scoring.reference import by_part, log_softmax
-from almanac.models.scoring.samples import Prompt, Sample, begin, extend
+from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 from almanac.models.seq2seq import Seq2SeqModel
 from almanac.rows import Request
 
@@ -23,7 +23,7 @@ ROW = 256  # Tokens of a row of the decoder that holds several choices.
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Tokenised):
+class ChoiceSequences(Tokenised):
     """A request's choices; a sequence's head is what the encoder reads, its tail what the decoder does."""
 
     @property
@@ -49,27 +49,27 @@ def _last_span(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
     own, starts, ends = request.text, request.span_starts or (), request.span_ends or ()
     if request.pieces is not None or len(starts) != 1 or len(ends) != 1 or own[ends[0] :].strip():
         reason = "an encoder-decoder scores one span, which ends the text: the decoder writes it behind the rest"
-        return Answers((), reason, unsupported=True)
+        return ChoiceSequences((), reason, unsupported=True)
     start = len(text) - len(own) + starts[0]
     if not text[:start].strip():
-        return Answers((), "nothing stands before the span for the encoder to read", unsupported=True)
+        return ChoiceSequences((), "nothing stands before the span for the encoder to read", unsupported=True)
     return _answers(replace(request, choices=(text[start:],)), text[:start], model)
 
 
 def _answers(request: Request, text: str, model: Seq2SeqModel) -> Tokenised:
     if not request.choices:
-        return Answers((), "the request has no choices; give at least one")
+        return ChoiceSequences((), "the request has no choices; give at least one")
     head, _ = model.wrap(model.tokens.ids(text))
     if not head:
-        return Answers((), "the text has no token; give a text")
+        return ChoiceSequences((), "the text has no token; give a text")
     sequences = []
     for index, choice in enumerate(request.choices):
         ids = model.answer_ids(choice)
         if not ids:
-            return Answers((), f"choice {index + 1} ({choice!r}) has no token; lengthen it")
+            return ChoiceSequences((), f"choice {index + 1} ({choice!r}) has no token; lengthen it")
         first = len(head) + len(model.start)
         sequences.append(TokenSequence((*model.start, *ids), ((first, first + len(ids)),), head))
-    return Answers(tuple(sequences))
+    return ChoiceSequences(tuple(sequences))
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class _Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _DecoderRow:
     """Paths of one text that the decoder reads side by side."""
 
     text: int
@@ -119,7 +119,7 @@ def score(
     def work(texts: list[int], states: Tensor) -> None:
         rows = [row for place, text in enumerate(texts) for row in _rows(place, paths[heads[text]], model.relative)]
 
-        def read(batch: list[_Row]) -> list[None]:
+        def read(batch: list[_DecoderRow]) -> list[None]:
             _read(model, batch, states, values)
             return [None] * len(batch)
 
@@ -179,17 +179,17 @@ def _longest(answers: Mapping[tuple[int, ...], list[tuple[int, int, int]]]) -> I
         path.wanted += answers[ids]
 
 
-def _rows(text: int, paths: Sequence[_Path], together: bool) -> list[_Row]:
+def _rows(text: int, paths: Sequence[_Path], together: bool) -> list[_DecoderRow]:
     """Put a text's paths into rows: side by side where that is allowed, else each in a row of its own."""
-    rows: list[_Row] = []
+    rows: list[_DecoderRow] = []
     for path in paths:
         if not together or not rows or rows[-1].length + len(path.ids) > ROW:
-            rows.append(_Row(text, []))
+            rows.append(_DecoderRow(text, []))
         rows[-1].paths.append(path)
     return rows
 
 
-def _read(model: Seq2SeqModel, rows: Sequence[_Row], states: Tensor, values: list[float]) -> None:
+def _read(model: Seq2SeqModel, rows: Sequence[_DecoderRow], states: Tensor, values: list[float]) -> None:
     """Read rows and fill in the log-probabilities that are wanted of them."""
     width = max(row.length for row in rows)
     ids = torch.full((len(rows), width), model.tokens.pad_id, dtype=torch.long)
@@ -272,7 +272,7 @@ def generate(model: Seq2SeqModel, prompts: Sequence[Prompt], budget: int | None 
     ]
 
 
-def _continue(model: Seq2SeqModel, samples: list[Sample], states: Tensor, texts: list[int]) -> list[str]:
+def _continue(model: Seq2SeqModel, samples: list[GrowingText], states: Tensor, texts: list[int]) -> list[str]:
     """Decode samples, dropping rows that have ended.
 
     Args:

@@ -15,7 +15,7 @@ from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.machines import TreeMachine
 from almanac.models.scoring.prefix_cache import PLAIN_LAYERS
 from almanac.models.scoring.reference import turn
-from almanac.models.scoring.samples import Prompt, Sample, begin, extend
+from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 
 ENGINE = "own_cache/1"
 
@@ -60,7 +60,7 @@ def generate(
 
 
 @torch.inference_mode()
-def _continue(model: CausalModel, samples: list[Sample]) -> list[str]:
+def _continue(model: CausalModel, samples: list[GrowingText]) -> list[str]:
     """Decode samples whose prompts have one length, dropping rows that have ended."""
     alive = [sample for sample in samples if sample.text is None]
     cache, logits = _prefill(model, alive) if alive else (None, torch.empty(0))
@@ -82,7 +82,7 @@ def _continue(model: CausalModel, samples: list[Sample]) -> list[str]:
     return [sample.text or "" for sample in samples]
 
 
-def _prefill(model: CausalModel, samples: Sequence[Sample]) -> tuple[DynamicCache | None, Tensor]:
+def _prefill(model: CausalModel, samples: Sequence[GrowingText]) -> tuple[DynamicCache | None, Tensor]:
     """Read each distinct prompt once; return the cache (none where it is of no use) and each sample's logits."""
     rows = {ids: index for index, ids in enumerate(dict.fromkeys(sample.prompt.ids for sample in samples))}
     options = {"logits_to_keep": 1} if model.keeps_logits else {}

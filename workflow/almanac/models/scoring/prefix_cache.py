@@ -28,7 +28,7 @@ class NoCacheError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PrefixRow:
     """Tokens that are read after the prefix, and what is read off: position in the row and the token scored there."""
 
     ids: tuple[int, ...]
@@ -67,7 +67,7 @@ def score(model: CausalModel, sequences: Sequence[TokenSequence], budget: int | 
     cache = _prefix_cache(model, sequences[0].ids[:prefix])
     rows, row_of = _rows(sequences, prefix)
 
-    def cost(row: Row) -> int:
+    def cost(row: PrefixRow) -> int:
         # A remembered token costs less than one that is read: it has keys and values, but no logits.
         return max(len(row.ids), (prefix + len(row.ids)) // 4)
 
@@ -117,7 +117,7 @@ def _fed(sequence: TokenSequence, prefix: int) -> tuple[int, ...]:
     return sequence.ids[prefix : max(stop for _, stop in sequence.parts) - 1]
 
 
-def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[Row], dict[tuple[int, ...], int]]:
+def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[PrefixRow], dict[tuple[int, ...], int]]:
     """Return the rows to read, and for the read tokens of each sequence the row that begins with them."""
     reads: dict[tuple[int, ...], set[tuple[int, int]]] = {}
     for one in sequences:
@@ -131,11 +131,13 @@ def _rows(sequences: Sequence[TokenSequence], prefix: int) -> tuple[list[Row], d
             rows.append((ids, set()))
         rows[-1][1].update(reads[ids])
         row_of[ids] = len(rows) - 1
-    return [Row(ids, tuple(sorted(wanted))) for ids, wanted in rows], row_of
+    return [PrefixRow(ids, tuple(sorted(wanted))) for ids, wanted in rows], row_of
 
 
 @torch.inference_mode()
-def _read(model: CausalModel, cache: DynamicCache, prefix: int, batch: list[Row]) -> list[dict[tuple[int, int], float]]:
+def _read(
+    model: CausalModel, cache: DynamicCache, prefix: int, batch: list[PrefixRow]
+) -> list[dict[tuple[int, int], float]]:
     """Read rows under the cache and return what each scores, by position and token."""
     width = max(len(row.ids) for row in batch)
     ids = torch.full((len(batch), width), padding(model), dtype=torch.long)

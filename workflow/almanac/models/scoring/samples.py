@@ -40,7 +40,7 @@ class Prompt:
 
 
 @dataclass(slots=True)
-class Sample:
+class GrowingText:
     """One text in the making; its text stands once it has ended."""
 
     prompt: Prompt
@@ -54,16 +54,16 @@ def sample_seed(seed: int, index: int) -> int:
     return tables.seed_of("sample", seed, index)
 
 
-def begin(prompt: Prompt, number: int) -> Sample:
+def begin(prompt: Prompt, number: int) -> GrowingText:
     """Return a prompt's sample of a number, with a generator of its own where it is drawn."""
     draws = None
     if prompt.temperature > 0:
         # On the CPU, so that every device draws the same numbers.
         draws = torch.Generator().manual_seed(prompt.seeds[number])
-    return Sample(prompt, draws, text="" if prompt.new < 1 else None)
+    return GrowingText(prompt, draws, text="" if prompt.new < 1 else None)
 
 
-def extend(model: LocalModel, samples: Sequence[Sample], logits: Tensor) -> None:
+def extend(model: LocalModel, samples: Sequence[GrowingText], logits: Tensor) -> None:
     """Add the next token to each sample that has not ended, and its text once it has.
 
     Args:
@@ -84,7 +84,7 @@ def extend(model: LocalModel, samples: Sequence[Sample], logits: Tensor) -> None
         _add(model, sample, token if sample.draws is None else draw(row, sample.prompt.temperature, sample.draws))
 
 
-def _add(model: LocalModel, sample: Sample, token: int) -> None:
+def _add(model: LocalModel, sample: GrowingText, token: int) -> None:
     """Add a token to a sample, and its text once it has ended."""
     ended = token in model.end_ids
     if not ended:

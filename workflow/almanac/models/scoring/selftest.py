@@ -88,12 +88,12 @@ def choose(model: CausalModel, engine: Engine) -> Tested:
     return Tested("reference", None, 0, tuple(reasons))
 
 
-def _difference(way: Backend, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "Difference":
+def _difference(way: Backend, sequences: Sequence[TokenSequence], plain: Values, exact: bool) -> "ScoreDifference":
     found = compare(way.score(sequences, (), lambda index, row: None), plain, exact)
     if isinstance(way, Trees):
         small = reading.score(way.machine, way.model, sequences, shape=SMALL)
         again = compare(small, plain, exact)
-        found = Difference(max(found.largest, again.largest), found.agrees and again.agrees)
+        found = ScoreDifference(max(found.largest, again.largest), found.agrees and again.agrees)
     return found
 
 
@@ -120,14 +120,14 @@ def _decodes(model: CausalModel, sequences: Sequence[TokenSequence], reasons: li
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """How far two ways to score are apart, and whether that is rounding."""
 
     largest: float
     agrees: bool
 
 
-def compare(values: Values, plain: Values, exact: bool) -> Difference:
+def compare(values: Values, plain: Values, exact: bool) -> ScoreDifference:
     """Compare the sums of parts.
 
     Args:
@@ -142,7 +142,7 @@ def compare(values: Values, plain: Values, exact: bool) -> Difference:
             gap = math.inf if math.isnan(gap) else gap
             largest = max(largest, gap)
             agrees = agrees and gap <= (TOLERANCE if exact else TOLERANCE_LOW * len(a))
-    return Difference(largest, agrees)
+    return ScoreDifference(largest, agrees)
 
 
 def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 from almanac.rows import Measure
 from almanac.suites.belief.asking import CANDIDATES, ICL, BeliefSetting
 from almanac.suites.judged import conditions_of
-from almanac.suites.suite import Verdict
+from almanac.suites.suite import BarResult
 
 BY = ("experiment", "prompting", "style")
 AUC = 0.8  # that its interval must lie above
@@ -15,7 +15,7 @@ PRIOR = 0.02  # how far that of the objects alone may be from one half
 JUDGED = (CANDIDATES, ICL)
 
 
-def verdicts(measures: Sequence[Measure]) -> list[Verdict]:
+def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
     """Hold each way of asking that a model answered against the bars.
 
     It meets them where the interval of its AUC, taught most against never, lies above `AUC`; where the AUC of the
@@ -38,10 +38,10 @@ def verdicts(measures: Sequence[Measure]) -> list[Verdict]:
     found = [
         _verdict(dict(zip(BY, way, strict=True)), own) for way, own in sorted(ways.items(), key=str) if way in answered
     ]
-    return found or [Verdict("no answers", False)]
+    return found or [BarResult("no answers", False)]
 
 
-def _verdict(way: Mapping[str, Any], own: Sequence[Measure]) -> Verdict:
+def _verdict(way: Mapping[str, Any], own: Sequence[Measure]) -> BarResult:
     """Return how one way of asking stands, with what it misses."""
     label = BeliefSetting(way["prompting"], way["style"]).label()
     by_dose = {metric: _by_dose(own, metric) for metric in ("accuracy_by_exposure", "consistency")}
@@ -56,7 +56,7 @@ def _verdict(way: Mapping[str, Any], own: Sequence[Measure]) -> Verdict:
         said.append(f"{name} never taught {_text(never)}, most {_text(most)}")
         if not _rises(never, most):
             missed.append(f"{name} does not rise with what was taught")
-    return Verdict("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
+    return BarResult("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
 
 
 def _rises(never: Measure | None, most: Measure | None) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.suites.options import Sample, SuiteOptions
 
 PROMPT = 30  # tokens of an instruction, a sentence with a blank and the begin of an answer, about
@@ -26,7 +26,7 @@ class BeliefOptions(SuiteOptions):
     ] = "auto"
     file: Annotated[
         str | None,
-        Named("file", "ask"),
+        OnDisk("file", "ask"),
         Field(description="your own file of templates (JSON Lines), used before all others"),
     ] = None
     groups: Annotated[int, Field(ge=1, description="independent templates of a relation, at most")] = 5
@@ -40,7 +40,7 @@ class BeliefOptions(SuiteOptions):
     ] = "all"
     guessed: Annotated[
         str | None,
-        Named("file", "ask"),
+        OnDisk("file", "ask"),
         Field(
             description="pairs that a model guesses from the subject's name, which LAMA-UHN leaves out too (see "
             "docs/belief.md); none: only those whose object is part of the name"
@@ -82,7 +82,7 @@ class BeliefOptions(SuiteOptions):
     bins: Annotated[int, Field(ge=1, description="bins of confidence, with equally many answers")] = 10
     lemmas: Annotated[
         str | None,
-        Named("file", "measure"),
+        OnDisk("file", "measure"),
         Field(description="file of lemmas made by spaCy (see docs/belief.md); none: plurals and possessives by rule"),
     ] = None
     judged: Annotated[

@@ -31,7 +31,7 @@ Templates = Mapping[str, Mapping[str, Sequence[AskedTemplate]]]  # by file and r
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TemplateReading:
     """What a reader said of a template: ``text`` is what was read, ``spoiled`` how it was, if it was."""
 
     KEY: ClassVar = ("set", "template_id")
@@ -52,18 +52,18 @@ class Reading:
         return sum(getattr(self, item) for item in ITEMS)
 
 
-def read(path: Path, known: Templates) -> list[Reading]:
+def read(path: Path, known: Templates) -> list[TemplateReading]:
     """Return what a sheet says: a sheet with its templates' ids, or a blind one, whose key lies next to it.
 
     Raises:
         AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
     """
-    rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, Reading)
+    rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, TemplateReading)
     refuse([f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows))
     return rows
 
 
-def _unblinded(path: Path) -> list[Reading]:
+def _unblinded(path: Path) -> list[TemplateReading]:
     """Return the rows of a blind sheet with what its key says of them."""
     key_path = blind.key_of(path)
     listed = tables.read_jsonl(path, blind.SheetRow)
@@ -80,7 +80,7 @@ def _unblinded(path: Path) -> list[Reading]:
     refuse(mistakes)
     pairs = ((drawn, answers[number]) for number, drawn in key.items())
     return [
-        Reading(
+        TemplateReading(
             set=drawn.set,
             template_id=drawn.template_id,
             text=drawn.text,
@@ -93,7 +93,7 @@ def _unblinded(path: Path) -> list[Reading]:
     ]
 
 
-def _mistakes(rows: Sequence[Reading], known: Templates) -> Iterator[str]:
+def _mistakes(rows: Sequence[TemplateReading], known: Templates) -> Iterator[str]:
     ids = {name: {one.template_id for one in itertools.chain(*own.values())} for name, own in known.items()}
     count = Counter((row.set, row.template_id) for row in rows)
     for row in rows:
@@ -109,7 +109,7 @@ def _mistakes(rows: Sequence[Reading], known: Templates) -> Iterator[str]:
             yield f"{name}: overlap is 0, though one implies the other; write 1"
 
 
-def altered(rows: Sequence[Reading], known: Templates) -> list[str]:
+def altered(rows: Sequence[TemplateReading], known: Templates) -> list[str]:
     """Return the templates whose texts, as they were read, are no longer those that ship."""
     texts = {(name, one.template_id): one.text for name, own in known.items() for one in itertools.chain(*own.values())}
     return [
@@ -119,7 +119,7 @@ def altered(rows: Sequence[Reading], known: Templates) -> list[str]:
     ]
 
 
-def rubric(rows: Sequence[Reading]) -> list[str]:
+def rubric(rows: Sequence[TemplateReading]) -> list[str]:
     """Return the lines of Table 10 and of Figure 6: means of the items and of their sum, and how often each sum is."""
     lines = [f"| templates | read | {' | '.join(map(_words, ITEMS))} | of 4 | SD |", f"| --- |{' ---: |' * 7}"]
     sets = sorted({row.set for row in rows}, key=SETS.index)
@@ -160,7 +160,7 @@ def apart(known: Templates) -> tuple[list[str], float]:
     return lines, least
 
 
-def report(rows: Sequence[Reading], known: Templates) -> tuple[list[str], bool]:
+def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str], bool]:
     """Return what is printed of a sheet, and whether its bars hold."""
     sound, spoiled = [row for row in rows if row.spoiled is None], [row for row in rows if row.spoiled is not None]
     caught, wrongly = (sum(row.called_spoiled for row in own) for own in (spoiled, sound))

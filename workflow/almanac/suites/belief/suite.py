@@ -16,7 +16,7 @@ from almanac.suites.belief.rows import Grid, Leaning, PromptTraits, Said
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Judgements, Method, Own, Round, Suite, Verdict
+from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
 
 
 def _icl(prompting: str, style: str) -> Method:
@@ -94,7 +94,7 @@ class Belief(Suite[BeliefOptions]):
         """Return what models share; see `measures.across`."""
         return measures.across(judged)
 
-    def bars(self, measures: Sequence[Measure], options: BeliefOptions) -> list[Verdict]:
+    def bars(self, measures: Sequence[Measure], options: BeliefOptions) -> list[BarResult]:
         """Hold a model that was taught the facts against BELIEF's bars, where the edition asks that."""
         return bars.verdicts(measures) if options.judged else []
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from almanac.dataset.templates import DROP, KEEP, SLOTS, Written, filled, judge
+from almanac.dataset.templates import DROP, KEEP, SLOTS, DraftedText, filled, judge
 from almanac.errors import AlmanacError
 from almanac.rows import Draft, Request
 from almanac.suites.answers import Answers
@@ -127,9 +127,9 @@ def _generate(
     asked.link(asked.item(experiment, DraftSetting(style), fact, template=parent), experiment, request)
 
 
-def _texts(answers: Answers) -> tuple[list[Written], dict[str, int]]:
+def _texts(answers: Answers) -> tuple[list[DraftedText], dict[str, int]]:
     """Return what a model wrote, and how many requests it did not answer, by the reason."""
-    out: list[Written] = []
+    out: list[DraftedText] = []
     silent: dict[str, int] = defaultdict(int)
     columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
     for part in answers.parts(columns):
@@ -138,7 +138,8 @@ def _texts(answers: Answers) -> tuple[list[Written], dict[str, int]]:
                 if row["status"] != "ok":
                     silent[f"{row['status']}: {row['reason']}"] += 1
                 written = (
-                    Written(row["relation_id"], row["style"], text, row["template_id"]) for text in row["texts"] or ()
+                    DraftedText(row["relation_id"], row["style"], text, row["template_id"])
+                    for text in row["texts"] or ()
                 )
                 out += written
     return out, silent

@@ -25,7 +25,7 @@ from almanac.suites.facteval.questions import (
     TFQ,
     WH,
     FactEvalSetting,
-    Sentence,
+    WordedFact,
     Wording,
     prompts,
     wordings,
@@ -56,7 +56,7 @@ class Form:
     """
 
     type: str
-    sentence: Sentence
+    sentence: WordedFact
     negatives: str | None
     text: str
     accepted: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class AskedAlike:
         for relation, subject, key in data.said.filter(pl.col("relation_id").is_in(shared.implode())).iter_rows():
             self._true[relation, self._names.reading(subject)].add(key)
 
-    def other(self, fact: Fact, sentence: Sentence) -> str | None:
+    def other(self, fact: Fact, sentence: WordedFact) -> str | None:
         """Return a relation that is asked in the same words and is not answered alike; none where there is none."""
         others = self._shared[fact.relation_id].get(sentence.template_id, ())
         if not others:
@@ -121,7 +121,7 @@ class QuestionMaker:
         self._several = {name: own["text"] for name, own in told["released"].items()}
         self._first = NONE if NONE in self.options.contexts else self.options.contexts[0]
 
-    def ask(self, fact: Fact, sentences: Sequence[Sentence], short_answer: bool) -> None:
+    def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
         """Ask one fact in every type, style and context.
 
         Args:
@@ -167,7 +167,7 @@ class QuestionMaker:
         return [self.data.names.label(key) for key in keys]
 
     def _forms(
-        self, fact: Fact, sentence: Sentence, wrong: Mapping[str, Sequence[str]], short_answer: bool
+        self, fact: Fact, sentence: WordedFact, wrong: Mapping[str, Sequence[str]], short_answer: bool
     ) -> Iterable[Form]:
         """Yield the questions of one wording."""
         names = self.data.names
@@ -191,7 +191,7 @@ class QuestionMaker:
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
             yield Form(SAQ, sentence, None, sentence.says(MASK), accepted, objects)
 
-    def _true_false(self, fact: Fact, sentence: Sentence, where: str, wrong: Sequence[str]) -> Iterable[Form]:
+    def _true_false(self, fact: Fact, sentence: WordedFact, where: str, wrong: Sequence[str]) -> Iterable[Form]:
         """Yield a statement with the true object, and with a wrong one if there is any."""
         for truth, label in ((True, self.data.names.label(fact.object_key)), *((False, one) for one in wrong[:1])):
             accepted = ("correct" if truth else "incorrect",)
@@ -267,7 +267,7 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     relations = {row.relation_id: row for row in data.relations}
     questioner = QuestionMaker(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
     tested = data.tested(options.sample, options.seed)
-    written: Mapping[str, Sequence[Sentence]] = {}
+    written: Mapping[str, Sequence[WordedFact]] = {}
     if options.written is not None:
         asked_facts = [fact for facts in tested.values() for fact in facts]
         written, refused = read_written(Path(options.written), asked_facts, names, wrong.true)

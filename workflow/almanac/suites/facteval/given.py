@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, TFQ, WH, FactEvalSetting
-from almanac.suites.facteval.reading.scoring import Question
+from almanac.suites.facteval.reading.scoring import JudgedQuestion
 from almanac.suites.facteval.rows import QuestionTraits
 
 REQUIRED = ("type", "answer")
@@ -43,7 +43,7 @@ class GivenQuestion:
     """
 
     item_id: str | None
-    question: Question
+    question: JudgedQuestion
     traits: QuestionTraits
     setting: FactEvalSetting
     relation_id: str
@@ -92,7 +92,7 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
     kind = texts["type"]
     if kind not in TYPES:
         raise ValueError(f"column 'type': {kind!r} is no type; allowed are {', '.join(TYPES)}")
-    question = Question(
+    question = JudgedQuestion(
         kind,
         texts["text"] or "",
         lists["gold"],
@@ -146,7 +146,7 @@ def _status(texts: Mapping[str, str | None]) -> str:
     return status
 
 
-def _check(question: Question) -> None:
+def _check(question: JudgedQuestion) -> None:
     """Refuse a question that cannot be scored."""
     if question.type == TFQ:
         if question.truth is None:

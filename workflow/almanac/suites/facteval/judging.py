@@ -16,7 +16,7 @@ from almanac.suites.facteval.questions import SAQ, TFQ
 from almanac.suites.facteval.reading import fuzzy, official, scoring
 from almanac.suites.facteval.reading.abstention import Abstentions, load
 from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
-from almanac.suites.facteval.reading.scoring import Question, Verdict
+from almanac.suites.facteval.reading.scoring import JudgedQuestion, Verdict
 from almanac.suites.facteval.reading.text import mentions
 from almanac.suites.facteval.rows import AnswerVerdict
 from almanac.suites.facteval.texts import ALIKE, how_alike
@@ -62,7 +62,7 @@ class Scorer:
         published = load(Path(options.official_abstentions)) if options.official_abstentions else own.released()
         return cls(own, published, options.official_choices, longer)
 
-    def judge(self, mode: str, question: Question, answer: str) -> Verdict:
+    def judge(self, mode: str, question: JudgedQuestion, answer: str) -> Verdict:
         """Judge an answer in a mode."""
         if mode == STRICT:
             return scoring.judge(question, answer, self.own, self.longer)
@@ -70,7 +70,7 @@ class Scorer:
             return fuzzy.judge(question, answer, self.own)
         return official.judge(question, answer, self.published, self.separator)
 
-    def follows(self, mode: str, question: Question, answer: str) -> bool | None:
+    def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
         """Whether an answer names the wrong object that the passage states, other than within the name of another.
 
         None where there is no such object.
@@ -122,8 +122,8 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
     )
 
 
-def _question(row: Mapping[str, Any]) -> Question:
-    return Question(
+def _question(row: Mapping[str, Any]) -> JudgedQuestion:
+    return JudgedQuestion(
         row["type"],
         row["text"],
         () if row["type"] == TFQ else tuple(row["accepted"]),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.suites.options import MODEL, AuthorOptions, Sample, SuiteOptions
 
 QUESTION_TOKENS = 120  # instruction, question and choices of a question without a passage, about
@@ -51,7 +51,7 @@ class FactEvalOptions(SuiteOptions):
     sample: Sample = None
     written: Annotated[
         str | None,
-        Named("file", "ask"),
+        OnDisk("file", "ask"),
         Field(description="file of questions that a model wrote and a person proofread; asked in addition"),
     ] = None
     answer_tokens: Annotated[int, Field(ge=1, description="tokens of an answer, at most")] = 32
@@ -66,12 +66,12 @@ class FactEvalOptions(SuiteOptions):
     ] = ("strict", "paper", "official")
     abstentions: Annotated[
         str | None,
-        Named("file", "measure"),
+        OnDisk("file", "measure"),
         Field(description="file of phrases that count as abstentions (none: resources/prompts/abstentions.yaml)"),
     ] = None
     official_abstentions: Annotated[
         str | None,
-        Named("file", "measure"),
+        OnDisk("file", "measure"),
         Field(description="such a file for the official mode, for the published list (none: part of ours)"),
     ] = None
     official_choices: Annotated[

@@ -43,7 +43,7 @@ class FactEvalSetting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sentence:
+class WordedFact:
     """One wording of one fact.
 
     Attributes:
@@ -76,14 +76,14 @@ class Wording:
     spare: str
     shared: Mapping[str, tuple[str, ...]]
 
-    def sentences(self, subject: str) -> list[Sentence]:
+    def sentences(self, subject: str) -> list[WordedFact]:
         """Return all wordings of a subject's facts."""
         out = []
         for template_id, text in self.statements:
             parts = tuple(part.replace("[X]", subject) for part in text.split("[Y]"))
-            out += [Sentence(STATEMENT, TEMPLATE, template_id, parts), Sentence(FIB, TEMPLATE, template_id, parts)]
+            out += [WordedFact(STATEMENT, TEMPLATE, template_id, parts), WordedFact(FIB, TEMPLATE, template_id, parts)]
         for template_id, text in self.questions:
-            out.append(Sentence(WH, TEMPLATE, template_id, (filled(text, subject, ""),)))
+            out.append(WordedFact(WH, TEMPLATE, template_id, (filled(text, subject, ""),)))
         return out
 
 

@@ -20,7 +20,7 @@ from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.facteval.passages import names_in, parts_around
-from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, WRITTEN, Sentence, prompts
+from almanac.suites.facteval.questions import FIB, MASK, STATEMENT, WH, WRITTEN, WordedFact, prompts
 from almanac.suites.facteval.rows import WrittenQuestion
 from almanac.suites.suite import Author, Round
 
@@ -150,7 +150,7 @@ def fault(text: str, style: str, fact: Fact, names: ObjectNames, true: TrueObjec
 
 def read_written(
     path: Path, tested: Sequence[Fact], names: ObjectNames, true: TrueObjects
-) -> tuple[dict[str, list[Sentence]], list[NotAsked]]:
+) -> tuple[dict[str, list[WordedFact]], list[NotAsked]]:
     """Read written questions as a person has left them.
 
     Args:
@@ -167,7 +167,7 @@ def read_written(
             has a fault; naming the fact and the style.
     """
     known = {fact.fact_id: fact for fact in tested}
-    out: dict[str, list[Sentence]] = defaultdict(list)
+    out: dict[str, list[WordedFact]] = defaultdict(list)
     refused: dict[tuple[str, str], NotAsked | None] = {}
     for row in tables.read_jsonl(path, WrittenQuestion):
         where, key = f"{path}: {row.fact_id}: {row.style}", (row.fact_id, row.style)
@@ -188,10 +188,10 @@ def read_written(
     return dict(out), [row for row in refused.values() if row is not None]
 
 
-def _sentence(row: WrittenQuestion, fact: Fact, names: ObjectNames) -> Sentence:
+def _sentence(row: WrittenQuestion, fact: Fact, names: ObjectNames) -> WordedFact:
     if row.style == STATEMENT:
         parts = parts_around(row.text, names.names(fact.object_key), names.names(fact.subject_id))
-        return Sentence(STATEMENT, WRITTEN, WRITTEN, parts)
+        return WordedFact(STATEMENT, WRITTEN, WRITTEN, parts)
     if row.style == FIB:
-        return Sentence(FIB, WRITTEN, WRITTEN, tuple(row.text.split(MASK)))
-    return Sentence(WH, WRITTEN, WRITTEN, (row.text,))
+        return WordedFact(FIB, WRITTEN, WRITTEN, tuple(row.text.split(MASK)))
+    return WordedFact(WH, WRITTEN, WRITTEN, (row.text,))

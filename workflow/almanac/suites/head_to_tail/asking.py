@@ -16,7 +16,7 @@ from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import count, predicates
 from almanac.suites.head_to_tail.drawing import AskedWording, DrawnQuestion, QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.rows import QuestionTraits
+from almanac.suites.head_to_tail.rows import EntityTraits
 
 RESOURCE = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "head_to_tail.yaml"
 QUESTION, CLOZE = "question", "cloze"
@@ -65,7 +65,7 @@ def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iter
     askings = list(drawing.askings())
     asked.own["buckets"] += count(drawing.popular, drawing.measured)
     top = most_popular([row for one in askings for row in one.drawn])
-    asker = _Asker(asked, options, _names(data, askings), predicates(data), top)
+    asker = _DrawnAsker(asked, options, _names(data, askings), predicates(data), top)
     for asking in askings:
         asker.ask(asking)
         yield asked.take()
@@ -96,7 +96,7 @@ def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
     )
 
 
-class _Asker:
+class _DrawnAsker:
     """Asks what was drawn."""
 
     def __init__(
@@ -180,6 +180,6 @@ class _Asker:
         natural = wording.natural and relation.relation_id not in self._options.unnatural
         traits = (row.popularity, row.bucket, (row.fact_id, row.name) in self._top)
         predicate = self._predicates.get(relation.relation_id)
-        question = QuestionTraits(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
+        question = EntityTraits(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
         self._asked.own["questions"].append(question)
         self._asked.link(item, ANSWER, request, place)

@@ -11,14 +11,14 @@ from almanac.suites.head_to_tail.judging import RULES
 from almanac.suites.head_to_tail.measures import BY, ONCE
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.judged import conditions_of
-from almanac.suites.suite import Verdict
+from almanac.suites.suite import BarResult
 
 EQUAL = 0.1  # accuracies that differ by less, with their interval, are equal
 MOVED = {"missing": 1, "hallucination": -1}  # in which way a model moves that is taught to say unsure
 Way = tuple[str, str]  # experiment and prompt
 
 
-def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Verdict]:
+def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
     """Hold each way of asking of one model against the bars, by rules.
 
     Where popularity is exposure, the interval of the accuracy in the head minus that in the tail must lie above 0, and
@@ -35,10 +35,10 @@ def verdicts(measures: Sequence[Measure], options: HeadToTailOptions) -> list[Ve
     ways: dict[Way, dict[tuple[Any, ...], Estimate]] = {}
     for way, at, found in _numbers(measures, "accuracy", *keys):
         ways.setdefault(way, {})[at] = found
-    return [bar(_said(way), own) for way, own in ways.items()] or [Verdict("no answers", False)]
+    return [bar(_said(way), own) for way, own in ways.items()] or [BarResult("no answers", False)]
 
 
-def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[Verdict]:
+def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResult]:
     """Hold a model that was taught to say unsure against its base: fewer hallucinations, more missing answers.
 
     The interval of each difference, as of independent shares, must lie on that side of 0; since both answer the same
@@ -58,34 +58,34 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[Verdict
                 met.setdefault(way, []).append(min(sign * (change.low or 0), sign * (change.high or 0)) > 0)
                 said.setdefault(way, []).append(f"{metric} {_text(before[way])} → {_text(after)}")
     return [
-        Verdict(f"{_said(way)}, against its base: {', '.join(said[way])}", all(found)) for way, found in met.items()
+        BarResult(f"{_said(way)}, against its base: {', '.join(said[way])}", all(found)) for way, found in met.items()
     ]
 
 
-def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> Verdict:
+def _falls(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     """Say whether accuracy falls from head to tail."""
     levels = [found.get((bucket,)) for bucket in BUCKETS]
     told = ", ".join(f"{name} {_text(one)}" for name, one in zip(BUCKETS, levels, strict=True))
     head, torso, tail = levels
     if head is None or torso is None or tail is None:
-        return Verdict(f"{said}: accuracy in {told}; not every bucket has answers", False)
+        return BarResult(f"{said}: accuracy in {told}; not every bucket has answers", False)
     fall = combined([(1, head), (-1, tail)])
     between = (head.value or 0) >= (torso.value or 0) >= (tail.value or 0)
-    return Verdict(f"{said}: accuracy in {told}; falls by {_text(fall)}", between and (fall.low or 0) > 0)
+    return BarResult(f"{said}: accuracy in {told}; falls by {_text(fall)}", between and (fall.low or 0) > 0)
 
 
-def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> Verdict:
+def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
     """Say whether accuracy is level from head to tail at the same dose, and rises with the dose."""
     shared = [{dose for dose, level in found if level == end} for end in ("head", "tail")]
     doses = sorted(set.intersection(*shared))
     if len(doses) < 2:
-        return Verdict(f"{said}: fewer than two doses with answers in head and tail", False)
+        return BarResult(f"{said}: fewer than two doses with answers in head and tail", False)
     head, tail = (_mean([found[dose, level] for dose in doses]) for level in ("head", "tail"))
     never, most = (_mean([one for (dose, _), one in found.items() if dose == end]) for end in (doses[0], doses[-1]))
     fall, rise = combined([(1, head), (-1, tail)]), combined([(1, most), (-1, never)])
     told = f"accuracy at the same dose in head {_text(head)}, tail {_text(tail)}, difference {_text(fall)}"
     met = fall.low is not None and fall.high is not None and -EQUAL < fall.low <= fall.high < EQUAL
-    return Verdict(f"{said}: {told}; rises with the dose by {_text(rise)}", met and (rise.low or 0) > 0)
+    return BarResult(f"{said}: {told}; rises with the dose by {_text(rise)}", met and (rise.low or 0) > 0)
 
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:

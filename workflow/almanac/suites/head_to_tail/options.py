@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.suites.options import MODEL, SuiteOptions
 
 QUESTION_TOKENS = 60  # instruction, examples and question, about
@@ -82,7 +82,7 @@ class HeadToTailOptions(SuiteOptions):
     judge_examples: Annotated[bool, Field(description="show the judge the eight examples")] = True
     labels: Annotated[
         str | None,
-        Named("file", "measure"),
+        OnDisk("file", "measure"),
         Field(description="file of a person's verdicts on answers, JSON Lines: fact_id, answer, correct"),
     ] = None
     judged: Annotated[

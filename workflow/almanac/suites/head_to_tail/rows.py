@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionTraits:
+class EntityTraits:
     """What an item asks about.
 
     ``domain`` is movie, book, academics, open, or the relation's own; ``kind`` the subject's type; ``popularity`` and

@@ -14,9 +14,9 @@ from almanac.suites.head_to_tail import across, asking, bars, chapter, judge, ju
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, QuestionTraits, Score
+from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, EntityTraits, Score
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Judgements, Method, Own, Round, Suite, Verdict
+from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
 
 
 def _method(name: str, label: str, experiment: str) -> Method:
@@ -39,7 +39,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
         Round("judged", answered_by="judge", about_one=True, wanted=lambda options: options.judge is not None),
     )
     own: ClassVar[Mapping[str, Own]] = {
-        "questions": Own(QuestionTraits, of="item"),
+        "questions": Own(EntityTraits, of="item"),
         "buckets": Own(BucketCount),
         "scores": Own(Score, of="item", at="judged"),
         "disagreements": Own(Disagreement, at="judged"),
@@ -86,13 +86,13 @@ class HeadToTail(Suite[HeadToTailOptions]):
         """Return the numbers of all sources together; see `across.over`."""
         return across.over(self.name, judged)
 
-    def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[Verdict]:
+    def bars(self, measures: Sequence[Measure], options: HeadToTailOptions) -> list[BarResult]:
         """Hold a planted model against the bars, where the edition asks that; see `bars.verdicts`."""
         return bars.verdicts(measures, options) if options.judged else []
 
     def tuned_bars(
         self, measures: Sequence[Measure], base: Sequence[Measure], options: HeadToTailOptions
-    ) -> list[Verdict]:
+    ) -> list[BarResult]:
         """Hold a tuned model against its base, where the edition asks that; see `bars.unsure`."""
         return bars.unsure(measures, base) if options.judged else []
 

@@ -59,7 +59,7 @@ class ReadingCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class TokensRead:
     """How many tokens the scored characters of what was answered came to: a single row."""
 
     KEY: ClassVar = ("tokens", "characters")
@@ -87,7 +87,7 @@ class Eic(ChoiceSuite[EicOptions]):
     options = EicOptions
     setting = EicSetting
     reads_predictions = True
-    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(Read, at="judged")}
+    own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(TokensRead, at="judged")}
     needs = frozenset({"choices"})
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),

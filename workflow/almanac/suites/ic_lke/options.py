@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.suites.options import Sample, SuiteOptions
 
 LayoutName = Annotated[
@@ -124,7 +124,7 @@ class SweepOptions(SuiteOptions):
 
 Published = Annotated[
     str | None,
-    Named("file", "ask"),
+    OnDisk("file", "ask"),
     Field(
         description="published prompts: JSON Lines of relation_id, kind (hgp or mmp) and text, or LPAQA's repository "
         "as it is (LPAQA.zip)"

@@ -27,7 +27,7 @@ from almanac.suites.ic_lke.choices import PAPER, unanswered
 from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
 from almanac.suites.ic_lke.questions import chosen
 from almanac.suites.judged import Judged, Not, conditions_of
-from almanac.suites.suite import Judgements, Own, Round, Suite, Verdict
+from almanac.suites.suite import BarResult, Judgements, Own, Round, Suite
 from almanac.tables import hash_order, seed_of
 
 AS_IS, WHOLE = "as_is", "whole"  # the experiment and the arrangement of a sequence in which nothing is replaced
@@ -143,7 +143,7 @@ class Positions(Suite[PositionOptions]):
         as_is = correct.where(experiment=AS_IS, dose=Not(None))
         return rows + as_is.measures(IN_BIN, "macro", "confidence", by=("arrangement", "part", "dose"))
 
-    def bars(self, measures: Sequence[Measure], options: PositionOptions) -> list[Verdict]:
+    def bars(self, measures: Sequence[Measure], options: PositionOptions) -> list[BarResult]:
         """Hold each part of the sequence as it is against the bar, where the study is judged.
 
         It is met where the interval of the facts taught most lies above that of the facts never taught, and both are
@@ -164,12 +164,12 @@ class Positions(Suite[PositionOptions]):
         return chapter.positions(shown, options)
 
 
-def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> Verdict:
+def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> BarResult:
     if not dose or most is None or never is None:
-        return Verdict(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
+        return BarResult(f"from place {start}: no answers of facts often taught, or of facts never taught", False)
     said = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in (most, never)]
     apart = most.low is not None and never.high is not None and most.low > never.high
-    return Verdict(f"from place {start}: taught {dose} times {said[0]}, never {said[1]}", apart)
+    return BarResult(f"from place {start}: taught {dose} times {said[0]}, never {said[1]}", apart)
 
 
 class _Relation:

@@ -30,8 +30,8 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     """Read published prompts.
 
     Args:
-        path: JSON Lines of `Prompt`; or an archive of LPAQA's repository (``.zip``), of which ``manual_paraphrase`` is
-            human-generated and ``mine`` machine-mined.
+        path: JSON Lines of `PublishedPrompt`; or an archive of LPAQA's repository (``.zip``), of which
+            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined.
 
     Returns:
         Templates by kind and relation, in the order of the file.

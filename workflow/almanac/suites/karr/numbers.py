@@ -16,7 +16,7 @@ class UnansweredError(Exception):
     """A string has no numbers; the message is the reason."""
 
 
-class Logprobs(NamedTuple):
+class StringLogprobs(NamedTuple):
     """What a model said of a string, in nats.
 
     Attributes:
@@ -42,16 +42,16 @@ class Strings:
         counts: by the text whose tokens are counted.
     """
 
-    sentences: Mapping[tuple[str, int], Logprobs]
-    whole: Mapping[tuple[str, int], Logprobs]
-    counts: Mapping[str, Logprobs]
+    sentences: Mapping[tuple[str, int], StringLogprobs]
+    whole: Mapping[tuple[str, int], StringLogprobs]
+    counts: Mapping[str, StringLogprobs]
 
     @classmethod
     def of(cls, links: pl.DataFrame) -> "Strings":
         """Find the strings among what was asked and answered; whatever else was asked is left out."""
-        sentences: dict[tuple[str, int], Logprobs] = {}
-        whole: dict[tuple[str, int], Logprobs] = {}
-        counts: dict[str, Logprobs] = {}
+        sentences: dict[tuple[str, int], StringLogprobs] = {}
+        whole: dict[tuple[str, int], StringLogprobs] = {}
+        counts: dict[str, StringLogprobs] = {}
         answered = (pl.col("status") == "ok") & pl.col("logprobs").is_not_null() & pl.col("token_counts").is_not_null()
         reason = pl.format("{}: {}", "status", pl.col("reason").fill_null("no log-probability"))
         columns = links.select(
@@ -67,7 +67,7 @@ class Strings:
         ).filter(pl.col("start").is_not_null() | pl.col("counted").is_not_null())
         rows = columns.unique(("text", "start", "counted", "per_token"), keep="first", maintain_order=True)
         for text, start, counted, per_token, lacking, total, length, tokens in rows.iter_rows():
-            reading = Logprobs(lacking, total, length, tokens or ())
+            reading = StringLogprobs(lacking, total, length, tokens or ())
             if counted is not None:
                 counts.setdefault(counted, reading)
                 continue
@@ -143,7 +143,7 @@ class Numbers:
         )
 
 
-def _said(reading: Logprobs) -> Logprobs:
+def _said(reading: StringLogprobs) -> StringLogprobs:
     if reading.lacking is not None:
         raise UnansweredError(reading.lacking)
     return reading

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from almanac.options import Named
+from almanac.options import OnDisk
 from almanac.suites.options import Sample, SuiteOptions
 
 EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
@@ -51,7 +51,7 @@ class KarrOptions(SuiteOptions):
     ] = False
     spurious_objects: Annotated[
         str | None,
-        Named("file", "ask"),
+        OnDisk("file", "ask"),
         Field(
             description="a file of relation_id and object, JSON Lines: the false object with which all facts of a "
             "relation are asked, instead of the one that each model expects (`spurious`)"
@@ -62,7 +62,7 @@ class KarrOptions(SuiteOptions):
     )
     labels: Annotated[
         str | None,
-        Named("file", "ask"),
+        OnDisk("file", "ask"),
         Field(
             description="a file of human labels (item, rater, value), with which the facts called known are compared"
         ),

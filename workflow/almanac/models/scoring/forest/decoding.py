@@ -15,10 +15,10 @@ from almanac.models.causal import CausalModel
 from almanac.models.scoring.batching import kept_budget, run_batches, token_budget
 from almanac.models.scoring.forest import prefill
 from almanac.models.scoring.forest.machines import TreeMachine
-from almanac.models.scoring.forest.prefill import Rest, Row, Trunk, packed
-from almanac.models.scoring.forest.steps import Rows, Stems
+from almanac.models.scoring.forest.prefill import PromptTree, Rest, Trunk, packed
+from almanac.models.scoring.forest.steps import StemRows, Stems
 from almanac.models.scoring.forest.trie import overlap
-from almanac.models.scoring.samples import Prompt, Sample, begin, extend
+from almanac.models.scoring.samples import GrowingText, Prompt, begin, extend
 
 ENGINE = "shared_prefix/1"
 WORTH = 64  # Tokens that are not read again before a trunk pays,
@@ -88,7 +88,7 @@ def _branches(prompts: Sequence[Prompt], members: Sequence[int], shared: int) ->
 
 
 @torch.inference_mode()
-def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[Sample]]:
+def generate(machine: TreeMachine, prompts: Sequence[Prompt], budget: int | None = None) -> list[list[GrowingText]]:
     """Continue prompts; see `generation.generate`.
 
     Args:
@@ -119,7 +119,7 @@ class _Unit:
         room: how many tokens each may keep for itself after the tree's stem.
     """
 
-    tree: Row
+    tree: PromptTree
     jobs: list[Job]
     room: int
 
@@ -134,7 +134,7 @@ class _Decoder:
     machine: TreeMachine
     prompts: Sequence[Prompt]
     budget: int
-    texts: dict[Job, Sample] = field(default_factory=dict)
+    texts: dict[Job, GrowingText] = field(default_factory=dict)
 
     @property
     def model(self) -> CausalModel:
@@ -198,7 +198,7 @@ class _Decoder:
             one = rows.step(above, length, fed)
             logits = self.machine.run(one, fed, torch.arange(len(going), device=fed.device)).float().cpu()
 
-    def _prefill(self, units: Sequence[_Unit], above: Trunk, length: int) -> tuple[Rows, Tensor]:
+    def _prefill(self, units: Sequence[_Unit], above: Trunk, length: int) -> tuple[StemRows, Tensor]:
         """Read each distinct prompt once; return rows and logits of the texts.
 
         A text's row is as long as the longest of its batch will be, so that all are continued together.
@@ -217,7 +217,7 @@ class _Decoder:
         if any(tree.stem for tree in trees):
             of = torch.repeat_interleave(torch.tensor([len(unit.jobs) for unit in units]))
             stems = Stems(found.stems, self._tensor([tree.stem for tree in trees]), of.to(self.model.device))
-        rows = Rows(found.rows, self._tensor(own), max(own), stems)
+        rows = StemRows(found.rows, self._tensor(own), max(own), stems)
         if chosen == list(range(first)):
             return rows, found.logits
         rows.kept = {

@@ -17,7 +17,7 @@ from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest.attention import KeysValues, Layer, Pass, UnusableError, additive
 from almanac.models.scoring.forest.kernels import Attended
 from almanac.models.scoring.forest.machines import TreeMachine
-from almanac.models.scoring.forest.reading import Work
+from almanac.models.scoring.forest.reading import ScoringWork
 from almanac.models.scoring.forest.trie import ROOT, Growing
 from almanac.models.scoring.reference import log_softmax
 
@@ -71,7 +71,7 @@ class LevelPass(Pass):
         return one.new_zeros(self.batch, one.shape[1], self.room, one.shape[2])
 
 
-class Question:
+class ChoiceForest:
     """A request's choices as a forest behind the trunk, and what is known of it.
 
     Args:
@@ -129,7 +129,9 @@ def _behind_head(one: TokenSequence) -> TokenSequence:
 
 
 @torch.inference_mode()
-def follow(machine: TreeMachine, groups: Sequence[Sequence[TokenSequence]], work: Work | None = None) -> list[Followed]:
+def follow(
+    machine: TreeMachine, groups: Sequence[Sequence[TokenSequence]], work: ScoringWork | None = None
+) -> list[Followed]:
     """Follow the choices of requests until each request's best choice and its share are certain.
 
     Args:
@@ -143,11 +145,11 @@ def follow(machine: TreeMachine, groups: Sequence[Sequence[TokenSequence]], work
     Raises:
         UnusableError: the model or a request cannot be read so.
     """
-    questions = [Question(group) for group in groups]
-    by_head: dict[tuple[int, ...], list[Question]] = {}
+    questions = [ChoiceForest(group) for group in groups]
+    by_head: dict[tuple[int, ...], list[ChoiceForest]] = {}
     for question in questions:
         by_head.setdefault(question.followed.sequences[0].head, []).append(question)
-    work = work if work is not None else Work()
+    work = work if work is not None else ScoringWork()
     work.distinct += sum(len(question.forest.tokens) for question in questions) + sum(map(len, by_head))
     model = machine.model
     with machine.session():
@@ -158,7 +160,7 @@ def follow(machine: TreeMachine, groups: Sequence[Sequence[TokenSequence]], work
                 above, _ = machine.read_trunk(None, 0, ids, torch.tensor([len(head) - 1], device=model.device))
                 work.count(len(head), 1)
 
-            def answer(batch: list[Question], above: Kept | None = above, length: int = len(head)) -> list[None]:
+            def answer(batch: list[ChoiceForest], above: Kept | None = above, length: int = len(head)) -> list[None]:
                 _Batch(machine, batch, above, length, work).run()
                 return [None] * len(batch)
 
@@ -172,10 +174,10 @@ class _Batch:
     """Requests under one trunk that are followed together."""
 
     machine: TreeMachine
-    questions: list[Question]
+    questions: list[ChoiceForest]
     above: Kept | None
     length: int
-    work: Work
+    work: ScoringWork
     kept: Kept = field(default_factory=dict)
 
     def run(self) -> None:
@@ -213,7 +215,7 @@ class _Batch:
         visible = torch.zeros(len(batch), width, used, dtype=torch.bool)
         visible[:, :, 0] = True  # So that what is no token sees something, and is no NaN.
         fed: list[tuple[int, int, int, int, int]] = []  # Row, column, slot, depth and token of every new node.
-        read: list[tuple[int, Question, int]] = []
+        read: list[tuple[int, ChoiceForest, int]] = []
         for place, (row, nodes) in enumerate(batch):
             question = self.questions[row]
             for column, node in enumerate(nodes):

@@ -53,7 +53,7 @@ class Machine(Protocol):
             length: its tokens.
             ids: the tokens.
             depths: their positions in their texts.
-            ends: the tree mask of `plan.Rows`.
+            ends: the tree mask of `plan.TrunkRows`.
             wanted: the flat places whose logits are wanted.
         """
 

@@ -61,7 +61,7 @@ class Trunk:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TrunkRows:
     """Rows of one width under one trunk.
 
     Attributes:
@@ -110,13 +110,13 @@ def _chain(forest: Forest, node: int) -> int:
     return node
 
 
-def rows(forest: Forest, trunk: Trunk, shape: Shape) -> Iterator[Rows]:
+def rows(forest: Forest, trunk: Trunk, shape: Shape) -> Iterator[TrunkRows]:
     """Yield the rows under a trunk, those of one width together."""
     if trunk.pool:
         yield _pack(forest, trunk, shape)
-    by_width: dict[int, list[_Row]] = {}
+    by_width: dict[int, list[_RowInMaking]] = {}
     for path, tree in trunk.wide:
-        row = _Row.of(forest, path, tree)
+        row = _RowInMaking.of(forest, path, tree)
         by_width.setdefault(_aligned(len(row.nodes), shape.align), []).append(row)
     for width in sorted(by_width):
         yield _together(by_width[width], width)
@@ -127,7 +127,7 @@ def _aligned(width: int, step: int) -> int:
 
 
 @dataclass
-class _Row:
+class _RowInMaking:
     """A row in the making: its nodes, the place of each node's parent in it, and which are copies."""
 
     nodes: list[int] = field(default_factory=list)
@@ -136,7 +136,7 @@ class _Row:
     places: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, forest: Forest, path: list[int], tree: range) -> "_Row":
+    def of(cls, forest: Forest, path: list[int], tree: range) -> "_RowInMaking":
         row = cls()
         for node in (*path, *tree):
             row.add(node, int(forest.parents[node]), node in tree)
@@ -149,17 +149,17 @@ class _Row:
         self.own.append(own)
 
 
-def _pack(forest: Forest, trunk: Trunk, shape: Shape) -> Rows:
+def _pack(forest: Forest, trunk: Trunk, shape: Shape) -> TrunkRows:
     """Lay the pool of a trunk into rows."""
     width = min(shape.row, _aligned(len(trunk.pool), shape.align))
     parents = forest.parents.tolist()
     inside = set(trunk.pool)
-    packed = [_Row()]
+    packed = [_RowInMaking()]
     for node in trunk.pool:
         row, parent = packed[-1], parents[node]
         begins = parent not in inside
         if len(row.nodes) == width or (begins and len(row.nodes) > width - LEAST_ROOM and width > LEAST_ROOM):
-            row = _Row()
+            row = _RowInMaking()
             packed.append(row)
         if parent in inside and parent not in row.places:
             for above in _path(parents, parent, inside):
@@ -177,7 +177,7 @@ def _path(parents: list[int], node: int, inside: set[int]) -> list[int]:
     return path[::-1]
 
 
-def _together(packed: list[_Row], width: int) -> Rows:
+def _together(packed: list[_RowInMaking], width: int) -> TrunkRows:
     nodes = np.full((len(packed), width), ROOT, dtype=np.int64)
     ends = np.tile(np.arange(1, width + 1), (len(packed), 1))
     own = np.zeros((len(packed), width), dtype=bool)
@@ -190,4 +190,4 @@ def _together(packed: list[_Row], width: int) -> Rows:
             if parent >= 0 and end[parent] < end[place]:
                 end[parent] = end[place]
         ends[index, :count] = end
-    return Rows(nodes, ends, own)
+    return TrunkRows(nodes, ends, own)

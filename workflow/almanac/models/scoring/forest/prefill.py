@@ -26,7 +26,7 @@ Rest = tuple[int, ...]  # A prompt's tokens after the trunk.
 
 
 @dataclass
-class Row:
+class PromptTree:
     """A prefix tree of prompts, in preorder.
 
     Attributes:
@@ -59,7 +59,7 @@ class Row:
         self.paths[rest] = path
 
 
-def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[Row]:
+def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[PromptTree]:
     """Yield the rows of distinct prompts; one that is longer than a row has one to itself.
 
     Args:
@@ -69,13 +69,13 @@ def packed(rests: Sequence[Rest], width: int | None = None) -> Iterator[Row]:
     width = width or min(ROW, MEAN * sum(map(len, rests)) // max(1, len(rests)))
     order = sorted(rests)
     overlaps = [0, *(overlap(one, other) for one, other in itertools.pairwise(order)), 0]
-    row, stem = Row(), 0
+    row, stem = PromptTree(), 0
     for rest, shared, following in zip(order, overlaps, overlaps[1:], strict=False):
         # Tokens that the row's prompts, or this one and the next, would keep for themselves in one row.
         lost = max((stem - shared) * len(row.paths), 2 * (following - shared))
         if row.ids and (len(row.ids) + len(rest) - shared > width or lost > APART + COPIES * shared):
             yield row
-            row = Row()
+            row = PromptTree()
         stem = min(stem, shared) if row.ids else len(rest)
         row.add(rest, shared if row.ids else 0)
     if row.ids:
@@ -95,7 +95,7 @@ class KeptTreePass(TreePass):
 
 
 @dataclass
-class Read:
+class ReadTrees:
     """Trees of prompts that were read.
 
     Attributes:
@@ -109,7 +109,9 @@ class Read:
     logits: Tensor
 
 
-def read(machine: TreeMachine, trees: Sequence[Row], above: Trunk, length: int, room: int, budget: int) -> Read:
+def read(
+    machine: TreeMachine, trees: Sequence[PromptTree], above: Trunk, length: int, room: int, budget: int
+) -> ReadTrees:
     """Read trees of prompts under a trunk.
 
     Args:
@@ -123,7 +125,7 @@ def read(machine: TreeMachine, trees: Sequence[Row], above: Trunk, length: int, 
     passes: list[dict[int, KeysValues]] = []
     fed = 0
 
-    def some(batch: list[Row]) -> list[tuple[int, Tensor]]:
+    def some(batch: list[PromptTree]) -> list[tuple[int, Tensor]]:
         nonlocal fed
         kept, logits = _read_rows(machine, batch, above, length)
         passes.append(kept)
@@ -147,7 +149,7 @@ def read(machine: TreeMachine, trees: Sequence[Row], above: Trunk, length: int, 
         for places, into in zip(chosen, by_layer, strict=True):
             at = places.to(keys.device)
             into[layer] = (keys[:, at].transpose(0, 1), values[:, at].transpose(0, 1))
-    return Read(by_layer[0], by_layer[1], torch.cat([part for _, part in found]))
+    return ReadTrees(by_layer[0], by_layer[1], torch.cat([part for _, part in found]))
 
 
 def _padded(paths: Sequence[Sequence[int]], room: int) -> Tensor:
@@ -156,7 +158,7 @@ def _padded(paths: Sequence[Sequence[int]], room: int) -> Tensor:
 
 
 def _read_rows(
-    machine: TreeMachine, batch: Sequence[Row], above: Trunk, length: int
+    machine: TreeMachine, batch: Sequence[PromptTree], above: Trunk, length: int
 ) -> tuple[dict[int, KeysValues], Tensor]:
     """Read rows; return the keys and values of all places by layer, and the logits after each prompt."""
     device, width = machine.model.device, max(len(row.ids) for row in batch)

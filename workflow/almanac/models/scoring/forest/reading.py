@@ -25,7 +25,7 @@ OnRow = Callable[[int, Tensor], None]
 
 
 @dataclass
-class Work:
+class ScoringWork:
     """What scoring cost, for benchmarks.
 
     Attributes:
@@ -108,7 +108,7 @@ def score(
     on_row: OnRow | None = None,
     shape: plan.Shape | None = None,
     budget: int | None = None,
-    work: Work | None = None,
+    work: ScoringWork | None = None,
 ) -> list[list[list[float]]]:
     """Score the parts of sequences, and read whole distributions off after places, in one forest.
 
@@ -140,7 +140,7 @@ def score(
         shape or machine.SHAPE,
         budget or token_budget(model.device, model.vocabulary),
         model.device,
-        work if work is not None else Work(),
+        work if work is not None else ScoringWork(),
     )
     reader.work.distinct += len(forest)
     with machine.session():
@@ -161,14 +161,14 @@ class _Reader:
     shape: plan.Shape
     budget: int
     device: torch.device
-    work: Work
+    work: ScoringWork
 
     def read(self, trunk: plan.Trunk, above: object) -> None:
         """Read what stands under a trunk, then the trunks that stand on it."""
         for rows in plan.rows(self.forest, trunk, self.shape):
             width = rows.nodes.shape[1]
 
-            def some(batch: list[int], rows: plan.Rows = rows) -> list[None]:
+            def some(batch: list[int], rows: plan.TrunkRows = rows) -> list[None]:
                 self._read_rows(rows, batch, above, trunk.length)
                 return [None] * len(batch)
 
@@ -191,7 +191,7 @@ class _Reader:
             self.reads.take(nodes[wanted], logits)
         return state
 
-    def _read_rows(self, rows: plan.Rows, batch: list[int], above: object, length: int) -> None:
+    def _read_rows(self, rows: plan.TrunkRows, batch: list[int], above: object, length: int) -> None:
         nodes, ends, own = rows.nodes[batch], rows.ends[batch], rows.own[batch]
         filled = nodes >= 0
         ids = np.where(filled, self.forest.tokens[nodes], 0)

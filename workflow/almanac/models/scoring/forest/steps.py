@@ -99,7 +99,7 @@ class StepPass(Pass):
 
 
 @dataclass
-class Rows:
+class StemRows:
     """What the texts of a batch keep for themselves, and share."""
 
     kept: dict[int, KeysValues]

@@ -7,13 +7,13 @@ it is a part of another's. The paper's rule is for short answers alone; the othe
 
 from almanac.suites.facteval.reading import scoring
 from almanac.suites.facteval.reading.abstention import Abstentions
-from almanac.suites.facteval.reading.scoring import Question, Verdict
+from almanac.suites.facteval.reading.scoring import JudgedQuestion, Verdict
 from almanac.suites.facteval.reading.text import ARTICLES, mentions, read, runs, words_of
 
 Words = tuple[str, ...]
 
 
-def judge(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
     """Judge an answer; see `scoring.judge` for the arguments."""
     if question.type != "saq":
         return scoring.judge(question, answer, abstentions)

@@ -21,7 +21,7 @@ COMMA = re.compile(r",\s")
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenName:
     """A way of writing a name: its words, what divides them, and where its parts after commas begin."""
 
     words: Words
@@ -46,7 +46,7 @@ class LongerNames:
         called: all names of the objects that some label means, of labels that passages state.
     """
 
-    runs: Mapping[Words, tuple[Written, ...]] = field(default_factory=dict)
+    runs: Mapping[Words, tuple[WrittenName, ...]] = field(default_factory=dict)
     called: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -61,7 +61,7 @@ class LongerNames:
             called: all names of the objects that a stated label means.
         """
         wanted = {read_name(name).words for name in accepted}
-        runs: dict[Words, dict[Written, None]] = defaultdict(dict)
+        runs: dict[Words, dict[WrittenName, None]] = defaultdict(dict)
         for name in names:
             for way in _written(name):
                 if 1 < len(way.words) <= MOST and (way.words in runs or any(part in wanted for part in _parts(way))):
@@ -122,20 +122,20 @@ def _breaks(said: Reading, start: int, end: int) -> Breaks:
 
 
 @functools.lru_cache(maxsize=65536)
-def _written(name: str) -> tuple[Written, ...]:
+def _written(name: str) -> tuple[WrittenName, ...]:
     """Return a name as it is written, and without its article."""
     read = read_name(name)
     size = len(read.words)
     commas = frozenset(at for at in range(1, size) if COMMA.search(read.flat, read.ends[at - 1], read.starts[at]))
     breaks = _breaks(read, 0, size)
-    whole = Written(read.words, breaks, commas)
+    whole = WrittenName(read.words, breaks, commas)
     if not size or read.words[0] not in ARTICLES:
         return (whole,)
-    rest = Written(read.words[1:], frozenset(at - 1 for at in breaks if at > 1), frozenset(at - 1 for at in commas))
+    rest = WrittenName(read.words[1:], frozenset(at - 1 for at in breaks if at > 1), frozenset(at - 1 for at in commas))
     return whole, rest
 
 
-def _parts(way: Written) -> Iterator[Words]:
+def _parts(way: WrittenName) -> Iterator[Words]:
     """Yield what is shorter in the words of a name."""
     size = len(way.words)
     for start in range(size):

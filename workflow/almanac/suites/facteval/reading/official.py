@@ -9,7 +9,7 @@ import string
 from typing import Literal
 
 from almanac.suites.facteval.reading.abstention import Abstentions
-from almanac.suites.facteval.reading.scoring import Question, Verdict
+from almanac.suites.facteval.reading.scoring import JudgedQuestion, Verdict
 
 Separator = Literal["comma", "dash"]
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -22,7 +22,7 @@ def normalise(text: str) -> str:
     return " ".join(ARTICLES.sub(" ", first).split())
 
 
-def judge(question: Question, answer: str, abstentions: Abstentions, separator: Separator = "dash") -> Verdict:
+def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, separator: Separator = "dash") -> Verdict:
     """Judge an answer as the released scorer does.
 
     Args:
@@ -42,7 +42,7 @@ def judge(question: Question, answer: str, abstentions: Abstentions, separator: 
     return Verdict("correct" if right else "incorrect", said or None)
 
 
-def _true_false(question: Question, said: str) -> Verdict:
+def _true_false(question: JudgedQuestion, said: str) -> Verdict:
     words = said.split()
     for word, truth in (("correct", True), ("incorrect", False)):
         if word in words:
@@ -50,7 +50,7 @@ def _true_false(question: Question, said: str) -> Verdict:
     return Verdict("invalid", reason="no verdict")
 
 
-def _multiple_choice(question: Question, said: str, separator: Separator) -> Verdict:
+def _multiple_choice(question: JudgedQuestion, said: str, separator: Separator) -> Verdict:
     """Correct where the gold choice is a substring and exactly one choice is."""
     choices = reparsed(question.choices or (), separator)
     gold = next(name for name in question.gold if name in (question.choices or ()))

@@ -30,7 +30,7 @@ SEPARATOR = re.compile(r"[,;/|•]|(?:^|(?<=\s))(?:and|or|&|[-*]|\d{1,2}[.)])(?=
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgedQuestion:
     """A question, as far as its answer is judged by it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Verdict:
         return 2 * self.precision * self.recall / (self.precision + self.recall)
 
 
-def judge(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames = NO_LONGER) -> Verdict:
+def judge(question: JudgedQuestion, answer: str, abstentions: Abstentions, longer: LongerNames = NO_LONGER) -> Verdict:
     """Judge an answer.
 
     It is read as far as the next question that the model writes itself (`own_turn`). With a phrase of abstention it is
@@ -103,7 +103,7 @@ def judge(question: Question, answer: str, abstentions: Abstentions, longer: Lon
     return {"tfq": _true_false, "mcq": _multiple_choice}[question.type](question, said, abstentions)
 
 
-def own_turn(question: Question, answer: str) -> str:
+def own_turn(question: JudgedQuestion, answer: str) -> str:
     """Return an answer without the turns that the model writes after it.
 
     Where it begins with such a turn nothing was answered, unless that repeats the question: the answer is after it.
@@ -122,7 +122,7 @@ def of_lines(answer: str) -> Reading:
     return read(LINES.sub(" ; ", answer))
 
 
-def _true_false(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+def _true_false(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
     """Take the first sentence that holds a verdict; both verdicts in one sentence are none."""
     if abstentions.within(read(answer)):
         return Verdict("missing")
@@ -156,7 +156,7 @@ def _turned(sentence: Reading, at: int) -> bool:
     return NEGATION.search(clause) is not None
 
 
-def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) -> Verdict:
+def _multiple_choice(question: JudgedQuestion, answer: str, abstentions: Abstentions) -> Verdict:
     """Correct where the gold choice, under any of its names, is the only choice that is mentioned."""
     said = read(answer)
     choices = tuple(dict.fromkeys(question.choices or ()))
@@ -175,7 +175,7 @@ def _multiple_choice(question: Question, answer: str, abstentions: Abstentions) 
     return Verdict("incorrect", named, reason)
 
 
-def _unitless(question: Question) -> bool:
+def _unitless(question: JudgedQuestion) -> bool:
     """Whether a bare number may answer with a quantity: not where the object is something else, as the film 8 Mile."""
     if question.datatype is None:
         return question.object_type is None
@@ -187,7 +187,7 @@ def within_longer(span: Span, others: Sequence[Span]) -> bool:
     return any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in others)
 
 
-def _short_answer(question: Question, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
+def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstentions, longer: LongerNames) -> Verdict:
     """Correct where any true object is named; precision and recall are over the things that are listed."""
     said = of_lines(answer)
     found: dict[str, list[Span]] = defaultdict(list)
