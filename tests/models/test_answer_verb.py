@@ -30,14 +30,14 @@ import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from almanac.cli import main
 from almanac.models import windows
-from almanac.models.parts import Parts
+from almanac.models.parts import DoneParts
 windows.REQUESTS = {WINDOW}
-add = Parts.add
+add = DoneParts.add
 def add_or_die(parts, responses):
     if len(parts.paths) == {KEPT}:
         os.kill(os.getpid(), signal.SIGKILL)
     add(parts, responses)
-Parts.add = add_or_die
+DoneParts.add = add_or_die
 main(sys.argv[2:])
 """
 

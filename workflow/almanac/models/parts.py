@@ -2,8 +2,8 @@
 
 They lie in ``.NAME.parts/IDENTITY/`` next to the file NAME. The identity stands for everything that the responses
 depend on; parts of another one are of no use and are removed. The file itself appears when the last part is there.
-Responses that were paid for are kept one by one as well (`Parts.keep`), in a journal that lasts until their window is
-whole: a server that dies, or a run that is killed, loses none of them.
+Responses that were paid for are kept one by one as well (`DoneParts.keep`), in a journal that lasts until their window
+is whole: a server that dies, or a run that is killed, loses none of them.
 """
 
 import json
