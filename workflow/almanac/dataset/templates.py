@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from almanac.dataset.text import normalise
@@ -38,6 +39,7 @@ def cleaned(text: str) -> str:
     return " ".join(first.split())
 
 
+@lru_cache(65536)
 def folded(text: str) -> str:
     """Return a template as it is compared with others: case, space and punctuation do not count, slots do."""
     plain = "".join(" " if unicodedata.category(char).startswith("P") and char not in "[]" else char for char in text)

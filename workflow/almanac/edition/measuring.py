@@ -256,7 +256,7 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
 
 
 def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str] | None:
-    """Return in what the asking of a planted model differs from those that methods are compared by (`Asked.axis`).
+    """Return in what the asking of a planted model differs from what methods are compared by (`CalledFacts.axis`).
 
     Methods are compared, and held against bars, by the first dataset of each world and by models that read the usual
     kinds of documents; what differs in both is not looked at, nor is a dataset that differs in something else than the

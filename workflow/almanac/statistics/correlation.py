@@ -50,20 +50,24 @@ def mean_correlation(
         Nothing where there is no pair, fewer than four rows, or a column is constant.
     """
     pairs = [(i, j) for i in first for j in second if i != j and (set(first) != set(second) or i < j)]
-    used = sorted({column for pair in pairs for column in pair})
-    if not pairs or len(columns) < 4 or np.any(np.ptp(columns[:, used], axis=0) == 0):
+    if not pairs or len(columns) < 4:
         return NOTHING
-    random = np.random.default_rng(seed)
-    found = []
-    for _ in range(draws):
-        drawn = columns[random.integers(len(columns), size=len(columns))]
-        if np.all(np.ptp(drawn[:, used], axis=0) > 0):
-            found.append(_mean_of_pairs(drawn, pairs, used))
-    low, high = np.quantile(found, [0.5 - level / 2, 0.5 + level / 2]) if found else (np.nan, np.nan)
-    return Estimate(_mean_of_pairs(columns, pairs, used), float(low), float(high)) if found else NOTHING
+    drawn = np.random.default_rng(seed).integers(len(columns), size=(draws, len(columns)))
+    value, *found = _means_of_pairs(np.concatenate([columns[None], columns[drawn]]), pairs)
+    found = [one for one in found if np.isfinite(one)]
+    if not np.isfinite(value) or not found:
+        return NOTHING
+    low, high = np.quantile(found, [0.5 - level / 2, 0.5 + level / 2])
+    return Estimate(float(value), float(low), float(high))
 
 
-def _mean_of_pairs(columns: Table, pairs: Sequence[tuple[int, int]], used: Sequence[int]) -> float:
-    at = {column: place for place, column in enumerate(used)}
-    matrix = np.atleast_2d(np.corrcoef(columns[:, list(used)], rowvar=False))
-    return float(np.mean([matrix[at[i], at[j]] for i, j in pairs]))
+def _means_of_pairs(tables: Table, pairs: Sequence[tuple[int, int]]) -> Table:
+    """Return the pairs' mean correlation in each of ``(tables, rows, columns)``; NaN where a column is constant."""
+    used = sorted({column for pair in pairs for column in pair})
+    constant = np.any(np.ptp(tables[:, :, used], axis=1) == 0, axis=1)
+    apart = tables - tables.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        unit = apart / np.linalg.norm(apart, axis=1, keepdims=True)
+    alike = np.clip(unit.swapaxes(1, 2) @ unit, -1, 1)  # (tables, columns, columns)
+    means = alike[:, [one for one, _ in pairs], [other for _, other in pairs]].mean(axis=1)
+    return np.where(constant, np.nan, means)

@@ -28,6 +28,7 @@ from almanac.tables import seed_of
 
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
 DRAWS = 1000  # of the bootstraps
+Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 
 @dataclass(frozen=True)
@@ -85,26 +86,24 @@ class Board:
         return Measure(*names, "other", ("hit", "fact"), *estimate, p, n, 0, 0, 0, 0, 0)
 
     @cached_property
-    def accuracies(self) -> dict[str, dict[str, Estimate]]:
-        """The accuracy of each model in each relation that it answered."""
-        return {
-            model: {
-                str(row[0]): Estimate(*row[1:])
-                for row in grouped.macro(own, ["relation"], "hit", "relation", "subject").sort("relation").rows()
-            }
-            for model, own in self.hits.items()
-        }
+    def answered(self) -> pl.DataFrame:
+        """The facts of all models, with the column ``model``."""
+        return pl.concat(own.select(pl.lit(name).alias("model"), pl.all()) for name, own in self.hits.items())
+
+    def shares(self, *by: str) -> Shares:
+        """Return the accuracies of each model, means over relations, by the values of a column, with how many facts."""
+        kept = self.answered.drop_nulls(by)
+        counts = {row[:-1]: row[-1] for row in kept.group_by("model", *by).len().rows()}
+        found: Shares = {name: {} for name in self.hits}
+        for row in grouped.macro(kept, ["model", *by], "hit", "relation", "subject").sort("model", *by).rows():
+            key = row[: 1 + len(by)]
+            found[row[0]][key[-1]] = Estimate(*row[len(key) :]), counts[key]
+        return found
 
     def both(self, one: str, other: str) -> pl.DataFrame:
         """Return the facts that two models answered, with ``hit`` and ``other``."""
         second = self.hits[other].select("fact", pl.col("hit").alias("other"))
         return self.hits[one].join(second, on="fact", how="inner", maintain_order="left")
-
-
-def share(frame: pl.DataFrame, value: str = "hit") -> Estimate:
-    """Return the mean over relations of the share of facts that a model has right."""
-    found = grouped.macro(frame, [], value, "relation", "subject").rows()
-    return Estimate(*found[0]) if found else NOTHING
 
 
 def compare(found: Board) -> list[Measure]:
@@ -118,17 +117,18 @@ def compare(found: Board) -> list[Measure]:
         ``tuned_difference`` (tuned less base, p of McNemar's test); ``popularity_accuracy``, the mean over relations in
         head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
     """
-    table = {model: {name: one.value or 0.0 for name, one in own.items()} for model, own in found.accuracies.items()}
+    of_relations = found.shares("relation")
+    table = {model: {name: one.value or 0.0 for name, (one, _) in own.items()} for model, own in of_relations.items()}
     means = {model: float(np.mean(list(own.values()))) for model, own in table.items() if own}
     order = ordered([found.entrants[name] for name in found.hits], means)
     answered = {name: found.entrants[name] for name in order if name in means}
     return [
-        *_leaders(found, order, table),
+        *_leaders(found, order, of_relations),
         *_relations(found, table),
         *_likeness(found, list(answered), table),
         *(_subsumed(found, "size", small, large) for small, large in size_pairs(answered.values())),
         *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
-        *(row for name in answered for row in _popular(found, name)),
+        *_popular(found, answered),
     ]
 
 
@@ -177,27 +177,28 @@ def tuned_pairs(entrants: Mapping[str, Entrant]) -> list[tuple[str, str]]:
     return [(one.name, one.base) for one in entrants.values() if one.base is not None and one.base in entrants]
 
 
-def _leaders(found: Board, order: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> list[Measure]:
-    rows = []
+def _leaders(found: Board, order: Sequence[str], of_relations: Shares) -> list[Measure]:
+    rows, shares = [], found.shares()
     for model in order:
-        own, values = found.hits[model], list(table[model].values())
+        share, facts = shares[model].get(model, (NOTHING, 0))
+        own = of_relations[model]
+        values = [one.value or 0.0 for one, _ in own.values()]
         spread = Estimate(float(np.std(values, ddof=1)), None, None) if len(values) > 1 else NOTHING
-        rows.append(found.row("mean_accuracy", share(own), own.height, model, hit=Not(None)))
+        rows.append(found.row("mean_accuracy", share, facts, model, hit=Not(None)))
         rows.append(found.row("deviation", spread, len(values), model))
-        counts = dict(own.group_by("relation").len().rows())
-        for relation, estimate in found.accuracies[model].items():
-            row = found.row("relation_accuracy", estimate, counts[relation], model, relation=relation, hit=Not(None))
-            rows.append(row)
+        rows += [
+            found.row("relation_accuracy", estimate, n, model, relation=relation, hit=Not(None))
+            for relation, (estimate, n) in own.items()
+        ]
     return rows
 
 
-def _popular(found: Board, model: str) -> list[Measure]:
-    own = found.hits[model].filter(pl.col("bucket").is_not_null())
-    counts = dict(own.group_by("bucket").len().rows())
-    shares = grouped.macro(own, ["bucket"], "hit", "relation", "subject").sort("bucket").rows()
+def _popular(found: Board, models: Iterable[str]) -> list[Measure]:
+    shares = found.shares("bucket")
     return [
-        found.row("popularity_accuracy", Estimate(*row), counts[bucket], model, bucket=bucket, hit=Not(None))
-        for bucket, *row in shares
+        found.row("popularity_accuracy", estimate, n, model, bucket=bucket, hit=Not(None))
+        for model in models
+        for bucket, (estimate, n) in shares[model].items()
     ]
 
 
@@ -234,7 +235,8 @@ def _likeness(found: Board, order: Sequence[str], table: Mapping[str, Mapping[st
 def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
     """Return η: of what the first knows the share that the second knows too, averaged over relations."""
     known = found.both(one, other).filter("hit")
-    return found.row(f"subsumption_{kind}", share(known, "other"), known.height, one, other)
+    shares = grouped.macro(known, [], "other", "relation", "subject").rows()
+    return found.row(f"subsumption_{kind}", Estimate(*shares[0]) if shares else NOTHING, known.height, one, other)
 
 
 def _tuned(found: Board, tuned: str, base: str) -> list[Measure]:

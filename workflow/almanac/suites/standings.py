@@ -2,7 +2,7 @@
 
 Planted models were taught each fact a known number of times. A method recovers that if it scores facts taught most
 often above those never taught. Methods are compared where all of them were asked: on the same facts of the same models.
-Their order is then looked at again in parts of what was asked, and where something else was: see `Asked.axis`.
+Their order is then looked at again in parts of what was asked, and where something else was: see `CalledFacts.axis`.
 """
 
 import math
