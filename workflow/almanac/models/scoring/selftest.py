@@ -146,7 +146,7 @@ def compare(values: Values, plain: Values, exact: bool) -> ScoreDifference:
 
 
 def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int) -> list[int]:
-    """Return the indices of a sample: the longest, and of equal parts of the rest by length, what its name draws.
+    """Return the indices of a sample: the longest, and one drawn from each of equal parts of the rest by length.
 
     Args:
         sequences: what was scored.
@@ -155,8 +155,8 @@ def sample(sequences: Sequence[TokenSequence], names: Sequence[str], count: int)
     """
     if not count or not sequences:
         return []
-    draws = [tables.seed_of("check", name, own.tail) for name, own in zip(names, sequences, strict=True)]
-    *rest, longest = sorted(range(len(sequences)), key=lambda index: (sequences[index].length, draws[index]))
+    own = [(sequence.length, name, sequence.tail) for sequence, name in zip(sequences, names, strict=True)]
+    *rest, longest = sorted(range(len(sequences)), key=own.__getitem__)
     bounds = [len(rest) * part // max(1, count - 1) for part in range(count)]
     parts = [rest[start:stop] for start, stop in itertools.pairwise(bounds) if stop > start]
-    return [*(min(part, key=draws.__getitem__) for part in parts), longest]
+    return [*(part[tables.seed_of("check", *own[part[0]]) % len(part)] for part in parts), longest]

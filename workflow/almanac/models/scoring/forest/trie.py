@@ -32,6 +32,7 @@ class Growing:
         self._children: dict[tuple[int, int], int] = {}
         self._edges: dict[tuple[int, int], int] = {}
         self._heads: dict[int, tuple[tuple[int, ...], int]] = {}  # The tuple is kept, so that its id stays its own.
+        self._last: tuple[Sequence[int], list[int]] = ((), [ROOT])  # the tokens that were followed last, and their path
 
     def add(self, sequence: TokenSequence) -> list[int]:
         """Add a sequence and return the edges of its scored tokens, part after part."""
@@ -57,15 +58,22 @@ class Growing:
         return known[1]
 
     def _path(self, node: int, tokens: Sequence[int]) -> list[int]:
-        """Return a node and those of the tokens behind it, which are added where they are not there."""
-        path = [node]
-        for token in tokens:
+        """Return a node and those of the tokens behind it, which are added where they are not there.
+
+        The choices of a question come one after another and begin alike: what two share is followed once.
+        """
+        last, walked = self._last
+        shared = overlap(tokens, last) if walked[0] == node else 0
+        path = walked[: shared + 1] if shared else [node]
+        node = path[-1]
+        for token in tokens[shared:]:
             child = self._children.setdefault((node, token), len(self.tokens))
             if child == len(self.tokens):
                 self.tokens.append(token)
                 self.parents.append(node)
             path.append(child)
             node = child
+        self._last = tokens, path
         return path
 
     def _edge(self, node: int, token: int) -> int:
