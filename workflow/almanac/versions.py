@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 28,
-    "report": 33,
+    "report": 34,
     "freeze": 7,
 }

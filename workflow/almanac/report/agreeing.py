@@ -29,14 +29,8 @@ ASKS = (
 )
 
 
-def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Finding]) -> Chapter | None:
-    """Return the chapter; none where no two methods asked the same facts of a model.
-
-    Args:
-        layout: the edition.
-        between: the numbers between models and methods.
-        findings: what was found, with verdicts.
-    """
+def chapter(layout: Layout) -> Chapter | None:
+    """Return the chapter; none where no two methods asked the same facts of a model."""
     rows = layout.read(layout.agreements(), Agreement)
     if not rows:
         return None
@@ -50,7 +44,6 @@ def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Findi
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
     parts: list[Table | Drawing | str] = [
-        *_forests(between, findings),
         *_facts(layout, knowledge),
         Drawing("kappa", caption, lambda: _heat_map(figure, named)),
         _pairs(rows, named),
@@ -58,8 +51,13 @@ def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Findi
     return Chapter("Can it be trusted, and do the methods agree?", ASKS, parts)
 
 
-def _forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
-    """Yield, a dataset, what every method calls known of the facts that all methods asked."""
+def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator[Drawing]:
+    """Yield, a dataset, what every method calls known of the facts that all methods asked.
+
+    Args:
+        between: the numbers between models and methods.
+        findings: what was found, with verdicts.
+    """
     verdicts = {(one.known.suite, one.known.dataset, one.known.model, one.known.where): one for one in findings}
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row in between:
@@ -214,7 +212,7 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     for (one, other), value in np.ndenumerate(values):
         if not np.isnan(value):
             color = "white" if abs(value) > 0.6 else "black"
-            text = f"{value:.2f}".replace("0.", ".")
+            text = f"{value:z.2f}".replace("0.", ".")
             cell = axes.text(other, one, text, ha="center", va="center", fontsize=6, color=color)
             cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
     figure.colorbar(image, cax=scale, label="Cohen's κ")

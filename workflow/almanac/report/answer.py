@@ -8,7 +8,7 @@ from urllib.parse import quote
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
-from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, PageLink, Table
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
@@ -48,14 +48,18 @@ class FactFound(NamedTuple):
 
 
 def chapter(
-    rows: Sequence[Finding], nulls: Mapping[Key, Measure], guessable: Mapping[str, tuple[int, int]] | None = None
+    rows: Sequence[Finding],
+    nulls: Mapping[Key, Measure],
+    guessable: Mapping[str, tuple[int, int]] | None = None,
+    figures: Iterable[Drawing] = (),
 ) -> Chapter:
-    """Return the page's first chapter.
+    """Return the page's first chapter: sentences, figures, and a table of what was answered.
 
     Args:
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
         guessable: of each dataset how many test facts have objects that stand in the subject's name, of how many.
+        figures: what all methods found, side by side.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -68,11 +72,31 @@ def chapter(
             None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
         )
         for one in rows
+        if one.facts
     ]
     known = ("known, of these relations", "known, of other relations")
     head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance, of these relations", "facts", "count as")
     caption = " ".join([RULE, *_guessed(guessable or {})])
-    return Chapter("What was found", " ".join(sentences(rows)), [Table("findings", caption, head, cells)])
+    parts: list[Table | Drawing | str] = [*figures, Table("findings", caption, head, cells), *_unanswered(rows)]
+    return Chapter("What was found", " ".join(sentences(rows)), parts)
+
+
+def _unanswered(rows: Sequence[Finding]) -> list[str]:
+    """Return a note of the methods that models did not answer at all; none where there is no such method."""
+    of = [
+        f"{model}: {', '.join(f'{one.method.label} ({one.known.dataset})' for one in own)}"
+        for model, own in _silent(rows).items()
+    ]
+    return [f"Not answered at all, and so not in the table. {'; '.join(of)}."] if of else []
+
+
+def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Return by model the methods that it did not answer at all."""
+    silent: dict[str, list[Finding]] = defaultdict(list)
+    for one in rows:
+        if not one.facts:
+            silent[str(one.known.model)].append(one)
+    return silent
 
 
 def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
@@ -138,14 +162,10 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         for one in tested:
             of[one.known.dataset].append(one)
         out += [_of_dataset(dataset, own) for dataset, own in of.items()]
-    silent: dict[str, list[str]] = defaultdict(list)
-    for one in rows:
-        if not one.facts:
-            silent[str(one.known.model)].append(one.method.label)
-    if silent:
+    if silent := _silent(rows):
         methods: dict[str, list[str]] = defaultdict(list)
-        for model, labels in silent.items():
-            methods[_listed(labels, "; ")].append(model)
+        for model, own in silent.items():
+            methods[_listed((one.method.label for one in own), "; ")].append(model)
         parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
         out.append(f"No answers: {', and '.join(parts)}.")
     astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}

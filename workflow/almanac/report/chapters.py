@@ -34,13 +34,13 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
-    agreed = agreeing.chapter(layout, between, first)
+    agreed = agreeing.chapter(layout)
     methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
     recovered = recovering.chapter(layout)
     methods += [Page("recovered", "", "", recovered)] if recovered is not None else []
     trusted = trust.chapter(layout, first)
     methods += [Page("trust", "", "", trusted)] if trusted is not None else []
-    answered = answer.chapter(first, _nulls(layout, first), _guessable(layout))
+    answered = answer.chapter(first, _nulls(layout, first), _guessable(layout), agreeing.forests(between, first))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 

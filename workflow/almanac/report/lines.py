@@ -119,7 +119,7 @@ def share(value: float | None) -> str:
     """Return a number as the field writes shares: .873; a dash for none."""
     if value is None:
         return "–"
-    text = f"{value:.3f}"
+    text = f"{value:z.3f}"  # z: what rounds to zero has no sign
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
