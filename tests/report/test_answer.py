@@ -2,6 +2,7 @@
 
 from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
 from almanac.rows import Measure
+from almanac.suites.chapter import Drawing
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
 from almanac.suites.suite import Method
 
@@ -49,6 +50,16 @@ def test_the_page_says_how_many_facts_can_be_read_off_their_question():
     assert "invented" not in table.caption
     [table] = chapter([], {}, {"invented": (0, 400)}).parts
     assert "Readable" not in table.caption
+
+
+def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
+    silent = [finding(model, "filling", TOO_FEW, facts=0) for model in ("m", "n")]
+    figure = Drawing("all", "All methods.", lambda: None)
+    rows = [finding("m", "asking", ABOVE_CHANCE), *silent, finding("n", "judging", TOO_FEW, facts=0)]
+    first, table, note = chapter(rows, {}, figures=[figure]).parts
+    assert first is figure
+    assert [(row[0], row[2]) for row in table.rows] == [("m", "asking")]
+    assert note.endswith(" m: filling (world); n: filling (world), judging (world).")
 
 
 def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
