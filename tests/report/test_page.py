@@ -229,17 +229,16 @@ def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(lay
     assert {path: path.read_bytes() for path in kept} == kept
 
 
+LABELS = {"in_context": "IC-LKE", "cloze": "Cloze"}
+
+
 def test_the_recovery_is_shown_with_its_verdict(layout, page):
     rows = [row for row in tables.read(layout.validation(), Validation) if row.judged]
     assert rows
     for row in rows:
-        [shown] = [cells for cells in page.rows["recovery"] if cells[:2] == [row.model, f"ic_lke {words(row.method)}"]]
+        [shown] = [cells for cells in page.rows["recovery"] if cells[:2] == [row.model, LABELS[row.method]]]
         assert f"[{share(row.auc_low)}, {share(row.auc_high)}]" in shown[3]
         assert shown[-1] == f"✗ {'; '.join(row.failed)}"
-
-
-def words(name):
-    return name.replace("_", " ")
 
 
 @pytest.mark.parametrize(

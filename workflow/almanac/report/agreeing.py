@@ -13,7 +13,7 @@ from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
-from almanac.suites.listing import SUITES
+from almanac.suites.listing import method_label
 from almanac.suites.looks import GREY, look
 
 if TYPE_CHECKING:
@@ -141,11 +141,10 @@ def labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, str, str]
     Args:
         keys: of each method its suite, its name, and the items that it counts.
     """
-    named = {(suite, one.name): one.label for suite, own in SUITES.items() for one in own.methods}
     several: dict[tuple[str, str], int] = defaultdict(int)
     out = {}
     for key in dict.fromkeys(keys):
-        label = named.get(key[:2], key[1])
+        label = method_label(*key[:2])
         several[key[:2]] += 1
         out[key] = label if several[key[:2]] == 1 else f"{label} ({several[key[:2]]})"
     return out

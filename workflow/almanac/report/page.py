@@ -15,6 +15,7 @@ from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
+from almanac.suites.listing import method_label
 from almanac.suites.looks import coloured
 
 
@@ -70,7 +71,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "whole": "{:,}".format}
+    environment.filters |= {"share": share, "whole": "{:,}".format, "method": method_label}
     environment.tests |= {
         "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),

@@ -68,3 +68,9 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
 AUTHORS: dict[str, Author[Any]] = {one.name: one for one in (Drafting(), Writing())}
 SUITES = _listed()
 ASKING: dict[str, Asks[Any]] = {**SUITES, **AUTHORS}
+
+
+def method_label(suite: str, method: str) -> str:
+    """Return what the page calls a method of a suite; its name where the suite is not installed."""
+    methods = SUITES[suite].methods if suite in SUITES else ()
+    return next((one.label for one in methods if one.name == method), method)
