@@ -5,7 +5,7 @@ mean over all prompt sets. Every prompt therefore has the weight ``worth``, one 
 number is a ratio of two sums of columns, whose items the page can show.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 import polars as pl
@@ -115,18 +115,17 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
         the bias.
     """
     asked = judged.where(experiment=ASKED)
-    rows = _mean(asked, "accuracy", "worth_hit", "worth", BY)
-    kept = asked.where(guessable=False)
-    rows += _mean(kept, "accuracy", "worth_hit", "worth", BY)
-    rows += _mean(asked, "accuracy", "worth_hit", "worth", (*BY, "relation"))
+    rows = []
+    for part, by in ((asked, BY), (asked.where(guessable=False), BY), (asked, (*BY, "relation"))):
+        rows += part.measures("accuracy", "ratio", "worth_hit", "worth", by=by)
     rows += asked.measures("accuracy_of_template", "share", "hit", by=(*BY, "relation", "template"))
     for column in ("alias", "form", "written", "ambiguous"):
         rows += asked.measures("accuracy", "share", "hit", by=(*BY, column))
     for metric, column in AGREEMENTS.items():
-        rows += _mean(asked, metric, f"{column}_part", f"{column}_worth", BY)
+        rows += asked.measures(metric, "ratio", f"{column}_part", f"{column}_worth", by=BY)
     for more in ("relation", "dose"):
         part = asked.where({more: Not(None)})
-        rows += _mean(part, "consistency", "agreement_part", "agreement_worth", (*BY, more))
+        rows += part.measures("consistency", "ratio", "agreement_part", "agreement_worth", by=(*BY, more))
     for group in ways(asked):
         rows += _fluctuation(group, options)
         rows += _calibration(group)
@@ -146,16 +145,14 @@ def ways(judged: Judged) -> Iterator[Judged]:
         yield judged.where(row)
 
 
-def _mean(judged: Judged, metric: str, part: str, worth: str, by: Sequence[str]) -> list[Measure]:
-    """Return a mean over pairs of their prompts' means."""
-    return judged.measures(metric, "ratio", part, worth, by=by)
-
-
 def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
     """Return how accuracy varies over sets of prompts, and with the best and the worst of them.
 
     ``deviation`` and ``range`` are over sets as `BeliefOptions.resample` says; ``deviation_closed`` is the first's
     closed form, ``deviation_by_pair`` and ``range_by_pair`` are exact for prompts that are drawn for each pair.
+    ``worst_templates`` and ``best_templates`` are the accuracy with that template of each relation (Table 12),
+    ``maximum`` with the best and each pair's best name; ``oracle`` is the share of pairs that any prompt gets right
+    (Tables 8 and 19).
     """
     names = (
         *("deviation", "range", "deviation_closed", "deviation_by_pair", "range_by_pair"),
@@ -172,10 +169,10 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
         hits.deviation(options.resample),
         hits.deviation("pair"),
         hits.expected_range(options.draws),
-        hits.extreme(least=True),
-        hits.extreme(least=False),
-        hits.maximum(),
-        hits.oracle(),
+        hits.weighted(own.min() for own in hits.accuracy),
+        hits.weighted(own.max() for own in hits.accuracy),
+        hits.weighted(own.max() for own in hits.best),
+        float((hits.right > 0).mean()),
         written_rank(group.frame),
     )
     return [group.measure(name, value, of=("hit",)) for name, value in zip(names, values, strict=True)]
@@ -196,8 +193,7 @@ def written_rank(frame: pl.DataFrame) -> float | None:
     rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
     mixed = pl.col("written").n_unique().over("relation") == 2
     found = cells.filter(mixed).with_columns(rank.alias("rank")).filter(pl.col("written"))
-    mean = found["rank"].to_numpy().mean() if found.height else None
-    return None if mean is None else float(mean)
+    return _average(found["rank"])
 
 
 def _calibration(group: Judged) -> list[Measure]:

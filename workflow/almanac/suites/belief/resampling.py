@@ -4,6 +4,7 @@ A set has one prompt of every pair of subject and relation. ``relation`` draws o
 and only this gives deviations as large as the paper's; ``pair``, as its text says, draws one for each pair.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ class Hits:
 
     Attributes:
         relations: the relations' names, sorted.
+        templates: of each relation, the templates that have an answer, sorted.
         accuracy: of each relation, the accuracy of its templates, ``(templates,)``; several names of a subject are
             averaged.
         best: the same with the best of a subject's names in place of their average.
@@ -31,6 +33,7 @@ class Hits:
     """
 
     relations: tuple[str, ...]
+    templates: tuple[tuple[str, ...], ...]
     accuracy: tuple[Array, ...]
     best: tuple[Array, ...]
     pairs: Array
@@ -64,6 +67,7 @@ class Hits:
         parts = templates.partition_by("relation", maintain_order=True)
         return cls(
             tuple(counts["relation"]),
+            tuple(tuple(part["template"]) for part in parts),
             tuple(part["mean"].to_numpy() for part in parts),
             tuple(part["best"].cast(pl.Float64).to_numpy() for part in parts),
             counts["len"].cast(pl.Float64).to_numpy(),
@@ -77,15 +81,9 @@ class Hits:
         shares: Array = self.pairs / self.pairs.sum()
         return shares
 
-    def weighted(self, values: list[float]) -> float:
+    def weighted(self, values: Iterable[float]) -> float:
         """Return a mean over relations, by their pairs."""
-        return float(self.weights @ np.array(values))
-
-    def mean(self, resample: str) -> float:
-        """Return the mean accuracy over all prompt sets: Σ w_r ā_r, or the mean over pairs of their shares."""
-        if resample == "pair":
-            return float((self.right / self.asked).mean())
-        return self.weighted([float(own.mean()) for own in self.accuracy])
+        return float(self.weights @ np.array(list(values)))
 
     def deviation(self, resample: str) -> float:
         """Return the standard deviation of accuracy over prompt sets.
@@ -142,15 +140,3 @@ class Hits:
         mass = np.fft.fft(np.exp(logs)).real / (total + 1)
         below = np.clip(np.cumsum(mass), 0.0, 1.0)[:-1]
         return float((1 - below**draws - (1 - below) ** draws).sum() / total)
-
-    def extreme(self, least: bool) -> float:
-        """Return the accuracy with the worst, or the best, template of each relation (Table 12)."""
-        return self.weighted([float(own.min() if least else own.max()) for own in self.accuracy])
-
-    def maximum(self) -> float:
-        """Return the accuracy with each relation's best template and each pair's best name (Tables 8 and 19)."""
-        return self.weighted([float(own.max()) for own in self.best])
-
-    def oracle(self) -> float:
-        """Return the share of pairs that any prompt gets right (Tables 8 and 19)."""
-        return float((self.right > 0).mean())
