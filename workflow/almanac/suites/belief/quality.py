@@ -22,7 +22,7 @@ from almanac import tables
 from almanac.errors import AlmanacError, refuse
 from almanac.suites.belief import blind
 from almanac.suites.belief.diversity import by_words, mean_distance
-from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, shipped
+from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, begins_with, shipped
 
 SHEET = SHIPPED / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
@@ -58,7 +58,7 @@ def read(path: Path, known: Templates) -> list[TemplateReading]:
     Raises:
         AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
     """
-    rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, TemplateReading)
+    rows = _unblinded(path) if begins_with(path, "number") else tables.read_jsonl(path, TemplateReading)
     refuse([f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows))
     return rows
 
@@ -78,18 +78,12 @@ def _unblinded(path: Path) -> list[TemplateReading]:
             empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(answer, name) is None)
             mistakes += [f"{path}: number {number}: write what the reader says of {empty}"] * bool(empty)
     refuse(mistakes)
-    pairs = ((drawn, answers[number]) for number, drawn in key.items())
+    said = (*ITEMS, "called_spoiled", "remark")
     return [
         TemplateReading(
-            set=drawn.set,
-            template_id=drawn.template_id,
-            text=drawn.text,
-            spoiled=drawn.spoiled,
-            called_spoiled=bool(answer.called_spoiled),
-            remark=answer.remark,
-            **{item: int(getattr(answer, item)) for item in ITEMS},
+            drawn.set, drawn.template_id, drawn.text, drawn.spoiled, *(getattr(answers[number], name) for name in said)
         )
-        for drawn, answer in pairs
+        for number, drawn in key.items()
     ]
 
 
