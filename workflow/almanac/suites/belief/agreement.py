@@ -30,9 +30,8 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     if texts:
         alike = _contained(alike, within)
     found = answers.join(alike, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
-    others = pl.col("answer").is_not_null().sum().over(within).cast(pl.Int64) - 1
-    share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / others
-    return found.select(pl.when(pl.col("answer").is_not_null() & (others > 0)).then(share)).to_series()
+    share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / _others(within)
+    return found.select(pl.when(pl.col("answer").is_not_null() & (_others(within) > 0)).then(share)).to_series()
 
 
 def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
@@ -45,17 +44,15 @@ def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Se
         whole: the `agreement` within the sets.
         inner: the `agreement` within their parts.
     """
-    answered = pl.col("answer").is_not_null()
-    sizes = frame.select(
-        (answered.sum().over(within).cast(pl.Int64) - 1).alias("all"),
-        (answered.sum().over([*within, parts]).cast(pl.Int64) - 1).alias("own"),
-    )
-    found = sizes.with_columns(whole.alias("whole"), inner.fill_null(0.0).alias("inner")).select(
-        pl.when(pl.col("all") > pl.col("own")).then(
-            (pl.col("whole") * pl.col("all") - pl.col("inner") * pl.col("own")) / (pl.col("all") - pl.col("own"))
-        )
-    )
-    return found.to_series()
+    every, own = _others(within), _others([*within, parts])
+    share = (pl.col("whole") * every - pl.col("inner") * own) / (every - own)
+    found = frame.with_columns(whole.alias("whole"), inner.fill_null(0.0).alias("inner"))
+    return found.select(pl.when(every > own).then(share)).to_series()
+
+
+def _others(within: Sequence[str]) -> pl.Expr:
+    """Return how many other prompts of its set have an answer, of a prompt that has one."""
+    return pl.col("answer").is_not_null().sum().over(within).cast(pl.Int64) - 1
 
 
 def _contained(said: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:

@@ -63,18 +63,23 @@ def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any."""
     needed = ["relation", *PAIR, "group", "template", "name", "answer"]
     rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
+    asked = rows.filter(pl.col("experiment").is_in(ASKED))
+    # Whole relations, `TOGETHER` prompts or a relation more: of all at once what is compared would not fit into memory,
+    # and each part costs the same few dozen joins, however small it is.
+    before = asked.group_by("relation", maintain_order=True).agg(pl.len().alias("part"))
+    part = before.with_columns(pl.col("part").cum_sum() // TOGETHER)
+    asked = asked.join(part, on="relation", how="left", maintain_order="left")
     parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
-    for some in _together(rows.filter(pl.col("experiment").is_in(ASKED))):
-        for (texts,), own in some.group_by((pl.col("experiment") == ICL).alias("texts"), maintain_order=True):
-            whole = agreement(own, PAIR, bool(texts))
-            inner = agreement(own, [*PAIR, "group"], bool(texts))
-            values = (
-                *(whole, inner, between(own, PAIR, "group", whole, inner)),
-                agreement(own, [*PAIR, "template"], bool(texts)),
-                agreement(own, [*PAIR, "name"], bool(texts)),
-            )
-            named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
-            parts.append(pl.DataFrame({"row": own["row"], **named}))
+    for (_, texts), own in asked.group_by("part", pl.col("experiment") == ICL, maintain_order=True):
+        whole = agreement(own, PAIR, bool(texts))
+        inner = agreement(own, [*PAIR, "group"], bool(texts))
+        values = (
+            *(whole, inner, between(own, PAIR, "group", whole, inner)),
+            agreement(own, [*PAIR, "template"], bool(texts)),
+            agreement(own, [*PAIR, "name"], bool(texts)),
+        )
+        named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
+        parts.append(pl.DataFrame({"row": own["row"], **named}))
     return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
 
 
@@ -92,16 +97,6 @@ def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
         joined = others.join(right, on=prompt, how="left", maintain_order="left")
         found.append(joined.select(pl.when("other").then(column).alias(column)).to_series())
     return found
-
-
-def _together(asked: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return prompts in parts of whole relations: what is compared of all at once would not fit into memory.
-
-    A part has `TOGETHER` prompts or a relation more: each costs the same few dozen joins, however small it is.
-    """
-    before = asked.group_by("relation", maintain_order=True).len().with_columns(pl.col("len").cum_sum() // TOGETHER)
-    part = asked.select("relation").join(before, on="relation", how="left", maintain_order="left")["len"].alias("part")
-    return asked.with_columns(part).partition_by("part", maintain_order=True, include_key=False)
 
 
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
