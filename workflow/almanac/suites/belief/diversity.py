@@ -189,10 +189,7 @@ def mean_distance(relations: Iterable[Sequence[str]], distances: Distances) -> f
 
 def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: Mapping[str, Distances]) -> list[str]:
     """Return the lines of a table: each file's templates, all of them and the written ones alone."""
-    lines = [
-        f"| templates | relations | of each | {' | '.join(measures)} |",
-        f"| --- | ---: | ---: |{' ---: |' * len(measures)}",
-    ]
+    rows = []
     for name, by_relation in files.items():
         for kept, chosen in (("all", lambda one: True), ("written", lambda one: one.written)):
             texts = [[one.text for one in own if chosen(one)] for own in by_relation.values()]
@@ -200,8 +197,13 @@ def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: 
             each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             found = [mean_distance(texts, measure) for measure in measures.values()]
             cells = ["–" if value is None else f"{value:.4f}" for value in found]
-            lines.append(f"| {name}, {kept} | {len(texts)} | {each} | {' | '.join(cells)} |")
-    return lines
+            rows.append([f"{name}, {kept}", str(len(texts)), each, *cells])
+    return markdown(["templates", "relations", "of each", *measures], rows)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose first column has names, and every other one numbers."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
