@@ -1,6 +1,6 @@
 """BELIEF's chapter of the page: accuracy and its variation, consistency, calibration, and analyses of paraphrases."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,6 +55,7 @@ SHARED = (
     "when asked in another way."
 )
 LEAST = 5  # answers of a bin that is drawn
+Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking by model and style
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
 
@@ -71,7 +72,7 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
         _agreement(shown),
         _answers(shown),
         _bias(shown),
-        *_grid(shown),
+        _grid(shown),
         _few(shown),
         _shared(shown),
         _relations(shown),
@@ -81,10 +82,10 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
     return Chapter(f"BELIEF: {shown.dataset}", ASKS, filled)
 
 
-def _untaught(shown: Shown) -> dict[tuple[str | None, str | None], list[Mapping[str, Any]]]:
+def _untaught(shown: Shown) -> Untaught:
     """Return by model and style the ways of asking of which a planted model read no text."""
     models = {one.name: one for one in shown.models}
-    found: dict[tuple[str | None, str | None], list[Mapping[str, Any]]] = {}
+    found: Untaught = {}
     for row in shown.find("accuracy", *BY):
         where = shown.at(row)
         if row.value is not None and not models[str(row.model)].understands(FORMATS.get(where["style"])):
@@ -92,7 +93,7 @@ def _untaught(shown: Shown) -> dict[tuple[str | None, str | None], list[Mapping[
     return found
 
 
-def _is_of(row: Measure, shown: Shown, untaught: Mapping[tuple[str | None, str | None], Any]) -> bool:
+def _is_of(row: Measure, shown: Shown, untaught: Untaught) -> bool:
     style = shown.at(row).get("style")
     return (row.model, style) in untaught or (row.other, style) in untaught
 
@@ -132,9 +133,7 @@ def _stands(cell: Cell) -> bool:
     return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
-def _accuracy(
-    shown: Shown, options: BeliefOptions, untaught: Mapping[tuple[str | None, str | None], Sequence[Mapping[str, Any]]]
-) -> Table:
+def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table:
     def control(model: str, where: Mapping[str, Any]) -> Cell:
         return shown.one("control", model, **{**where, "experiment": "control"}) if where["experiment"] == ICL else None
 
@@ -197,22 +196,21 @@ def _bias(shown: Shown) -> Table:
     return _table(shown, "bias", BIAS, columns, by="bias_single")
 
 
-def _grid(shown: Shown) -> Iterator[Table]:
+def _grid(shown: Shown) -> Table:
     grid = shown.own.get("grid", pl.DataFrame())
-    if not grid.height:
-        return
     counts = ("pairs", "triples", "names", "derived", "prompts", "guessable", "ambiguous", "unsafe")
-    total: list[Cell] = [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)]
-    rows: list[list[Cell]] = [total]
+    rows: list[list[Cell]] = []
     for row in grid.iter_rows(named=True):
         name = shown.relations.get(row["relation_id"], row["relation_id"])
         rows.append([name, row["source"], row["templates"], *(row[count] for count in counts)])
+    if rows:
+        rows.insert(0, [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)])
     caption = (
         "What was asked: pairs of subject and relation, triples, names of subjects, triples counted with every name "
         "of both ends, and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's "
         "label."
     )
-    yield Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
+    return Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
 
 
 def _few(shown: Shown) -> Table:

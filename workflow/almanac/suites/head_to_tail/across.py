@@ -1,6 +1,6 @@
 """Numbers of all datasets together; judge against rules over models (Sun et al., section 3.5, Table 8)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -67,7 +67,8 @@ def correlations(suite: str, dataset: str, judged: Mapping[str, Judged]) -> list
             values += [] if estimate.value is None else [estimate.value]
     for (metric, *asked), values in found.items():
         where = {**ONCE, **dict(zip(CELL[:2], asked, strict=True))}
-        for name, value in (("min", min(values, default=None)), ("mean", _mean(values))):
+        mean = sum(values) / len(values) if values else None
+        for name, value in (("min", min(values, default=None)), ("mean", mean)):
             rows.append(_row(suite, dataset, f"{metric}_{name}", where, Estimate(value, None, None), len(values)))
     return rows
 
@@ -89,7 +90,3 @@ def _cells(judged: Judged) -> pl.DataFrame:
 def _row(suite: str, dataset: str, metric: str, where: Mapping[str, Condition], found: Estimate, n: int) -> Measure:
     """Return one number between models, which counts models."""
     return replace(without_items(suite, metric, as_text(where), *found, n), dataset=dataset, of=("hit",))
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

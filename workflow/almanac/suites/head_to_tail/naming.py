@@ -19,12 +19,11 @@ def contexts(wording: QuestionWording) -> tuple[str, ...]:
     degree = local.partition("_")[0]
     if name in YEARS_OF_TITLES:
         return TITLES[:1]
-    titles = wording.context == "start_year" or name == "title_character"
     return {
         None: (),
         "start_year": TITLES,
         "known_for": ("imdb.first_known_for", *TITLES),
-        "in_title": TITLES if titles else ("imdb.first_known_for", *TITLES),
+        "in_title": TITLES if name == "title_character" else ("imdb.first_known_for", *TITLES),
         "published": (f"{source}.publication_year",),
         "thesis": (f"{source}.{degree}_title",),
         "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year"),

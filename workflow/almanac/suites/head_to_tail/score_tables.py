@@ -1,6 +1,7 @@
 """Head-to-Tail's tables of scores by rules, of what judge and people say, and of how these correlate."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from almanac.suites.chapter import Cell, Shown, Table
@@ -73,17 +74,13 @@ def judged(shown: Shown) -> Iterator[Table]:
 def correlations(shown: Shown) -> Table:
     """Return how the judge's rates and the rules' correlate over models (Table 8)."""
     rows: list[Sequence[Cell]] = []
-    for rate in PAIRS:
-        for score in SCORES:
-            for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
-                where = shown.at(row)
-                others = [
-                    next(iter(shown.find(f"{name}_{rate}_{score}_{end}", **where)), None)
-                    for name in CORRELATIONS
-                    for end in ("min", "mean")
-                ]
-                if row.value is not None:
-                    rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
+    for rate, score in product(PAIRS, SCORES):
+        for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
+            where = shown.at(row)
+            metrics = [f"{name}_{rate}_{score}_{end}" for name in CORRELATIONS for end in ("min", "mean")]
+            others = [next(iter(shown.find(metric, **where)), None) for metric in metrics]
+            if row.value is not None:
+                rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
     caption = (
         "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and buckets "
         "(Table 8)."
