@@ -30,7 +30,7 @@ def hits(matrices: dict[str, list[list[int]]]) -> Hits:
 def mean(found: Hits, resample: str) -> float:
     """The mean accuracy over all prompt sets."""
     if resample == "pair":
-        return float((found.right / found.asked).mean())
+        return float(found.shares.mean())
     return found.weighted(own.mean() for own in found.accuracy)
 
 
@@ -99,7 +99,7 @@ def test_the_mean_stands_between_the_worst_and_the_best(matrix):
 def test_the_best_name_of_each_subject_is_that_in_the_best_template():
     rows = [("a", "f", "t", True), ("a", "f", "t", False), ("a", "f", "u", False), ("a", "f", "u", False)]
     found = Hits.of(pl.DataFrame(rows, ["relation", "fact", "template", "hit"], orient="row"))
-    assert (worst_and_best(found)[1], max(found.best[0]), found.right.tolist()) == (0.5, 1, [1])
+    assert (worst_and_best(found)[1], max(found.best[0]), found.shares.tolist()) == (0.5, 1, [0.25])
 
 
 def test_a_deviation_by_pair_cannot_be_as_large_as_the_papers():
@@ -110,7 +110,6 @@ def test_a_deviation_by_pair_cannot_be_as_large_as_the_papers():
         (np.array([0.5]),),
         (np.array([1.0]),),
         np.array([24643.0]),
-        np.ones(24643),
-        np.full(24643, 2.0),
+        np.full(24643, 0.5),
     )
     assert found.deviation("pair") == pytest.approx(0.0032, abs=5e-5)

@@ -167,7 +167,7 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
         hits.weighted(own.min() for own in hits.accuracy),
         hits.weighted(own.max() for own in hits.accuracy),
         hits.weighted(own.max() for own in hits.best),
-        float((hits.right > 0).mean()),
+        float((hits.shares > 0).mean()),
         written_rank(group.frame),
     )
     return [group.measure(name, value, of=("hit",)) for name, value in zip(names, values, strict=True)]

@@ -28,8 +28,7 @@ class Hits:
             averaged.
         best: the same with the best of a subject's names in place of their average.
         pairs: how many pairs each relation has, ``(relations,)``.
-        right: how many of a pair's prompts are right, ``(pairs,)``.
-        asked: how many have an answer, ``(pairs,)``.
+        shares: of each pair, the share of its prompts that are right, of those with an answer, ``(pairs,)``.
     """
 
     relations: tuple[str, ...]
@@ -37,8 +36,7 @@ class Hits:
     accuracy: tuple[Array, ...]
     best: tuple[Array, ...]
     pairs: Array
-    right: Array
-    asked: Array
+    shares: Array
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> "Hits":
@@ -60,7 +58,7 @@ class Hits:
         )
         pairs = (
             known.group_by("relation", "fact", maintain_order=True)
-            .agg(pl.col("hit").sum().alias("right"), pl.len().alias("asked"))
+            .agg((pl.col("hit").sum() / pl.len()).alias("share"))
             .sort("relation", pl.col("fact").cast(pl.String))
         )
         counts = pairs.group_by("relation", maintain_order=True).len().sort("relation")
@@ -71,8 +69,7 @@ class Hits:
             tuple(part["mean"].to_numpy() for part in parts),
             tuple(part["best"].cast(pl.Float64).to_numpy() for part in parts),
             counts["len"].cast(pl.Float64).to_numpy(),
-            pairs["right"].cast(pl.Float64).to_numpy(),
-            pairs["asked"].cast(pl.Float64).to_numpy(),
+            pairs["share"].to_numpy(),
         )
 
     @property
@@ -92,8 +89,7 @@ class Hits:
         right.
         """
         if resample == "pair":
-            share = self.right / self.asked
-            return float(np.sqrt((share * (1 - share)).sum()) / len(share))
+            return float(np.sqrt((self.shares * (1 - self.shares)).sum()) / len(self.shares))
         variances = np.array([float(own.var()) for own in self.accuracy])
         return float(np.sqrt((self.weights**2 * variances).sum()))
 
@@ -115,7 +111,7 @@ class Hits:
 
     def _simulated_pairs(self, draws: int, generator: np.random.Generator) -> Array:
         """Draw pairs with one share of right prompts together: how many of them are right is binomial."""
-        shares, counts = np.unique(self.right / self.asked, return_counts=True)
+        shares, counts = np.unique(self.shares, return_counts=True)
         found = np.zeros(draws)
         step = max(1, AT_ONCE // len(shares))
         for start in range(0, draws, step):
@@ -130,7 +126,7 @@ class Hits:
         The number of right answers is Poisson binomial; its distribution is read off its characteristic function, and
         the range of N draws is Σ (1 − F^N − (1 − F)^N) over the steps of the distribution F.
         """
-        shares, counts = np.unique(self.right / self.asked, return_counts=True)
+        shares, counts = np.unique(self.shares, return_counts=True)
         total = int(counts.sum())
         turns = np.exp(2j * np.pi * np.arange(total + 1) / (total + 1))
         logs = np.zeros(total + 1, complex)
