@@ -49,6 +49,6 @@ def test_a_model_that_is_always_sure_and_never_right_is_overconfident_by_one():
 
 
 def test_without_answers_there_is_no_number():
-    nothing = frame(5).with_columns(pl.lit(None, pl.Boolean).alias("hit"))
+    nothing = frame(5).clear()
     assert overconfidence(nothing, "confidence").value is None
     assert calibration_error(nothing, "confidence", "bin") is None

@@ -3,7 +3,7 @@
 import math
 
 from almanac.suites.belief.judging import of_candidates, of_text, of_vocabulary
-from almanac.suites.belief.lemmas import Lemmas
+from almanac.suites.belief.lemmas import by_rule
 
 
 def blank(ranks, counts, logprobs, token="Oslo", index=0, choices=("Oslo", "Christiania")):
@@ -24,7 +24,7 @@ def text(*texts, accepted=("New York", "NY")):
 
 
 def judged(row, samples=None, sequence=None):
-    return of_text(row, samples, sequence, Lemmas())
+    return of_text(row, samples, sequence, by_rule)
 
 
 def test_the_likeliest_token_is_right_where_it_is_a_true_name_of_one_token():

@@ -52,6 +52,7 @@ def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     assert number(rows, "best_templates", **BLANK).value == pytest.approx(2 / 3)
     assert number(rows, "worst_templates", **BLANK).value == 0
     assert number(rows, "oracle", **BLANK).value == pytest.approx(2 / 3)
+    assert number(rows, "maximum", **BLANK).value == pytest.approx(2 / 3)
     # Four templates of born with accuracies 1, 0, 0, 0, two thirds of the pairs.
     assert number(rows, "deviation_closed", **BLANK).value == pytest.approx(2 / 3 * math.sqrt(3) / 4)
     assert number(rows, "range", **BLANK).value == pytest.approx(2 / 3)

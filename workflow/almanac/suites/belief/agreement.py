@@ -12,8 +12,6 @@ import polars as pl
 
 from almanac.suites.belief.lemmas import SEPARATOR, parts_of
 
-ROW = "agreement row"
-
 
 def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Series:
     """Return the share of the other answered prompts of its set with which each prompt agrees.
@@ -26,25 +24,14 @@ def agreement(frame: pl.DataFrame, within: Sequence[str], texts: bool) -> pl.Ser
     Returns:
         ``(prompts,)``; none without an answer, or where no other prompt of the set has one.
     """
-    answers = frame.select(*within, pl.col("answer").cast(pl.String)).with_row_index(ROW)
-    answered = answers.filter(pl.col("answer").is_not_null())
-    said = answered.group_by([*within, "answer"], maintain_order=True).agg(pl.len().alias("times"))
-    there = said.filter(pl.col("answer") != "")
-    alike = _contained(there, within) if texts else there.with_columns(pl.col("answer").alias("other"))
-    times = there.select(*within, pl.col("answer").alias("other"), pl.col("times").alias("others"))
-    keys = [*within, "other"]
-    total = (
-        alike.select(*within, "answer", "other")
-        .join(times, on=keys, how="inner", nulls_equal=True)
-        .group_by([*within, "answer"], maintain_order=True)
-        .agg(pl.col("others").sum().cast(pl.Int64).alias("alike"))
-    )
-    size = said.group_by(within, maintain_order=True).agg(pl.col("times").sum().cast(pl.Int64).alias("size"))
-    found = answered.join(size, on=list(within), how="left", nulls_equal=True, maintain_order="left")
-    found = found.join(total, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
-    share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / (pl.col("size") - 1)
-    found = found.select(ROW, pl.when(pl.col("size") > 1).then(share).alias("agreement"))
-    return answers.select(ROW).join(found, on=ROW, how="left", maintain_order="left")["agreement"]
+    answers = frame.select(*within, pl.col("answer").cast(pl.String))
+    said = answers.filter(pl.col("answer") != "").group_by([*within, "answer"], maintain_order=True)
+    alike = said.agg(pl.len().cast(pl.Int64).alias("alike"))
+    if texts:
+        alike = _contained(alike, within)
+    found = answers.join(alike, on=[*within, "answer"], how="left", nulls_equal=True, maintain_order="left")
+    share = pl.when(pl.col("answer") == "").then(0).otherwise(pl.col("alike") - 1) / _others(within)
+    return found.select(pl.when(pl.col("answer").is_not_null() & (_others(within) > 0)).then(share)).to_series()
 
 
 def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Series, inner: pl.Series) -> pl.Series:
@@ -57,31 +44,33 @@ def between(frame: pl.DataFrame, within: Sequence[str], parts: str, whole: pl.Se
         whole: the `agreement` within the sets.
         inner: the `agreement` within their parts.
     """
-    answered = pl.col("answer").is_not_null()
-    sizes = frame.select(
-        (answered.sum().over(within).cast(pl.Int64) - 1).alias("all"),
-        (answered.sum().over([*within, parts]).cast(pl.Int64) - 1).alias("own"),
-    )
-    found = sizes.with_columns(whole.alias("whole"), inner.fill_null(0.0).alias("inner")).select(
-        pl.when(pl.col("all") > pl.col("own")).then(
-            (pl.col("whole") * pl.col("all") - pl.col("inner") * pl.col("own")) / (pl.col("all") - pl.col("own"))
-        )
-    )
-    return found.to_series()
+    every, own = _others(within), _others([*within, parts])
+    share = (pl.col("whole") * every - pl.col("inner") * own) / (every - own)
+    found = frame.with_columns(whole.alias("whole"), inner.fill_null(0.0).alias("inner"))
+    return found.select(pl.when(every > own).then(share)).to_series()
+
+
+def _others(within: Sequence[str]) -> pl.Expr:
+    """Return how many other prompts of its set have an answer, of a prompt that has one."""
+    return pl.col("answer").is_not_null().sum().over(within).cast(pl.Int64) - 1
 
 
 def _contained(said: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
-    """Return the pairs of distinct answers of a set that match: equal ones, and one within the other in both orders."""
+    """Return of each distinct text of a set how often those occur that match it: itself, its parts and what holds it.
+
+    Args:
+        said: the texts, ``answer``, and how often each occurs, ``alike``.
+        within: the columns whose values make the sets.
+    """
     distinct = said["answer"].unique().to_list()
     stretches = pl.DataFrame(
         [(one, part) for one in distinct for part in parts_of(one.split(SEPARATOR)) if part != one],
-        {"answer": pl.String, "other": pl.String},
+        {"answer": pl.String, "part": pl.String},
         orient="row",
     )
-    own = said.select(*within, "answer")
-    holds = own.join(stretches, on="answer", how="inner").join(
-        own.rename({"answer": "other"}), on=[*within, "other"], how="semi", nulls_equal=True
-    )
-    columns = [*within, "answer", "other"]
-    turned = holds.rename({"answer": "other", "other": "answer"}).select(columns)
-    return pl.concat([own.with_columns(pl.col("answer").alias("other")).select(columns), holds.select(columns), turned])
+    parts = said.rename({"answer": "part", "alike": "times"})
+    holds = said.join(stretches, on="answer", how="inner")
+    holds = holds.join(parts, on=[*within, "part"], how="inner", nulls_equal=True)
+    whole = holds.select(*within, "answer", pl.col("times").alias("alike"))
+    part = holds.select(*within, pl.col("part").alias("answer"), "alike")
+    return pl.concat([said, whole, part]).group_by([*within, "answer"], maintain_order=True).agg(pl.col("alike").sum())

@@ -1,9 +1,9 @@
 """BELIEF's requests: the grid of facts × names × templates, blanks for masked models, questions for causal ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,10 +43,10 @@ class BeliefSetting(NamedTuple):
 
 
 class SubjectName(NamedTuple):
-    """A name that a subject is asked by, its place among them, and whether it is another entity's label."""
+    """A name that a subject is asked by, whether it is another than its label, and whether another entity's label."""
 
     name: str
-    place: int
+    alias: bool
     ambiguous: bool
 
 
@@ -117,11 +117,11 @@ class _Asker:
     @cached_property
     def sampled(self) -> frozenset[str]:
         """The facts whose pairs have a prompt of which the confidence is sampled."""
-        options, names, found = self.options, self.names.names, []
-        for relation, tested in self.tested.items():
-            if relation in self.templates and options.sampled:
-                found += [fact.fact_id for fact in pairs(tested, names)]
-        return frozenset(hash_order(found, options.seed, "sampled")[: options.sampled])
+        if not self.options.sampled:
+            return frozenset()
+        own = (pairs(tested, self.names.names) for name, tested in self.tested.items() if name in self.templates)
+        found = [fact.fact_id for asked in own for fact in asked]
+        return frozenset(hash_order(found, self.options.seed, "sampled")[: self.options.sampled])
 
     def relation(self, relation: str) -> Iterator[Batch]:
         """Ask the pairs of a relation, in every name and every wording."""
@@ -154,23 +154,20 @@ class _Asker:
         """Return a pair as it is asked; its wrong objects are the fact's wrong choices, or others of the relation."""
         most = self.options.candidates
         accepted = self.names.accepted(fact, self.options.aliases)
-        found = self.wrong[fact.fact_id].labels if fact.fact_id in self.wrong else None
-        if found is None:
-            found = self._others(fact, accepted, labels)
+        given = self.wrong.get(fact.fact_id)
+        wrong = self._others(fact, accepted, labels) if given is None else given.labels
         named = tuple(
-            SubjectName(name, place, self.names.ambiguous(fact.subject_id, name))
+            SubjectName(name, place > 0, self.names.ambiguous(fact.subject_id, name))
             for place, name in enumerate(self.names.subject(fact.subject_id, self.options.names))
         )
-        kept = found[: max(1, len(found) if most < 0 else most)]
+        kept = tuple(islice(wrong, None if most < 0 else max(1, most)))
         return Pair(fact, named, accepted, kept, self.names.guessable(fact))
 
-    def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
-        """Return the relation's labels that are no true name, from a place on that is drawn for the pair."""
+    def _others(self, fact: Fact, accepted: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
+        """Yield the relation's labels that are no true name, from a place on that is drawn for the pair."""
         true = {name.casefold() for name in accepted}
         start = seed_of(self.options.seed, "wrong", fact.fact_id) % max(1, len(labels))
-        most = self.options.candidates
-        kept = (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
-        return tuple(islice(kept, None if most < 0 else max(1, most)))
+        yield from (label for label in (*labels[start:], *labels[:start]) if label.casefold() not in true)
 
     def _grid(self, relation: str, source: str, wordings: Sequence[AskedTemplate], asked: Sequence[Pair]) -> Grid:
         """Return the relation's row of the paper's Table 1."""
@@ -212,15 +209,15 @@ class _Asker:
         )
         self.asked.own["prompts"].append(
             PromptTraits(
-                item,
-                prompt,
-                wording.group,
-                wording.written,
-                wording.form,
-                named.place > 0,
-                named.ambiguous,
-                pair.guessable,
-                sampled,
+                item=item,
+                prompt=prompt,
+                group=wording.group,
+                written=wording.written,
+                form=wording.form,
+                alias=named.alias,
+                ambiguous=named.ambiguous,
+                guessable=pair.guessable,
+                sampled=sampled,
             )
         )
         return item
@@ -229,52 +226,43 @@ class _Asker:
         """Ask a pair as blanks: one request a prompt, whose choices are the wrong objects and then the true names."""
         ranked = self.options.candidates != 0 and bool(pair.wrong)
         wrong = pair.wrong if ranked else ()
-        for named in pair.names:
-            for place, wording in enumerate(wordings):
-                text = filled(wording, named.name)
-                request = Request("", "fill", None, text, choices=(*wrong, *pair.accepted), top_k=1)
-                for experiment in (VOCABULARY, CANDIDATES) if ranked else (VOCABULARY,):
-                    prompt = named.place * len(wordings) + place
-                    item = self._item(experiment, BeliefSetting(), pair, wording, named, prompt)
-                    self.asked.link(item, FILL, request, len(wrong))
+        for prompt, (named, wording) in enumerate(product(pair.names, wordings)):
+            text = filled(wording, named.name)
+            request = Request("", "fill", None, text, choices=(*wrong, *pair.accepted), top_k=1)
+            for experiment in (VOCABULARY, CANDIDATES) if ranked else (VOCABULARY,):
+                item = self._item(experiment, BeliefSetting(), pair, wording, named, prompt)
+                self.asked.link(item, FILL, request, len(wrong))
 
     def _icl(self, pair: Pair, wordings: Sequence[AskedTemplate], setting: BeliefSetting) -> None:
         """Ask a pair as questions to be answered by a text, and the control: the same text, a wrong object."""
         prompting, style = str(setting.prompting), str(setting.style)
         fact, count = pair.fact, len(pair.names) * len(wordings)
         drawn = seed_of(self.options.seed, "sampled", fact.fact_id) % count if count else 0
-        for named in pair.names:
-            for place, wording in enumerate(wordings):
-                context = self.prompter.context(fact, wording, prompting, style)
-                if context is None:
-                    self.asked.refuse(f"relation {fact.relation_id}: {prompting}", "it has too few facts to show four")
-                    return
-                prompt = named.place * len(wordings) + place
-                sampled = prompt == drawn and fact.fact_id in self.sampled
-                item = self._item(ICL, setting, pair, wording, named, prompt, sampled=sampled)
-                text, context_id = self.prompter.question(wording, named.name, style), self.asked.context(context)
-                greedy = self._generate(context_id, text, 1, 0.0, None)
-                self.asked.link(item, GREEDY, greedy)
-                if sampled:
-                    seed = seed_of(self.options.seed, "samples", fact.fact_id, setting) % 2**31
-                    samples = self._generate(context_id, text, self.options.samples, 1.0, seed)
-                    self.asked.link(item, SAMPLES, samples)
-                if prompt == 0 and pair.wrong:
-                    control = self._item(CONTROL, setting, pair, wording, named, 0, accepted=pair.wrong[:1])
-                    self.asked.link(control, GREEDY, greedy)
-
-    def _generate(self, context_id: str, text: str, samples: int, temperature: float, seed: int | None) -> Request:
-        return Request(
-            "",
-            "generate",
-            context_id,
-            text,
-            max_new_tokens=self.options.new_tokens,
-            stop=STOP,
-            samples=samples,
-            temperature=temperature,
-            seed=seed,
-        )
+        for prompt, (named, wording) in enumerate(product(pair.names, wordings)):
+            context = self.prompter.context(fact, wording, prompting, style)
+            if context is None:
+                self.asked.refuse(f"relation {fact.relation_id}: {prompting}", "it has too few facts to show four")
+                return
+            sampled = prompt == drawn and fact.fact_id in self.sampled
+            item = self._item(ICL, setting, pair, wording, named, prompt, sampled=sampled)
+            greedy = Request(
+                "",
+                "generate",
+                self.asked.context(context),
+                self.prompter.question(wording, named.name, style),
+                max_new_tokens=self.options.new_tokens,
+                stop=STOP,
+                samples=1,
+                temperature=0.0,
+            )
+            self.asked.link(item, GREEDY, greedy)
+            if sampled:
+                seed = seed_of(self.options.seed, "samples", fact.fact_id, setting) % 2**31
+                samples = replace(greedy, samples=self.options.samples, temperature=1.0, seed=seed)
+                self.asked.link(item, SAMPLES, samples)
+            if prompt == 0 and pair.wrong:
+                control = self._item(CONTROL, setting, pair, wording, named, 0, accepted=pair.wrong[:1])
+                self.asked.link(control, GREEDY, greedy)
 
     def _content_free(self, relation: str, wordings: Sequence[AskedTemplate], labels: tuple[str, ...]) -> None:
         """Ask which of a relation's objects a model prefers where the subject says nothing (section 5.4)."""
@@ -282,27 +270,21 @@ class _Asker:
             self.asked.refuse(f"bias of {relation}", "it has one object")
             return
         zero = [style for style in self.options.styles if ZERO in self.options.prompting]
-        for wording in wordings:
-            for subject in read_prompts()["content_free"]["texts"]:
-                if self.options.fill:
-                    text = " ".join(filled(wording, subject).split())
-                    request = Request("", "fill", None, text, choices=labels, top_k=1)
-                    self._leaning(relation, wording, subject, BeliefSetting(), request)
-                for style in zero:
-                    if usable([wording], style):
-                        text = self.prompter.question(wording, subject, style)
-                        begin = f"{read_prompts()['instructions'][style]['text']}\n"
-                        choices = tuple(f" {label}" for label in labels)
-                        request = Request("", "choices", self.asked.context(begin), text, choices=choices)
-                        self._leaning(relation, wording, subject, BeliefSetting(ZERO, style), request)
-
-    def _leaning(
-        self, relation: str, wording: AskedTemplate, subject: str, setting: BeliefSetting, request: Request
-    ) -> None:
-        item = self.asked.item(
-            CONTENT_FREE, setting, None, relation=relation, template=wording.template_id, name=subject
-        )
-        self.asked.link(item, FILL, request)
+        for wording, subject in product(wordings, read_prompts()["content_free"]["texts"]):
+            asked: list[tuple[BeliefSetting, Request]] = []
+            if self.options.fill:
+                text = " ".join(filled(wording, subject).split())
+                asked.append((BeliefSetting(), Request("", "fill", None, text, choices=labels, top_k=1)))
+            for style in zero:
+                if usable([wording], style):
+                    text = self.prompter.question(wording, subject, style)
+                    begin = self.asked.context(f"{read_prompts()['instructions'][style]['text']}\n")
+                    choices = tuple(f" {label}" for label in labels)
+                    asked.append((BeliefSetting(ZERO, style), Request("", "choices", begin, text, choices=choices)))
+            for setting, request in asked:
+                template = wording.template_id
+                item = self.asked.item(CONTENT_FREE, setting, None, relation=relation, template=template, name=subject)
+                self.asked.link(item, FILL, request)
 
 
 def ask_sequences(before: Answers, own: Mapping[str, type]) -> Iterator[Batch]:

@@ -1,15 +1,15 @@
 """BELIEF's bars for planted models: facts taught more often are answered better and more consistently."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from almanac.rows import Measure
+from almanac.statistics.intervals import NOTHING, Estimate, combined
 from almanac.suites.belief.asking import CANDIDATES, ICL, BeliefSetting
-from almanac.suites.judged import conditions_of
+from almanac.suites.belief.measures import BY
+from almanac.suites.chapter import Shown
 from almanac.suites.suite import BarResult
 
-BY = ("experiment", "prompting", "style")
 AUC = 0.8  # that its interval must lie above
 PRIOR = 0.02  # how far that of the objects alone may be from one half
 JUDGED = (CANDIDATES, ICL)
@@ -20,61 +20,46 @@ def verdicts(measures: Sequence[Measure]) -> list[BarResult]:
 
     It meets them where the interval of its AUC, taught most against never, lies above `AUC`; where the AUC of the
     objects alone is one half to within `PRIOR`; and where accuracy and consistency of what was taught most lie above
-    those of what was never taught (`_rises`). A model that knows nothing has an AUC about one half,
-    however alike it answers.
+    those of what was never taught, by the interval of the difference (`combined`). A model that knows nothing has an
+    AUC about one half, however alike it answers.
 
     Args:
         measures: one model's numbers.
     """
-    ways: dict[tuple[Any, ...], list[Measure]] = {}
-    answered: set[tuple[Any, ...]] = set()
-    for row in measures:
-        where = conditions_of(row)
-        if where.get("experiment") in JUDGED:
-            way = tuple(where.get(name) for name in BY)
-            ways.setdefault(way, []).append(row)
-            if row.metric == "accuracy" and where.keys() == set(BY) and row.value is not None:
-                answered.add(way)
-    found = [
-        _verdict(dict(zip(BY, way, strict=True)), own) for way, own in sorted(ways.items(), key=str) if way in answered
-    ]
-    return found or [BarResult("no answers", False)]
+    shown = Shown("", True, 0, (), measures=measures)
+    answered = sorted((row for row in shown.find("accuracy", *BY) if row.value is not None), key=lambda row: row.where)
+    ways = [where for where in map(shown.at, answered) if where["experiment"] in JUDGED]
+    return [_verdict(shown, where) for where in ways] or [BarResult("no answers", False)]
 
 
-def _verdict(way: Mapping[str, Any], own: Sequence[Measure]) -> BarResult:
+def _verdict(shown: Shown, way: Mapping[str, Any]) -> BarResult:
     """Return how one way of asking stands, with what it misses."""
     label = BeliefSetting(way["prompting"], way["style"]).label()
-    by_dose = {metric: _by_dose(own, metric) for metric in ("accuracy_by_exposure", "consistency")}
-    area, prior = (next((row for row in own if row.metric == name), None) for name in ("recovery_auc", "prior_auc"))
+    area, prior = (
+        next(map(_estimate, shown.find(name, "hit", "dose", **way)), NOTHING) for name in ("recovery_auc", "prior_auc")
+    )
     said = [f"{name} {_text(row)}" for name, row in (("AUC", area), ("prior", prior))]
-    missed = [] if area is not None and (area.low or 0.0) > AUC else [f"the AUC's interval is not above {AUC:g}"]
-    if prior is None or abs((prior.value or 0.0) - 0.5) > PRIOR:
+    missed = [] if (area.low or 0.0) > AUC else [f"the AUC's interval is not above {AUC:g}"]
+    if abs((prior.value or 0.0) - 0.5) > PRIOR:
         missed.append(f"the prior's AUC is not .50 ± {PRIOR:g}")
-    for metric, rows in by_dose.items():
-        name = metric.partition("_")[0]
-        never, most = rows.get(0), rows.get(max(rows, default=0))
+    by_dose = {
+        "accuracy": shown.find("accuracy_by_exposure", "hit", "dose", **way),
+        "consistency": shown.find("consistency", "dose", **way),
+    }
+    for name, rows in by_dose.items():
+        found = {shown.at(row)["dose"]: _estimate(row) for row in rows}
+        never, most = found.get(0, NOTHING), found.get(max(found, default=0), NOTHING)
         said.append(f"{name} never taught {_text(never)}, most {_text(most)}")
-        if not _rises(never, most):
+        if (combined([(1, most), (-1, never)]).low or 0.0) <= 0:
             missed.append(f"{name} does not rise with what was taught")
     return BarResult("; ".join([f"{label}: {said[0]}", *said[1:], *missed]), not missed)
 
 
-def _rises(never: Measure | None, most: Measure | None) -> bool:
-    """Return whether the 95 % interval of the difference lies above 0 (Newcombe 1998, method 10, of both intervals)."""
-    if never is None or most is None or None in (never.value, never.high, most.value, most.low):
-        return False
-    below, above = float(most.value or 0) - float(most.low or 0), float(never.high or 0) - float(never.value or 0)
-    return float(most.value or 0) - float(never.value or 0) > math.hypot(below, above)
+def _estimate(row: Measure) -> Estimate:
+    return Estimate(row.value, row.low, row.high)
 
 
-def _by_dose(own: Sequence[Measure], metric: str) -> dict[int, Measure]:
-    found: Iterator[tuple[Any, Measure]] = (
-        (conditions_of(row).get("dose"), row) for row in own if row.metric == metric
-    )
-    return {dose: row for dose, row in found if isinstance(dose, int)}
-
-
-def _text(row: Measure | None) -> str:
-    if row is None or row.value is None:
+def _text(found: Estimate) -> str:
+    if found.value is None:
         return "–"
-    return f"{row.value:.3f}" + ("" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]")
+    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")

@@ -146,13 +146,3 @@ def write(path: Path, rows: Sequence[tuple[SheetRow, KeyRow]]) -> None:
         with tables.atomic(one) as temporary:
             text = "".join(json.dumps(asdict(row[at]), ensure_ascii=False) + "\n" for row in rows)
             temporary.write_text(text, encoding="utf-8")
-
-
-def is_blind(path: Path) -> bool:
-    """Return whether the first row of a file is one of a blind sheet; one that cannot be read is left to its reader."""
-    try:
-        with path.open(encoding="utf-8") as lines:
-            first = json.loads(next(lines, "null"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(first, dict) and "number" in first

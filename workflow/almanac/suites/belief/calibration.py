@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
 
 
 def binned(column: str, by: Sequence[str], bins: int) -> pl.Expr:
@@ -28,13 +28,12 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     That is the paper's signed measure, the mean over equal bins of confidence less accuracy, whatever the bins.
 
     Args:
-        frame: answers with ``hit`` and ``subject``; those without confidence or verdict are left out.
+        frame: answers with ``hit``, ``subject`` and confidence.
         column: the confidence.
     """
-    known = frame.filter(pl.col("hit").is_not_null() & pl.col(column).is_not_null())
-    if known.is_empty():
-        return Estimate(None, None, None)
-    gaps = known.select("subject", (pl.col(column) - pl.col("hit").cast(pl.Float64)).alias("gap"))
+    if frame.is_empty():
+        return NOTHING
+    gaps = frame.select("subject", (pl.col(column) - pl.col("hit").cast(pl.Float64)).alias("gap"))
     mean = float(gaps["gap"].to_numpy().mean())
     sums = (
         gaps.group_by("subject", maintain_order=True).agg((pl.col("gap") - mean).sum().alias("sum"))["sum"].to_numpy()
@@ -50,13 +49,12 @@ def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> float | No
     """Return the expected calibration error: bins' mean distance of confidence and accuracy, by their answers.
 
     Args:
-        frame: answers.
+        frame: answers with ``hit`` and confidence.
         column: the confidence.
         bins: the column of their bins.
     """
-    known = frame.filter(pl.col("hit").is_not_null() & pl.col(column).is_not_null())
-    if known.is_empty():
+    if frame.is_empty():
         return None
     gap = (pl.col(column).mean() - pl.col("hit").cast(pl.Float64).mean()).abs()
-    found = known.group_by(bins, maintain_order=True).agg(gap.alias("gap"), pl.len().alias("size")).sort(bins)
+    found = frame.group_by(bins, maintain_order=True).agg(gap.alias("gap"), pl.len().alias("size")).sort(bins)
     return float(np.average(found["gap"].to_numpy(), weights=found["size"].to_numpy()))

@@ -1,6 +1,6 @@
 """BELIEF's chapter of the page: accuracy and its variation, consistency, calibration, and analyses of paraphrases."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,6 +55,7 @@ SHARED = (
     "when asked in another way."
 )
 LEAST = 5  # answers of a bin that is drawn
+Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking by model and style
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
 
@@ -65,25 +66,26 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
     untaught = _untaught(shown)
     shown = replace(shown, measures=[row for row in shown.measures if not _is_of(row, shown, untaught)])
     parts: list[Table | Drawing | str] = [
-        *_accuracy(shown, options, untaught),
+        _accuracy(shown, options, untaught),
         *_drawings(shown),
-        *_templates(shown),
-        *_agreement(shown),
-        *_answers(shown),
-        *_bias(shown),
-        *_grid(shown),
-        *_few(shown),
-        *_shared(shown),
-        *_relations(shown),
+        _templates(shown),
+        _agreement(shown),
+        _answers(shown),
+        _bias(shown),
+        _grid(shown),
+        _few(shown),
+        _shared(shown),
+        _relations(shown),
         *shown.not_asked(),
     ]
-    return Chapter(f"BELIEF: {shown.dataset}", ASKS, parts)
+    filled = [one for one in parts if not isinstance(one, Table) or one.rows]
+    return Chapter(f"BELIEF: {shown.dataset}", ASKS, filled)
 
 
-def _untaught(shown: Shown) -> dict[tuple[str | None, str | None], list[Mapping[str, Any]]]:
+def _untaught(shown: Shown) -> Untaught:
     """Return by model and style the ways of asking of which a planted model read no text."""
     models = {one.name: one for one in shown.models}
-    found: dict[tuple[str | None, str | None], list[Mapping[str, Any]]] = {}
+    found: Untaught = {}
     for row in shown.find("accuracy", *BY):
         where = shown.at(row)
         if row.value is not None and not models[str(row.model)].understands(FORMATS.get(where["style"])):
@@ -91,7 +93,7 @@ def _untaught(shown: Shown) -> dict[tuple[str | None, str | None], list[Mapping[
     return found
 
 
-def _is_of(row: Measure, shown: Shown, untaught: Mapping[tuple[str | None, str | None], Any]) -> bool:
+def _is_of(row: Measure, shown: Shown, untaught: Untaught) -> bool:
     style = shown.at(row).get("style")
     return (row.model, style) in untaught or (row.other, style) in untaught
 
@@ -116,27 +118,22 @@ def _ways(shown: Shown, metric: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield entrant.name, shown.at(row)
 
 
-def _table(
-    shown: Shown, name: str, caption: str, columns: Mapping[str, Column], by: str = "accuracy"
-) -> Iterator[Table]:
-    """Yield a table of the models that have any of its numbers, without columns in which nothing stands."""
+def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column], by: str = "accuracy") -> Table:
+    """Return a table of the models that have any of its numbers, without columns in which nothing stands."""
     rows: list[dict[str, Cell]] = []
     for model, where in _ways(shown, by):
         cells = {title: column(model, where) for title, column in columns.items()}
-        if any(isinstance(cell, Measure) and cell.value is not None for cell in cells.values()):
+        if any(isinstance(cell, Measure) and _stands(cell) for cell in cells.values()):
             rows.append({"model": model, "asked": asked(where), **cells})
     head = [title for title in ("model", "asked", *columns) if any(_stands(row[title]) for row in rows)]
-    if rows:
-        yield Table(name, caption, head, [[row[title] for title in head] for row in rows])
+    return Table(name, caption, head, [[row[title] for title in head] for row in rows])
 
 
 def _stands(cell: Cell) -> bool:
     return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
-def _accuracy(
-    shown: Shown, options: BeliefOptions, untaught: Mapping[tuple[str | None, str | None], Sequence[Mapping[str, Any]]]
-) -> Iterator[Table]:
+def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table:
     def control(model: str, where: Mapping[str, Any]) -> Cell:
         return shown.one("control", model, **{**where, "experiment": "control"}) if where["experiment"] == ICL else None
 
@@ -152,19 +149,15 @@ def _accuracy(
         "control": control,
         "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
     }
-    caption = ACCURACY.format(resample=RESAMPLED[options.resample])
-    found = [
-        *_table(shown, "accuracy", caption, columns),
-        Table("accuracy", caption, ("model", "asked", "accuracy"), []),
-    ]
-    empty = [None] * (len(found[0].head) - 3)
+    found = _table(shown, "accuracy", ACCURACY.format(resample=RESAMPLED[options.resample]), columns)
+    head = found.head or ("model", "asked", "accuracy")
+    empty = [None] * (len(head) - 3)
     rows = [[model, asked(where), NOT_TAUGHT, *empty] for (model, _), ways in untaught.items() for where in ways]
-    if found[0].rows or rows:
-        yield replace(found[0], rows=[*found[0].rows, *rows])
+    return replace(found, head=head, rows=[*found.rows, *rows])
 
 
-def _templates(shown: Shown) -> Iterator[Table]:
-    columns: dict[str, Column] = {
+def _templates(shown: Shown) -> Table:
+    columns = {
         "worst": _one(shown, "worst_templates"),
         "mean": _one(shown, "accuracy"),
         "best": _one(shown, "best_templates"),
@@ -175,17 +168,17 @@ def _templates(shown: Shown) -> Iterator[Table]:
         "paraphrased": _one(shown, "accuracy", written=False),
         "rank": _one(shown, "written_rank"),
     }
-    yield from _table(shown, "templates", TEMPLATES, columns)
+    return _table(shown, "templates", TEMPLATES, columns)
 
 
-def _agreement(shown: Shown) -> Iterator[Table]:
+def _agreement(shown: Shown) -> Table:
     titles = ("all", "inner", "inter", "between names", "between templates")
     columns = {title: _one(shown, metric) for title, metric in zip(titles, AGREEMENTS, strict=True)}
-    yield from _table(shown, "agreement", AGREEMENT, columns)
+    return _table(shown, "agreement", AGREEMENT, columns)
 
 
-def _answers(shown: Shown) -> Iterator[Table]:
-    columns: dict[str, Column] = {
+def _answers(shown: Shown) -> Table:
+    columns = {
         "one word": _one(shown, "one_word"),
         "unsafe": _one(shown, "right_by_unsafe_name"),
         "extended": _one(shown, "extended_above_label"),
@@ -195,33 +188,32 @@ def _answers(shown: Shown) -> Iterator[Table]:
         "overconfidence of the text": _one(shown, "overconfidence", sequence=Not(None), hit=Not(None)),
         "sampled against it": _one(shown, "sampled_against_sequence", confidence=Not(None), sequence=Not(None)),
     }
-    yield from _table(shown, "answers", ANSWERS, columns)
+    return _table(shown, "answers", ANSWERS, columns)
 
 
-def _bias(shown: Shown) -> Iterator[Table]:
+def _bias(shown: Shown) -> Table:
     columns = {"single": _one(shown, "bias_single"), "multi": _one(shown, "bias_multi")}
-    yield from _table(shown, "bias", BIAS, columns, by="bias_single")
+    return _table(shown, "bias", BIAS, columns, by="bias_single")
 
 
-def _grid(shown: Shown) -> Iterator[Table]:
+def _grid(shown: Shown) -> Table:
     grid = shown.own.get("grid", pl.DataFrame())
-    if not grid.height:
-        return
     counts = ("pairs", "triples", "names", "derived", "prompts", "guessable", "ambiguous", "unsafe")
-    total: list[Cell] = [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)]
-    rows: list[list[Cell]] = [total]
+    rows: list[list[Cell]] = []
     for row in grid.iter_rows(named=True):
         name = shown.relations.get(row["relation_id"], row["relation_id"])
         rows.append([name, row["source"], row["templates"], *(row[count] for count in counts)])
+    if rows:
+        rows.insert(0, [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)])
     caption = (
         "What was asked: pairs of subject and relation, triples, names of subjects, triples counted with every name "
         "of both ends, and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's "
         "label."
     )
-    yield Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
+    return Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
 
 
-def _few(shown: Shown) -> Iterator[Table]:
+def _few(shown: Shown) -> Table:
     rows: list[list[Cell]] = []
     for row in shown.find("accuracy_of_few", *BY, "template"):
         where = shown.at(row)
@@ -230,12 +222,11 @@ def _few(shown: Shown) -> Iterator[Table]:
         apart = shown.one("few_against_all", str(row.model), **where)
         every = shown.one("accuracy", str(row.model), **way)
         rows.append([row.model, asked(way), len(where["template"]), len(own), row, every, apart])
-    if rows:
-        head = ("model", "asked", "templates", "of", "accuracy", "with all", "apart")
-        yield Table("few", FEW, head, rows, folded=True)
+    head = ("model", "asked", "templates", "of", "accuracy", "with all", "apart")
+    return Table("few", FEW, head, rows, folded=True)
 
 
-def _shared(shown: Shown) -> Iterator[Table]:
+def _shared(shown: Shown) -> Table:
     rows = [
         [row.model, asked(shown.at(row)), row.other, row]
         for row in shown.find("shared", *BY, "hit")
@@ -245,19 +236,17 @@ def _shared(shown: Shown) -> Iterator[Table]:
         for row in shown.find(f"shared_with_{way}", *BY, "hit", column):
             other = asked({**shown.at(row), "prompting": way})
             rows.append([row.model, asked(shown.at(row)), f"{row.model}, {other}", row])
-    if rows:
-        yield Table("shared", SHARED, ("model", "asked", "other", "shared"), rows, folded=True)
+    return Table("shared", SHARED, ("model", "asked", "other", "shared"), rows, folded=True)
 
 
-def _relations(shown: Shown) -> Iterator[Table]:
+def _relations(shown: Shown) -> Table:
     rows = [
         [shown.relation(row), row.model, asked(shown.at(row)), row]
         for row in shown.find("accuracy", *BY, "relation")
         if row.value is not None
     ]
-    if rows:
-        head = ("relation", "model", "asked", "accuracy")
-        yield Table("accuracy_by_relation", "Accuracy by relation.", head, rows, folded=True)
+    head = ("relation", "model", "asked", "accuracy")
+    return Table("accuracy_by_relation", "Accuracy by relation.", head, rows, folded=True)
 
 
 def _drawings(shown: Shown) -> Iterator[Drawing]:

@@ -17,12 +17,13 @@ that we could not recover, and its meaning the Euclidean distance for BERT-large
 """
 
 import argparse
-import itertools
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from itertools import combinations, starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,8 +39,7 @@ SLOT = re.compile(r"\[[XY]\]")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 BATCH = 64  # texts that go through a model together
 ENVIRONMENT = "envs/lemmas.txt"
-Distance = Callable[[int, int], float]  # of two texts by their numbers
-Measure = Callable[[Sequence[str]], Distance]
+Distances = Callable[[Sequence[str]], Iterable[float]]  # of every two of some texts
 
 
 class Tree(NamedTuple):
@@ -59,15 +59,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(SLOT.sub(" ", text).lower()))
 
 
-def by_words(texts: Sequence[str]) -> Distance:
-    """Return Jaccard's distance of texts' words; two templates without a word are alike."""
-    own = [words(text) for text in texts]
-
-    def distance(one: int, other: int) -> float:
-        either = own[one] | own[other]
-        return 1 - len(own[one] & own[other]) / len(either) if either else 0.0
-
-    return distance
+def by_words(texts: Sequence[str]) -> Iterator[float]:
+    """Yield Jaccard's distance of the words of every two texts; two templates without a word are alike."""
+    for one, other in combinations(map(words, texts), 2):
+        either = one | other
+        yield 1 - len(one & other) / len(either) if either else 0.0
 
 
 def filled(text: str) -> str:
@@ -103,7 +99,7 @@ def share(edits: float, one: int, other: int) -> float:
     return 2 * edits / (one + other + edits) if edits else 0.0
 
 
-def by_syntax(model: str) -> Measure:
+def by_syntax(model: str) -> Distances:
     """Return what measures the distance of dependency trees, parsed by a spaCy pipeline's name or folder.
 
     Raises:
@@ -119,40 +115,28 @@ def by_syntax(model: str) -> Measure:
     if "parser" not in pipeline.pipe_names:
         raise AlmanacError(f"spaCy model {model!r} has no parser; name a trained pipeline, such as en_core_web_sm")
 
-    def measure(texts: Sequence[str]) -> Distance:
-        trees = [tree_of(found) for found in pipeline.pipe(map(filled, texts))]
-        known: dict[tuple[Tree, Tree], float] = {}
+    @cache
+    def distance(one: Tree, other: Tree) -> float:
+        count = float(edits(*map(list, one), *map(list, other)))
+        return share(count, len(one.labels) - 1, len(other.labels) - 1)
 
-        def distance(one: int, other: int) -> float:
-            pair = trees[one], trees[other]
-            if pair not in known:
-                count = float(edits(*map(list, pair[0]), *map(list, pair[1])))
-                known[pair] = share(count, len(pair[0].labels) - 1, len(pair[1].labels) - 1)
-            return known[pair]
-
-        return distance
-
-    return measure
+    return lambda texts: starmap(distance, combinations(map(tree_of, pipeline.pipe(map(filled, texts))), 2))
 
 
-def by_meaning(folder: str) -> tuple[Measure, Measure]:
+def by_meaning(folder: str) -> tuple[Distances, Distances]:
     """Return what measures 1 minus the cosine, and the Euclidean distance, by a checkpoint's mean hidden states.
 
     Raises:
         AlmanacError: torch is not installed, or the folder holds no model.
     """
+    from scipy.spatial.distance import pdist  # of Almanac's own environment, as torch
+
     embed = embedder(folder)
 
-    def cosine(texts: Sequence[str]) -> Distance:
-        vectors = embed([filled(text) for text in texts])
-        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return lambda one, other: 1 - float(units[one] @ units[other])
+    def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
+        return embed([filled(text) for text in texts])
 
-    def euclidean(texts: Sequence[str]) -> Distance:
-        vectors = embed([filled(text) for text in texts])
-        return lambda one, other: float(np.linalg.norm(vectors[one] - vectors[other]))
-
-    return cosine, euclidean
+    return lambda texts: pdist(vectors(texts), "cosine"), lambda texts: pdist(vectors(texts))
 
 
 def embedder(folder: str) -> Callable[[Sequence[str]], NDArray[np.float64]]:
@@ -182,39 +166,30 @@ def embedder(folder: str) -> Callable[[Sequence[str]], NDArray[np.float64]]:
     known: dict[str, NDArray[np.float64]] = {}
 
     def embed(texts: Sequence[str]) -> NDArray[np.float64]:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        by_length: dict[int, list[tuple[str, list[int]]]] = defaultdict(list)
-        for text in new:
-            ids = tokenizer(text)["input_ids"]
-            by_length[len(ids)].append((text, ids))
-        for own in by_length.values():
-            for start in range(0, len(own), BATCH):
-                some = own[start : start + BATCH]
+        ids = {text: tokenizer(text)["input_ids"] for text in texts if text not in known}
+        by_length: dict[int, list[str]] = defaultdict(list)
+        for text, own in ids.items():
+            by_length[len(own)].append(text)
+        for alike in by_length.values():
+            for start in range(0, len(alike), BATCH):
+                some = alike[start : start + BATCH]
                 with torch.inference_mode():
-                    states = model(input_ids=torch.tensor([ids for _, ids in some])).last_hidden_state
-                means = states.double().mean(dim=1).numpy()  # (texts, width)
-                known.update(zip((text for text, _ in some), means, strict=True))
+                    states = model(input_ids=torch.tensor([ids[text] for text in some])).last_hidden_state
+                known.update(zip(some, states.double().mean(dim=1).numpy(), strict=True))  # (texts, width)
         return np.stack([known[text] for text in texts])
 
     return embed
 
 
-def mean_distance(relations: Iterable[Sequence[str]], measure: Measure) -> float | None:
+def mean_distance(relations: Iterable[Sequence[str]], distances: Distances) -> float | None:
     """Return the mean over relations of the mean distance of two of their templates; none where none has two."""
-    means = []
-    for texts in relations:
-        if len(texts) > 1:
-            distance = measure(texts)
-            means.append(statistics.fmean(itertools.starmap(distance, itertools.combinations(range(len(texts)), 2))))
+    means = [statistics.fmean(distances(texts)) for texts in relations if len(texts) > 1]
     return statistics.fmean(means) if means else None
 
 
-def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: Mapping[str, Measure]) -> list[str]:
+def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: Mapping[str, Distances]) -> list[str]:
     """Return the lines of a table: each file's templates, all of them and the written ones alone."""
-    lines = [
-        f"| templates | relations | of each | {' | '.join(measures)} |",
-        f"| --- | ---: | ---: |{' ---: |' * len(measures)}",
-    ]
+    rows = []
     for name, by_relation in files.items():
         for kept, chosen in (("all", lambda one: True), ("written", lambda one: one.written)):
             texts = [[one.text for one in own if chosen(one)] for own in by_relation.values()]
@@ -222,8 +197,13 @@ def table(files: Mapping[str, Mapping[str, Sequence[AskedTemplate]]], measures: 
             each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             found = [mean_distance(texts, measure) for measure in measures.values()]
             cells = ["–" if value is None else f"{value:.4f}" for value in found]
-            lines.append(f"| {name}, {kept} | {len(texts)} | {each} | {' | '.join(cells)} |")
-    return lines
+            rows.append([f"{name}, {kept}", str(len(texts)), each, *cells])
+    return markdown(["templates", "relations", "of each", *measures], rows)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose first column has names, and every other one numbers."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -237,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = {path.name: read(path) for path in given.files}
         if empty := [name for name, own in files.items() if not own]:
             raise AlmanacError(f"{', '.join(empty)}: no template with [X] and [Y] once each")
-        measures: dict[str, Measure] = {"words": by_words}
+        measures: dict[str, Distances] = {"words": by_words}
         if given.parser:
             measures["syntax"] = by_syntax(given.parser)
         if given.embedder:

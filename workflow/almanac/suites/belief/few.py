@@ -15,15 +15,6 @@ WITHIN = 0.01  # of the accuracy with all templates
 Array = NDArray[np.float64]
 
 
-def templates_of(frame: pl.DataFrame) -> dict[str, list[str]]:
-    """Return the templates that have an answer by relation, both sorted: the order of `Hits.accuracy`."""
-    known = frame.filter(pl.col("hit").is_not_null()).select(pl.col("relation", "template").cast(pl.String)).unique()
-    found: dict[str, list[str]] = {}
-    for relation, template in known.sort("relation", "template").iter_rows():
-        found.setdefault(relation, []).append(template)
-    return found
-
-
 def fewest(models: Sequence[Hits], within: float = WITHIN) -> list[list[int]] | None:
     """Return the places of the chosen templates of each relation.
 
@@ -62,17 +53,15 @@ def held_out(frames: Mapping[str, pl.DataFrame]) -> dict[str, tuple[tuple[str, .
         frames: the prompts of each model that are asked in one way; models without an answer, or with answers to other
             templates than the first's, are left out. Two others at least must choose.
     """
-    found = {name: templates_of(frame) for name, frame in frames.items()}
-    there = [name for name, own in found.items() if own]
-    there = [name for name in there if found[name] == found[there[0]]]
-    hits = {name: Hits.of(frames[name]) for name in there}
+    hits = {name: Hits.of(frame) for name, frame in frames.items()}
+    asked = {name: (own.relations, own.templates) for name, own in hits.items() if own.relations}
+    there = [name for name, own in asked.items() if own == next(iter(asked.values()))]
     results = {}
     for name in there if len(there) > 2 else ():
         places = fewest([hits[other] for other in there if other != name])
         if places is not None:
             own = hits[name]
-            names = [found[name][relation] for relation in own.relations]
-            few = [float(values[at].mean()) for values, at in zip(own.accuracy, places, strict=True)]
-            chosen = tuple(texts[at] for texts, some in zip(names, places, strict=True) for at in some)
-            results[name] = (chosen, own.weighted(few), own.mean("relation"))
+            few = own.weighted(values[at].mean() for values, at in zip(own.accuracy, places, strict=True))
+            chosen = tuple(texts[at] for texts, some in zip(own.templates, places, strict=True) for at in some)
+            results[name] = (chosen, few, own.weighted(values.mean() for values in own.accuracy))
     return results

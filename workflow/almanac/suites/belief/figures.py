@@ -1,8 +1,8 @@
 """BELIEF's figures: calibration, fluctuation between templates, and recall by how often a fact was taught."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from almanac.rows import Measure
@@ -18,47 +18,25 @@ def calibration(lines: Mapping[str, Sequence[tuple[Measure, Measure]]]) -> Figur
     Args:
         lines: by name, the confidence and the accuracy of each bin.
     """
+    points = {name: [(float(one.value or 0), other) for one, other in bins] for name, bins in lines.items()}
     figure = Figure(figsize=(6, 4.5), layout="constrained")
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
-    for index, (name, bins) in enumerate(lines.items()):
-        confidence, _, _ = values([one for one, _ in bins])
-        accuracy, low, high = values([one for _, one in bins])
-        axes.errorbar(
-            confidence,
-            accuracy,
-            [accuracy - low, high - accuracy],
-            label=name,
-            linewidth=1,
-            elinewidth=0.5,
-            **_line(index, name, list(lines)),
-        )
     axes.set(xlabel="mean confidence of the bin", ylabel="accuracy of the bin", xlim=(-0.02, 1.02))
-    unit_axis(axes)
+    _draw(axes, points)
     legend(figure, [axes])
     return figure
 
 
 def by_dose(lines: Lines, ylabel: str) -> Figure:
     """Draw numbers by how often a fact was taught, with 95 % intervals."""
+    doses = sorted({dose for points in lines.values() for dose, _ in points})
+    places = {name: [(doses.index(dose), row) for dose, row in points] for name, points in lines.items()}
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    doses = sorted({dose for points in lines.values() for dose, _ in points})
-    for index, (name, points) in enumerate(lines.items()):
-        value, low, high = values([row for _, row in points])
-        places = [doses.index(dose) for dose, _ in points]
-        axes.errorbar(
-            places,
-            value,
-            [value - low, high - value],
-            label=name,
-            linewidth=1,
-            elinewidth=0.5,
-            **_line(index, name, list(lines)),
-        )
+    _draw(axes, places)
     axes.set_xticks(range(len(doses)), [f"{dose:g}" for dose in doses])
     axes.set(xlabel="times taught", ylabel=ylabel)
-    unit_axis(axes)
     legend(figure, [axes])
     return figure
 
@@ -81,8 +59,20 @@ def fluctuation(rows: Sequence[tuple[str, float, float, float, float]]) -> Figur
     return figure
 
 
-def _line(index: int, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the look of one of several lines: the colour of the model that its name begins with, a dash a way."""
-    ways = list(dict.fromkeys(one.partition(", ")[2] for one in names))
-    model, _, way = name.partition(", ")
-    return {**look(index, model), "linestyle": DASHES[ways.index(way) % len(DASHES)]}
+def _draw(axes: Axes, lines: Lines) -> None:
+    """Draw lines with their intervals, each in the colour of the model that its name begins with, a dash a way."""
+    ways = list(dict.fromkeys(name.partition(", ")[2] for name in lines))
+    for index, (name, points) in enumerate(lines.items()):
+        model, _, way = name.partition(", ")
+        value, low, high = values([row for _, row in points])
+        axes.errorbar(
+            [place for place, _ in points],
+            value,
+            [value - low, high - value],
+            label=name,
+            linewidth=1,
+            elinewidth=0.5,
+            linestyle=DASHES[ways.index(way) % len(DASHES)],
+            **look(index, model),
+        )
+    unit_axis(axes)

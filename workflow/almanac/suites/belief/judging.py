@@ -7,12 +7,14 @@ token, of the object among the ranked ones, or for a text the share of samples t
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from almanac.columns import columns
 from almanac.frames import frame_of
+from almanac.rows import Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.belief.asking import (
     CANDIDATES,
@@ -25,7 +27,7 @@ from almanac.suites.belief.asking import (
     SEQUENCE,
     VOCABULARY,
 )
-from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, within
+from almanac.suites.belief.lemmas import SEPARATOR, Lemmas, alike, first_line, is_one_word, lemmas_of, within
 from almanac.suites.belief.names import unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.rows import Leaning, Said
@@ -35,21 +37,14 @@ WANTED = (
     *("experiment", "role", "index", "accepted", "choices"),
     *("status", "tokens", "probabilities", "logprobs", "token_counts", "ranks", "texts"),
 )
-OUTCOMES = {
-    "item": pl.Int64,
-    "prediction": pl.String,
-    "outcome": pl.String,
-    "score": pl.Float64,
-    "confidence": pl.Float64,
-}
 Row = Mapping[str, Any]
 
 
 class Judgement(NamedTuple):
     """What becomes of an item: the columns of `Outcome`, and those of `Said`."""
 
+    prediction: str | None
     outcome: str
-    prediction: str | None = None
     score: float | None = None
     confidence: float | None = None
     answer: str | None = None
@@ -67,51 +62,37 @@ def judge(answers: Answers, options: BeliefOptions) -> Iterator[Judgements]:
     Raises:
         AlmanacError: the file of lemmas cannot be read.
     """
-    lemmas = Lemmas.of(options.lemmas)
+    lemmas = lemmas_of(options.lemmas)
     for part in answers.parts(WANTED):
-        found: list[tuple[Any, ...]] = []
+        outcomes: list[tuple[Any, ...]] = []
         said: list[tuple[Any, ...]] = []
         leanings: list[Leaning] = []
-        for own in _items(part.links):
-            item, experiment = own[0]["item"], own[0]["experiment"]
-            verdict = _verdict(experiment, {row["role"]: row for row in own}, lemmas)
-            found.append((item, verdict.prediction, verdict.outcome, verdict.score, verdict.confidence))
+        for (item, experiment), rows in groupby(part.links.iter_rows(named=True), itemgetter("item", "experiment")):
+            links = {row["role"]: row for row in rows}
+            verdict = _verdict(experiment, links, lemmas)
+            outcomes.append((item, "", *verdict[:4]))
             said.append((item, *verdict[4:]))
             if experiment == CONTENT_FREE and verdict.outcome == "invalid":
-                leanings += [Leaning(item, at, value) for at, value in enumerate(own[0]["logprobs"])]
-        yield Judgements(
-            pl.DataFrame(found, OUTCOMES, orient="row"),
-            {"said": _said(said), "leanings": frame_of(Leaning, leanings)},
-        )
+                leanings += [Leaning(item, at, value) for at, value in enumerate(links[FILL]["logprobs"])]
+        own = {"said": _frame(Said, said), "leanings": frame_of(Leaning, leanings)}
+        yield Judgements(_frame(Outcome, outcomes), own)
 
 
-def _items(links: pl.DataFrame) -> Iterator[list[Row]]:
-    """Yield the links of each item."""
-    own: list[Row] = []
-    for row in links.iter_rows(named=True):
-        if own and own[0]["item"] != row["item"]:
-            yield own
-            own = []
-        own.append(row)
-    if own:
-        yield own
-
-
-def _said(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
-    empty = frame_of(Said, ())
-    return pl.DataFrame(rows, dict(zip(columns(Said), empty.dtypes, strict=True)), orient="row")
+def _frame(row: type, values: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows of a class, as tuples, as columns: without an object and a check for each of millions."""
+    return pl.DataFrame(values, frame_of(row, ()).schema, orient="row")
 
 
 def _verdict(experiment: str, links: Mapping[str, Row], lemmas: Lemmas) -> Judgement:
     row = links[GREEDY if experiment in (ICL, CONTROL) else FILL]
     if row["status"] != "ok":
-        return Judgement("missing" if row["status"] == "refused" else "error")
+        return Judgement(None, "missing" if row["status"] == "refused" else "error")
     if experiment == VOCABULARY:
         return of_vocabulary(row)
     if experiment == CANDIDATES:
         return of_candidates(row)
     if experiment == CONTENT_FREE:
-        return Judgement("invalid")  # about no fact, it is neither right nor wrong
+        return Judgement(None, "invalid")  # about no fact, it is neither right nor wrong
     return of_text(row, links.get(SAMPLES), links.get(SEQUENCE), lemmas)
 
 
@@ -130,10 +111,10 @@ def of_vocabulary(row: Row) -> Judgement:
     single = [(rank, value) for count, rank, value in true if count == 1]
     answer, confidence = row["tokens"][0].strip(), row["probabilities"][0]
     if not single:
-        return Judgement("invalid", answer, None, None, None, fewest, by_alias)
+        return Judgement(answer, "invalid", None, None, None, fewest, by_alias)
     outcome = "correct" if any(rank == 0 for rank, _ in single) else "incorrect"
     score = max(value for _, value in single)
-    return Judgement(outcome, answer, score, confidence, answer, fewest, by_alias)
+    return Judgement(answer, outcome, score, confidence, answer, fewest, by_alias)
 
 
 def of_candidates(row: Row) -> Judgement:
@@ -152,7 +133,7 @@ def of_candidates(row: Row) -> Judgement:
     answer = row["choices"][first if place >= first else place]
     fewest, by_alias = min(row["token_counts"][first:]), true > values[first]
     outcome = "correct" if correct else "incorrect"
-    return Judgement(outcome, row["choices"][place], true - total, math.exp(best - total), answer, fewest, by_alias)
+    return Judgement(row["choices"][place], outcome, true - total, math.exp(best - total), answer, fewest, by_alias)
 
 
 def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas) -> Judgement:
@@ -173,8 +154,8 @@ def of_text(row: Row, samples: Row | None, sequence: Row | None, lemmas: Lemmas)
         confidence = sum(alike(own, one) for one in drawn) / len(drawn)
     likely = sequence if sequence is not None and sequence["status"] == "ok" else None
     return Judgement(
-        "correct" if names else "incorrect",
         text,
+        "correct" if names else "incorrect",
         float(bool(names)),
         confidence,
         SEPARATOR.join(own),

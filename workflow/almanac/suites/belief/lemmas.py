@@ -10,9 +10,11 @@ It reads every answer and every name of an edition's suites ``belief``, each dis
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +25,7 @@ from almanac.errors import AlmanacError
 WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 KEPT = ("ss", "us", "is")  # words that end so are no plurals
 SEPARATOR = " "
+Lemmas = Callable[[str], tuple[str, ...]]  # of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +37,19 @@ class Lemmatised:
     lemmas: tuple[str, ...]
 
 
-@dataclass
-class Lemmas:
-    """The lemmas of texts.
+def lemmas_of(path: str | None) -> Lemmas:
+    """Return what knows the lemmas of texts: by a file, and by rule those of texts that it lacks; none: all by rule.
 
-    Attributes:
-        known: by text, those of a file.
-        by_rule: how many distinct texts the file lacks, or all where there is none.
+    Raises:
+        AlmanacError: the file cannot be read.
     """
+    known = {} if path is None else {row.text: row.lemmas for row in tables.read_jsonl(path, Lemmatised)}
 
-    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    by_rule: int = 0
-    _cache: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False)
+    @cache
+    def lemmas(text: str) -> tuple[str, ...]:
+        return known[text] if text in known else by_rule(text)
 
-    @classmethod
-    def of(cls, path: str | None) -> "Lemmas":
-        """Return the lemmas of a file; none: by rule.
-
-        Raises:
-            AlmanacError: the file cannot be read.
-        """
-        if path is None:
-            return cls()
-        return cls({row.text: row.lemmas for row in tables.read_jsonl(Path(path), Lemmatised)})
-
-    def __call__(self, text: str) -> tuple[str, ...]:
-        """Return the lemmas of a text, each distinct text once."""
-        found = self._cache.get(text)
-        if found is None:
-            found = self.known.get(text)
-            if found is None:
-                self.by_rule += 1
-                found = by_rule(text)
-            self._cache[text] = found
-        return found
+    return lemmas
 
 
 def by_rule(text: str) -> tuple[str, ...]:
@@ -104,12 +86,9 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     return within(one, other) or within(other, one)
 
 
-def parts_of(lemmas: Sequence[str]) -> Iterator[str]:
-    """Yield every stretch of lemmas as one text, each once: what can stand within them."""
-    found = {
-        SEPARATOR.join(lemmas[start:stop]) for start in range(len(lemmas)) for stop in range(start + 1, len(lemmas) + 1)
-    }
-    yield from sorted(found)
+def parts_of(lemmas: Sequence[str]) -> list[str]:
+    """Return every stretch of lemmas as one text, each once: what can stand within them."""
+    return sorted({SEPARATOR.join(lemmas[start:stop]) for start, stop in combinations(range(len(lemmas) + 1), 2)})
 
 
 def first_line(text: str) -> str:
@@ -119,8 +98,7 @@ def first_line(text: str) -> str:
 
 def is_one_word(text: str) -> bool:
     """Return whether the first line of a text is a single word, signs aside."""
-    words = [re.sub(r"[^\w]", "", word) for word in first_line(text).split()]
-    return len([word for word in words if word]) == 1
+    return sum(re.search(r"\w", word) is not None for word in first_line(text).split()) == 1
 
 
 def load_spacy(model: str, exclude: Sequence[str]) -> Any:
@@ -153,19 +131,14 @@ def load_spacy(model: str, exclude: Sequence[str]) -> Any:
         ) from None
 
 
-def with_spacy(model: str) -> Callable[[Iterable[str]], Iterator[tuple[str, ...]]]:
-    """Return what makes lemmas by a spaCy model; see `load_spacy`.
+def with_spacy(model: str, texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the lemmas of texts by a spaCy model; see `load_spacy`.
 
     Raises:
         AlmanacError: spaCy or the model is not installed.
     """
-    pipeline = load_spacy(model, exclude=("ner", "parser"))
-
-    def lemmatise(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
-        for found in pipeline.pipe(texts, batch_size=1000):
-            yield tuple(token.lemma_.lower() for token in found if not (token.is_punct or token.is_space))
-
-    return lemmatise
+    for found in load_spacy(model, exclude=("ner", "parser")).pipe(texts, batch_size=1000):
+        yield tuple(token.lemma_.lower() for token in found if not (token.is_punct or token.is_space))
 
 
 def texts_of(folder: Path) -> list[str]:
@@ -193,8 +166,7 @@ def main() -> int:
         texts = texts_of(arguments.edition)
         if not texts:
             raise AlmanacError(f"{arguments.edition}: no texts of a suite belief; answer the edition first")
-        found = with_spacy(arguments.model)(texts)
-        tables.write_jsonl(arguments.output, map(Lemmatised, texts, found))
+        tables.write_jsonl(arguments.output, map(Lemmatised, texts, with_spacy(arguments.model, texts)))
     except AlmanacError as error:
         print(f"almanac: {error}")
         return 1

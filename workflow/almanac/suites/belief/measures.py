@@ -5,7 +5,7 @@ mean over all prompt sets. Every prompt therefore has the weight ``worth``, one 
 number is a ratio of two sums of columns, whose items the page can show.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 import polars as pl
@@ -63,18 +63,23 @@ def _agreements(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the agreements of each item, by the columns of `AGREEMENTS`; only items asked for an answer have any."""
     needed = ["relation", *PAIR, "group", "template", "name", "answer"]
     rows = frame.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), *needed)
+    asked = rows.filter(pl.col("experiment").is_in(ASKED))
+    # Whole relations, `TOGETHER` prompts or a relation more: of all at once what is compared would not fit into memory,
+    # and each part costs the same few dozen joins, however small it is.
+    before = asked.group_by("relation", maintain_order=True).agg(pl.len().alias("part"))
+    part = before.with_columns(pl.col("part").cum_sum() // TOGETHER)
+    asked = asked.join(part, on="relation", how="left", maintain_order="left")
     parts = [pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys(AGREEMENTS.values(), pl.Float64)})]
-    for some in _together(rows.filter(pl.col("experiment").is_in(ASKED))):
-        for (texts,), own in some.group_by((pl.col("experiment") == ICL).alias("texts"), maintain_order=True):
-            whole = agreement(own, PAIR, bool(texts))
-            inner = agreement(own, [*PAIR, "group"], bool(texts))
-            values = (
-                *(whole, inner, between(own, PAIR, "group", whole, inner)),
-                agreement(own, [*PAIR, "template"], bool(texts)),
-                agreement(own, [*PAIR, "name"], bool(texts)),
-            )
-            named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
-            parts.append(pl.DataFrame({"row": own["row"], **named}))
+    for (_, texts), own in asked.group_by("part", pl.col("experiment") == ICL, maintain_order=True):
+        whole = agreement(own, PAIR, bool(texts))
+        inner = agreement(own, [*PAIR, "group"], bool(texts))
+        values = (
+            *(whole, inner, between(own, PAIR, "group", whole, inner)),
+            agreement(own, [*PAIR, "template"], bool(texts)),
+            agreement(own, [*PAIR, "name"], bool(texts)),
+        )
+        named = {name: one.cast(pl.Float64) for name, one in zip(AGREEMENTS.values(), values, strict=True)}
+        parts.append(pl.DataFrame({"row": own["row"], **named}))
     return rows.select("row").join(pl.concat(parts), on="row", how="left", maintain_order="left").drop("row")
 
 
@@ -94,16 +99,6 @@ def _elsewhere(frame: pl.DataFrame) -> list[pl.Series]:
     return found
 
 
-def _together(asked: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return prompts in parts of whole relations: what is compared of all at once would not fit into memory.
-
-    A part has `TOGETHER` prompts or a relation more: each costs the same few dozen joins, however small it is.
-    """
-    before = asked.group_by("relation", maintain_order=True).len().with_columns(pl.col("len").cum_sum() // TOGETHER)
-    part = asked.select("relation").join(before, on="relation", how="left", maintain_order="left")["len"].alias("part")
-    return asked.with_columns(part).partition_by("part", maintain_order=True, include_key=False)
-
-
 def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
     """Compute every number of one model.
 
@@ -115,18 +110,17 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
         the bias.
     """
     asked = judged.where(experiment=ASKED)
-    rows = _mean(asked, "accuracy", "worth_hit", "worth", BY)
-    kept = asked.where(guessable=False)
-    rows += _mean(kept, "accuracy", "worth_hit", "worth", BY)
-    rows += _mean(asked, "accuracy", "worth_hit", "worth", (*BY, "relation"))
+    rows = []
+    for part, by in ((asked, BY), (asked.where(guessable=False), BY), (asked, (*BY, "relation"))):
+        rows += part.measures("accuracy", "ratio", "worth_hit", "worth", by=by)
     rows += asked.measures("accuracy_of_template", "share", "hit", by=(*BY, "relation", "template"))
     for column in ("alias", "form", "written", "ambiguous"):
         rows += asked.measures("accuracy", "share", "hit", by=(*BY, column))
     for metric, column in AGREEMENTS.items():
-        rows += _mean(asked, metric, f"{column}_part", f"{column}_worth", BY)
+        rows += asked.measures(metric, "ratio", f"{column}_part", f"{column}_worth", by=BY)
     for more in ("relation", "dose"):
         part = asked.where({more: Not(None)})
-        rows += _mean(part, "consistency", "agreement_part", "agreement_worth", (*BY, more))
+        rows += part.measures("consistency", "ratio", "agreement_part", "agreement_worth", by=(*BY, more))
     for group in ways(asked):
         rows += _fluctuation(group, options)
         rows += _calibration(group)
@@ -146,16 +140,14 @@ def ways(judged: Judged) -> Iterator[Judged]:
         yield judged.where(row)
 
 
-def _mean(judged: Judged, metric: str, part: str, worth: str, by: Sequence[str]) -> list[Measure]:
-    """Return a mean over pairs of their prompts' means."""
-    return judged.measures(metric, "ratio", part, worth, by=by)
-
-
 def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
     """Return how accuracy varies over sets of prompts, and with the best and the worst of them.
 
     ``deviation`` and ``range`` are over sets as `BeliefOptions.resample` says; ``deviation_closed`` is the first's
     closed form, ``deviation_by_pair`` and ``range_by_pair`` are exact for prompts that are drawn for each pair.
+    ``worst_templates`` and ``best_templates`` are the accuracy with that template of each relation (Table 12),
+    ``maximum`` with the best and each pair's best name; ``oracle`` is the share of pairs that any prompt gets right
+    (Tables 8 and 19).
     """
     names = (
         *("deviation", "range", "deviation_closed", "deviation_by_pair", "range_by_pair"),
@@ -172,10 +164,10 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
         hits.deviation(options.resample),
         hits.deviation("pair"),
         hits.expected_range(options.draws),
-        hits.extreme(least=True),
-        hits.extreme(least=False),
-        hits.maximum(),
-        hits.oracle(),
+        hits.weighted(own.min() for own in hits.accuracy),
+        hits.weighted(own.max() for own in hits.accuracy),
+        hits.weighted(own.max() for own in hits.best),
+        float((hits.shares > 0).mean()),
         written_rank(group.frame),
     )
     return [group.measure(name, value, of=("hit",)) for name, value in zip(names, values, strict=True)]
@@ -196,8 +188,7 @@ def written_rank(frame: pl.DataFrame) -> float | None:
     rank = (pl.col("accuracy").rank("average", descending=True).over("relation") - 1) / (pl.len().over("relation") - 1)
     mixed = pl.col("written").n_unique().over("relation") == 2
     found = cells.filter(mixed).with_columns(rank.alias("rank")).filter(pl.col("written"))
-    mean = found["rank"].to_numpy().mean() if found.height else None
-    return None if mean is None else float(mean)
+    return _average(found["rank"])
 
 
 def _calibration(group: Judged) -> list[Measure]:

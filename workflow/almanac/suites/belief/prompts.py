@@ -1,5 +1,6 @@
 """The prompts of BELIEF-ICL: an instruction, examples, and the question (Zhao et al., section 3.3 and Table 15)."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,8 @@ class Example(NamedTuple):
     wording: AskedTemplate
 
 
-def read_prompts() -> dict[str, Any]:
+@functools.cache
+def read_prompts() -> Mapping[str, Any]:
     """Return what models are told, as resources/prompts/belief.yaml has it."""
     found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
     return found
@@ -62,7 +64,6 @@ class Prompter:
     facts: Mapping[str, Sequence[Fact]]
     templates: Mapping[str, RelationTemplates]
     options: BeliefOptions
-    _texts: dict[str, Any] = field(default_factory=read_prompts, init=False)
     _drawn: dict[str, list[Fact]] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -88,15 +89,15 @@ class Prompter:
         examples = self.examples(fact, wording, prompting, style)
         if examples is None:
             return None
-        lines = [self._texts["instructions"][style]["text"]]
+        lines = [read_prompts()["instructions"][style]["text"]]
         for one in examples:
-            found = self._texts["answer"]["text"].format(object=self.names.names.label(one.fact.object_key))
+            found = read_prompts()["answer"]["text"].format(object=self.names.names.label(one.fact.object_key))
             lines.append(self.question(one.wording, self.names.names.label(one.fact.subject_id), style) + found)
         return "".join(f"{line}\n" for line in lines)
 
     def question(self, wording: AskedTemplate, subject: str, style: str) -> str:
         """Return the question and the begin of its answer."""
-        text: str = self._texts["question"]["text"].format(question=filled(wording, subject, style))
+        text: str = read_prompts()["question"]["text"].format(question=filled(wording, subject, style))
         return text
 
     def examples(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> list[Example] | None:

@@ -21,8 +21,8 @@ from typing import ClassVar
 from almanac import tables
 from almanac.errors import AlmanacError, refuse
 from almanac.suites.belief import blind
-from almanac.suites.belief.diversity import by_words, mean_distance
-from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, shipped
+from almanac.suites.belief.diversity import by_words, markdown, mean_distance
+from almanac.suites.belief.templates import SETS, SHIPPED, AskedTemplate, begins_with, shipped
 
 SHEET = SHIPPED / "quality.jsonl"
 ITEMS = ("fluency", "template_in_relation", "relation_in_template", "overlap")
@@ -58,7 +58,7 @@ def read(path: Path, known: Templates) -> list[TemplateReading]:
     Raises:
         AlmanacError: a file cannot be read, or has mistakes; up to twenty together.
     """
-    rows = _unblinded(path) if blind.is_blind(path) else tables.read_jsonl(path, TemplateReading)
+    rows = _unblinded(path) if begins_with(path, "number") else tables.read_jsonl(path, TemplateReading)
     refuse([f"{path}: {line}" for line in _mistakes(rows, known)] or [f"{path}: has no row"] * (not rows))
     return rows
 
@@ -78,18 +78,12 @@ def _unblinded(path: Path) -> list[TemplateReading]:
             empty = ", ".join(name for name in (*ITEMS, "called_spoiled") if getattr(answer, name) is None)
             mistakes += [f"{path}: number {number}: write what the reader says of {empty}"] * bool(empty)
     refuse(mistakes)
-    pairs = ((drawn, answers[number]) for number, drawn in key.items())
+    said = (*ITEMS, "called_spoiled", "remark")
     return [
         TemplateReading(
-            set=drawn.set,
-            template_id=drawn.template_id,
-            text=drawn.text,
-            spoiled=drawn.spoiled,
-            called_spoiled=bool(answer.called_spoiled),
-            remark=answer.remark,
-            **{item: int(getattr(answer, item)) for item in ITEMS},
+            drawn.set, drawn.template_id, drawn.text, drawn.spoiled, *(getattr(answers[number], name) for name in said)
         )
-        for drawn, answer in pairs
+        for number, drawn in key.items()
     ]
 
 
@@ -121,32 +115,28 @@ def altered(rows: Sequence[TemplateReading], known: Templates) -> list[str]:
 
 def rubric(rows: Sequence[TemplateReading]) -> list[str]:
     """Return the lines of Table 10 and of Figure 6: means of the items and of their sum, and how often each sum is."""
-    lines = [f"| templates | read | {' | '.join(map(_words, ITEMS))} | of 4 | SD |", f"| --- |{' ---: |' * 7}"]
+    table = []
     sets = sorted({row.set for row in rows}, key=SETS.index)
     for name, own in ((one, [row for row in rows if one in (row.set, "all")]) for one in ("all", *sets)):
         total = [row.sum for row in own]
         means = [statistics.fmean(getattr(row, item) for row in own) for item in ITEMS]
         deviation = f"{statistics.stdev(total):.2f}" if len(total) > 1 else "–"
         cells = [*(f"{mean:.3f}" for mean in means), f"{statistics.fmean(total):.2f}", deviation]
-        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
-    count = Counter(row.sum for row in rows)
-    sums = range(len(ITEMS) + 1)
-    histogram = (
-        f"| of 4 (Figure 6) | {' | '.join(map(str, sums))} |",
-        f"| --- |{' ---: |' * len(sums)}",
-        f"| templates | {' | '.join(str(count[one]) for one in sums)} |",
-    )
-    return [*lines, "", *histogram, ""]
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+        table.append([name, str(len(own)), *cells])
+    items = [item.replace("_", " ") for item in ITEMS]
+    count, sums = Counter(row.sum for row in rows), range(len(ITEMS) + 1)
+    histogram = [["templates", *(str(count[one]) for one in sums)]]
+    return [
+        *markdown(["templates", "read", *items, "of 4", "SD"], table),
+        "",
+        *markdown(["of 4 (Figure 6)", *map(str, sums)], histogram),
+        "",
+    ]
 
 
 def apart(known: Templates) -> tuple[list[str], float]:
     """Return the lines that say how far templates are apart in words, and the least mean distance in any relation."""
-    lines, least = ["| words, mean Jaccard distance | in a relation | in the relation with least | in a group |"], 1.0
-    lines.append(f"| --- |{' ---: |' * 3}")
+    rows, least = [], 1.0
     for name, own in known.items():
         texts = {relation: [one.text for one in listed] for relation, listed in own.items()}
         of_each = {relation: mean_distance([listed], by_words) or 0.0 for relation, listed in texts.items()}
@@ -155,9 +145,10 @@ def apart(known: Templates) -> tuple[list[str], float]:
         for one in itertools.chain(*own.values()):
             groups.setdefault(one.group, []).append(one.text)
         inner, mean = mean_distance(groups.values(), by_words), statistics.fmean(of_each.values())
-        lines.append(f"| {name} | {mean:.4f} | {of_each[lowest]:.4f} ({lowest}) | {inner:.4f} |")
+        rows.append([name, f"{mean:.4f}", f"{of_each[lowest]:.4f} ({lowest})", f"{inner:.4f}"])
         least = min(least, of_each[lowest])
-    return lines, least
+    head = ("words, mean Jaccard distance", "in a relation", "in the relation with least", "in a group")
+    return markdown(head, rows), least
 
 
 def report(rows: Sequence[TemplateReading], known: Templates) -> tuple[list[str], bool]:

@@ -4,6 +4,7 @@ A set has one prompt of every pair of subject and relation. ``relation`` draws o
 and only this gives deviations as large as the paper's; ``pair``, as its text says, draws one for each pair.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,20 +23,20 @@ class Hits:
 
     Attributes:
         relations: the relations' names, sorted.
+        templates: of each relation, the templates that have an answer, sorted.
         accuracy: of each relation, the accuracy of its templates, ``(templates,)``; several names of a subject are
             averaged.
         best: the same with the best of a subject's names in place of their average.
         pairs: how many pairs each relation has, ``(relations,)``.
-        right: how many of a pair's prompts are right, ``(pairs,)``.
-        asked: how many have an answer, ``(pairs,)``.
+        shares: of each pair, the share of its prompts that are right, of those with an answer, ``(pairs,)``.
     """
 
     relations: tuple[str, ...]
+    templates: tuple[tuple[str, ...], ...]
     accuracy: tuple[Array, ...]
     best: tuple[Array, ...]
     pairs: Array
-    right: Array
-    asked: Array
+    shares: Array
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> "Hits":
@@ -57,18 +58,18 @@ class Hits:
         )
         pairs = (
             known.group_by("relation", "fact", maintain_order=True)
-            .agg(pl.col("hit").sum().alias("right"), pl.len().alias("asked"))
+            .agg((pl.col("hit").sum() / pl.len()).alias("share"))
             .sort("relation", pl.col("fact").cast(pl.String))
         )
         counts = pairs.group_by("relation", maintain_order=True).len().sort("relation")
         parts = templates.partition_by("relation", maintain_order=True)
         return cls(
             tuple(counts["relation"]),
+            tuple(tuple(part["template"]) for part in parts),
             tuple(part["mean"].to_numpy() for part in parts),
             tuple(part["best"].cast(pl.Float64).to_numpy() for part in parts),
             counts["len"].cast(pl.Float64).to_numpy(),
-            pairs["right"].cast(pl.Float64).to_numpy(),
-            pairs["asked"].cast(pl.Float64).to_numpy(),
+            pairs["share"].to_numpy(),
         )
 
     @property
@@ -77,15 +78,9 @@ class Hits:
         shares: Array = self.pairs / self.pairs.sum()
         return shares
 
-    def weighted(self, values: list[float]) -> float:
+    def weighted(self, values: Iterable[float]) -> float:
         """Return a mean over relations, by their pairs."""
-        return float(self.weights @ np.array(values))
-
-    def mean(self, resample: str) -> float:
-        """Return the mean accuracy over all prompt sets: Σ w_r ā_r, or the mean over pairs of their shares."""
-        if resample == "pair":
-            return float((self.right / self.asked).mean())
-        return self.weighted([float(own.mean()) for own in self.accuracy])
+        return float(self.weights @ np.array(list(values)))
 
     def deviation(self, resample: str) -> float:
         """Return the standard deviation of accuracy over prompt sets.
@@ -94,8 +89,7 @@ class Hits:
         right.
         """
         if resample == "pair":
-            share = self.right / self.asked
-            return float(np.sqrt((share * (1 - share)).sum()) / len(share))
+            return float(np.sqrt((self.shares * (1 - self.shares)).sum()) / len(self.shares))
         variances = np.array([float(own.var()) for own in self.accuracy])
         return float(np.sqrt((self.weights**2 * variances).sum()))
 
@@ -117,7 +111,7 @@ class Hits:
 
     def _simulated_pairs(self, draws: int, generator: np.random.Generator) -> Array:
         """Draw pairs with one share of right prompts together: how many of them are right is binomial."""
-        shares, counts = np.unique(self.right / self.asked, return_counts=True)
+        shares, counts = np.unique(self.shares, return_counts=True)
         found = np.zeros(draws)
         step = max(1, AT_ONCE // len(shares))
         for start in range(0, draws, step):
@@ -132,7 +126,7 @@ class Hits:
         The number of right answers is Poisson binomial; its distribution is read off its characteristic function, and
         the range of N draws is Σ (1 − F^N − (1 − F)^N) over the steps of the distribution F.
         """
-        shares, counts = np.unique(self.right / self.asked, return_counts=True)
+        shares, counts = np.unique(self.shares, return_counts=True)
         total = int(counts.sum())
         turns = np.exp(2j * np.pi * np.arange(total + 1) / (total + 1))
         logs = np.zeros(total + 1, complex)
@@ -142,15 +136,3 @@ class Hits:
         mass = np.fft.fft(np.exp(logs)).real / (total + 1)
         below = np.clip(np.cumsum(mass), 0.0, 1.0)[:-1]
         return float((1 - below**draws - (1 - below) ** draws).sum() / total)
-
-    def extreme(self, least: bool) -> float:
-        """Return the accuracy with the worst, or the best, template of each relation (Table 12)."""
-        return self.weighted([float(own.min() if least else own.max()) for own in self.accuracy])
-
-    def maximum(self) -> float:
-        """Return the accuracy with each relation's best template and each pair's best name (Tables 8 and 19)."""
-        return self.weighted([float(own.max()) for own in self.best])
-
-    def oracle(self) -> float:
-        """Return the share of pairs that any prompt gets right (Tables 8 and 19)."""
-        return float((self.right > 0).mean())

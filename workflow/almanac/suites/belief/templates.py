@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -82,15 +83,12 @@ def of_dataset(data: Data, options: BeliefOptions) -> dict[str, RelationTemplate
     if options.file is not None:
         places[OWN] = read(Path(options.file))
         order = [OWN, *order]
-    found: dict[str, RelationTemplates] = {}
-    for relation in relations:
-        for place in order:
-            if relation in places[place]:
-                found[relation] = RelationTemplates(
-                    place, chosen(places[place][relation], options.groups, options.per_group)
-                )
-                break
-    return found
+    sources = {name: next((place for place in order if name in places[place]), None) for name in relations}
+    return {
+        relation: RelationTemplates(place, chosen(places[place][relation], options.groups, options.per_group))
+        for relation, place in sources.items()
+        if place is not None
+    }
 
 
 def shipped(name: str) -> dict[str, list[AskedTemplate]]:
@@ -128,25 +126,25 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
     return found
 
 
+def begins_with(path: Path, key: str) -> bool:
+    """Return whether the first row of JSON Lines has a key; a file that cannot be read is left to its reader."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            first = json.loads(next(lines, "null"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and key in first
+
+
 def read(path: Path) -> dict[str, list[AskedTemplate]]:
     """Return the templates of a user's file, by relation: a template a row, or a group a row as in the files that ship.
 
     Raises:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
-    rows = _of_groups(path) if _holds_groups(path) else tables.read_jsonl(path, Template)
+    rows = _of_groups(path) if begins_with(path, "texts") else tables.read_jsonl(path, Template)
     refuse([f"{path}: {line}" for line in _mistakes(rows)])
     return of_rows(rows)
-
-
-def _holds_groups(path: Path) -> bool:
-    """Return whether the first row of a file is a group; a file that cannot be read is left to its reader."""
-    try:
-        with path.open(encoding="utf-8") as lines:
-            first = json.loads(next(lines, "null"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(first, dict) and "texts" in first
 
 
 def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
@@ -170,8 +168,7 @@ def chosen(wordings: Sequence[AskedTemplate], groups: int, per_group: int) -> tu
     for one in wordings:
         by_group.setdefault(one.group, []).append(one)
     kept = [own[:per_group] for own in list(by_group.values())[:groups]]
-    longest = max(map(len, kept), default=0)
-    return tuple(own[at] for at in range(longest) for own in kept if at < len(own))
+    return tuple(one for turn in zip_longest(*kept) for one in turn if one is not None)
 
 
 def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from almanac.suites.head_to_tail.buckets import count, predicates
 from almanac.suites.head_to_tail.drawing import AskedWording, DrawnQuestion, QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import EntityTraits
+from almanac.suites.head_to_tail.templates import QuestionWording
 
 RESOURCE = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "head_to_tail.yaml"
 QUESTION, CLOZE = "question", "cloze"
@@ -74,15 +76,10 @@ def ask(data: Data, options: HeadToTailOptions, own: Mapping[str, type]) -> Iter
 
 def most_popular(drawn: Sequence[DrawnQuestion]) -> set[tuple[str, str]]:
     """Return fact and name of the tenth most popular of the head's questions of each type, rounded up; ties by fact."""
-    kinds: dict[str, list[DrawnQuestion]] = {}
-    for row in drawn:
-        if row.bucket == "head":
-            kinds.setdefault(row.kind, []).append(row)
-    found = set()
-    for own in kinds.values():
-        ranked = sorted(own, key=lambda row: (-(row.popularity or 0), row.fact_id))
-        found |= {(row.fact_id, row.name) for row in ranked[: -(-len(ranked) // TOP)]}
-    return found
+    head = [row for row in drawn if row.bucket == "head"]
+    head.sort(key=lambda row: (row.kind, -(row.popularity or 0), row.fact_id))
+    kinds = [list(own) for _, own in groupby(head, lambda row: row.kind)]
+    return {(row.fact_id, row.name) for own in kinds for row in own[: -(-len(own) // TOP)]}
 
 
 def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
@@ -96,90 +93,72 @@ def _names(data: Data, askings: Sequence[AskedWording]) -> ObjectNames:
     )
 
 
+@dataclass(frozen=True)
 class _DrawnAsker:
-    """Asks what was drawn."""
+    """Asks what was drawn.
 
-    def __init__(
-        self,
-        asked: Asked,
-        options: HeadToTailOptions,
-        names: ObjectNames,
-        predicates: Mapping[str, str | None],
-        top: set[tuple[str, str]],
-    ) -> None:
-        self._asked, self._options, self._names, self._predicates, self._top = asked, options, names, predicates, top
+    Attributes:
+        asked: collects it.
+        options: the settings.
+        names: of the objects that are asked for.
+        predicates: the bucket of each relation.
+        top: fact and name of the most popular questions.
+    """
+
+    asked: Asked
+    options: HeadToTailOptions
+    names: ObjectNames
+    predicates: Mapping[str, str | None]
+    top: set[tuple[str, str]]
 
     def ask(self, asking: AskedWording) -> None:
         """Ask the questions of one wording in every way."""
-        blank = prompts()["blank"]
-        for form in (QUESTION, CLOZE) if self._options.cloze else (QUESTION,):
+        for form in (QUESTION, CLOZE) if self.options.cloze else (QUESTION,):
             if form == CLOZE and asking.wording.cloze is None and asking.drawn:
-                self._asked.refuse(f"relation {asking.relation.relation_id}: {CLOZE}", "no sentence ends in the object")
+                self.asked.refuse(f"relation {asking.relation.relation_id}: {CLOZE}", "no sentence ends in the object")
                 continue
-            for prompt in self._options.prompts:
+            for prompt in self.options.prompts:
                 example = None
                 if prompts()["ask"][prompt].get("example"):
                     if asking.spare is None:
                         if asking.drawn:
                             thing = f"{asking.wording.template_id}: {form}, {prompt}"
-                            self._asked.refuse(thing, "all its questions are asked, and none is left as an example")
+                            self.asked.refuse(thing, "all its questions are asked, and none is left as an example")
                         continue
-                    text = self._text(asking, asking.spare, form, blank)
-                    example = (text, self._names.label(asking.spare.objects[0]))
+                    text = self._text(asking.wording, asking.spare, form)
+                    example = (text, self.names.label(asking.spare.objects[0]))
                 for row in asking.drawn:
-                    self._one(asking, row, form, prompt, self._text(asking, row, form, blank), example)
+                    self._one(asking, row, form, prompt, instruction(prompt, example))
 
-    def _text(self, asking: AskedWording, row: DrawnQuestion, form: str, blank: str) -> str:
+    def _text(self, wording: QuestionWording, row: DrawnQuestion, form: str) -> str:
         """Return the question, or the sentence with a blank, of one subject."""
-        wording = asking.wording
-        kind = self._names.entities[row.objects[0]].type if row.objects[0] in self._names.entities else None
+        kind = self.names.entities[row.objects[0]].type if row.objects[0] in self.names.entities else None
         own = wording.variants.get(kind or "", {QUESTION: wording.question, CLOZE: wording.cloze or ""})
-        return own[form].replace("[Y]", blank).replace("[X]", row.name)
+        return own[form].replace("[Y]", prompts()["blank"]).replace("[X]", row.name)
 
-    def _one(
-        self,
-        asking: AskedWording,
-        row: DrawnQuestion,
-        form: str,
-        prompt: str,
-        text: str,
-        example: tuple[str, str] | None,
-    ) -> None:
+    def _one(self, asking: AskedWording, row: DrawnQuestion, form: str, prompt: str, told: str) -> None:
         """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
-        options = self._options
-        request = Request(
+        options, relation, wording = self.options, asking.relation, asking.wording
+        once = Request(
             request_id="",
             kind="generate",
             context_id=None,
-            text=text,
+            text=self._text(wording, row, form),
             max_new_tokens=options.answer_tokens,
             stop=LINE,
             samples=1,
             temperature=0.0,
-            instruction=instruction(prompt, example),
+            instruction=told,
         )
-        self._item(asking, row, form, HeadToTailSetting(prompt), request, 0)
-        if options.repeats:
-            again = replace(request, samples=options.repeats, temperature=1.0, seed=options.seed)
-            for at in range(options.repeats):
-                self._item(asking, row, form, HeadToTailSetting(prompt, at), again, at)
-
-    def _item(
-        self,
-        asking: AskedWording,
-        row: DrawnQuestion,
-        form: str,
-        setting: HeadToTailSetting,
-        request: Request,
-        place: int,
-    ) -> None:
-        relation, wording = asking.relation, asking.wording
+        again = replace(once, samples=options.repeats, temperature=1.0, seed=options.seed)
         fact = Fact(row.fact_id, relation.relation_id, row.subject, None, None, None, None, (), None, "")
-        accepted = tuple(dict.fromkeys(name for key in row.objects for name in self._names.names(key)))
-        item = self._asked.item(form, setting, fact, accepted, template=wording.template_id)
-        natural = wording.natural and relation.relation_id not in self._options.unnatural
-        traits = (row.popularity, row.bucket, (row.fact_id, row.name) in self._top)
-        predicate = self._predicates.get(relation.relation_id)
-        question = EntityTraits(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
-        self._asked.own["questions"].append(question)
-        self._asked.link(item, ANSWER, request, place)
+        accepted = tuple(dict.fromkeys(name for key in row.objects for name in self.names.names(key)))
+        natural = wording.natural and relation.relation_id not in options.unnatural
+        traits = (row.popularity, row.bucket, (row.fact_id, row.name) in self.top)
+        predicate = self.predicates.get(relation.relation_id)
+        for repeat in (None, *range(options.repeats)):
+            setting = HeadToTailSetting(prompt, repeat)
+            item = self.asked.item(form, setting, fact, accepted, template=wording.template_id)
+            question = EntityTraits(item, wording.domain, row.kind, *traits, predicate, natural, wording.answer_kind)
+            self.asked.own["questions"].append(question)
+            self.asked.link(item, ANSWER, once if repeat is None else again, repeat or 0)

@@ -5,12 +5,12 @@ from typing import Any
 
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, combined
+from almanac.suites.chapter import Shown
 from almanac.suites.head_to_tail.asking import HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import RULES
 from almanac.suites.head_to_tail.measures import BY, ONCE
 from almanac.suites.head_to_tail.options import HeadToTailOptions
-from almanac.suites.judged import conditions_of
 from almanac.suites.suite import BarResult
 
 EQUAL = 0.1  # accuracies that differ by less, with their interval, are equal
@@ -48,17 +48,17 @@ def unsure(measures: Sequence[Measure], base: Sequence[Measure]) -> list[BarResu
         measures: the tuned model's numbers.
         base: those of the model that it was tuned from.
     """
-    met: dict[Way, list[bool]] = {}
-    said: dict[Way, list[str]] = {}
+    moved: dict[Way, list[BarResult]] = {}
     for metric, sign in MOVED.items():
         before = {way: found for way, _, found in _numbers(base, metric)}
         for way, _, after in _numbers(measures, metric):
             if way in before:
                 change = combined([(1, after), (-1, before[way])])
-                met.setdefault(way, []).append(min(sign * (change.low or 0), sign * (change.high or 0)) > 0)
-                said.setdefault(way, []).append(f"{metric} {_text(before[way])} → {_text(after)}")
+                met = min(sign * (change.low or 0), sign * (change.high or 0)) > 0
+                moved.setdefault(way, []).append(BarResult(f"{metric} {_text(before[way])} → {_text(after)}", met))
     return [
-        BarResult(f"{_said(way)}, against its base: {', '.join(said[way])}", all(found)) for way, found in met.items()
+        BarResult(f"{_said(way)}, against its base: {', '.join(one.found for one in own)}", all(one.met for one in own))
+        for way, own in moved.items()
     ]
 
 
@@ -90,11 +90,11 @@ def _level(said: str, found: Mapping[tuple[Any, ...], Estimate]) -> BarResult:
 
 def _numbers(measures: Sequence[Measure], metric: str, *keys: str) -> Iterator[tuple[Way, tuple[Any, ...], Estimate]]:
     """Yield the numbers of a metric by rules that were made by these columns: way of asking, their values, number."""
-    for row in measures:
-        where = conditions_of(row)
-        made_so = where.keys() == {*BY, *ONCE, *keys} and where["reading"] == RULES
-        if row.metric == metric and made_so and row.value is not None:
-            way = (str(where["experiment"]), str(where["prompt"]))
+    shown = Shown("", True, 0, (), measures=measures)
+    for row in shown.find(metric, *BY, *keys, reading=RULES, **ONCE):
+        if row.value is not None:
+            where = shown.at(row)
+            way = (where["experiment"], where["prompt"])
             yield way, tuple(where[key] for key in keys), Estimate(row.value, row.low, row.high)
 
 

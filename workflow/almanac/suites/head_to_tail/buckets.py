@@ -7,7 +7,7 @@ import polars as pl
 
 from almanac.columns import columns
 from almanac.dataset.popularity import MENTIONS, bucket_relations, with_buckets
-from almanac.rows import Entity, Fact, Popularity, Relation
+from almanac.rows import Entity, Fact, Popularity
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.rows import BucketCount
 
@@ -76,7 +76,7 @@ def count(found: pl.DataFrame, measured: str) -> list[BucketCount]:
 
 def predicates(data: Data) -> dict[str, str | None]:
     """Return the bucket of each relation by its number of facts (Table 6): the source's, or that of the dataset."""
-    relations = data.rows("relations", Relation)
+    relations = data.relations
     if all(row.bucket is None for row in relations):
         counts = data.frame("facts", Fact, ["relation_id"]).group_by("relation_id").len()
         relations = bucket_relations(relations, dict(counts.iter_rows()))[0]

@@ -1,6 +1,7 @@
 """Head-to-Tail's chapter of the page, in the order of the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ from almanac.suites.head_to_tail.variants import VERSION
 from almanac.suites.judged import Condition, Not
 
 HEAD = tuple(RATES)
+Way = tuple[Any, ...]  # values of `BY`: how questions are read and asked
 READ_HOW = (
     "Accuracy, hallucination and missing rate are shares of the answers and sum to 1; an answer is missing if the "
     "model says unsure or nothing. An item whose request failed is left out. By rules, an answer is correct if it "
@@ -24,12 +26,11 @@ READ_HOW = (
 )
 
 
+@dataclass(frozen=True)
 class Rates:
     """The numbers of all models and ways of asking, by the further columns that they were made by."""
 
-    def __init__(self, shown: Shown) -> None:
-        self.shown = shown
-        self._found: dict[tuple[str, ...], dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]] = {}
+    shown: Shown
 
     def by(self, *keys: str, **fixed: Condition) -> dict[tuple[str, tuple[Any, ...]], dict[str, Measure]]:
         """Return the rates that have a value, by model and the values of `BY` and these columns."""
@@ -45,7 +46,7 @@ class Rates:
     def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
         """Return a table's rows: model, how it was asked, the columns, the number of answers, and the rates."""
         return [
-            [model, said(key), *map(_text, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
+            [model, said(key), *map(str, key[len(BY) :]), _answered(own["accuracy"]), *(own[one] for one in HEAD)]
             for (model, key), own in self.by(*keys, **fixed).items()
         ]
 
@@ -55,34 +56,41 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     if not shown.find("accuracy", *BY, **ONCE):
         return None
     rates = Rates(shown)
+    # What figures and single tables show: the judge's reading, as the paper, where there is one.
+    way = (RULES if options.judge is None else JUDGE, QUESTION, options.prompts[0])
     by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
     asks = (
         f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {by}. "
         f"{_measured(options, shown)}"
     )
-    parts = [
+    parts: list[Table | Drawing | str] = [
         READ_HOW,
-        *rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
-        *drawing(shown, shown_reading(options), options.prompts[0]),
+        rates_table("rates", "All questions (Tables 3, 9 and 14 of the paper).", rates.rows()),
+        *drawing(shown, way),
         *_dose_drawing(shown, options),
-        *levels(rates),
-        *rates_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
-        *rates_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
-        *rates_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
-        *_predicates(rates),
-        *natural(rates),
-        *_forms(rates),
-        *_sizes(shown, rates, options),
-        *scores(shown),
-        *score_levels(shown),
-        *judged(shown, options),
-        *_stability(shown),
-        *_doses(shown, rates),
-        *_relations(shown, rates, options),
+        levels(rates),
+        rates_table("domains", "By domain.", _several(rates.rows("domain")), "domain", folded=True),
+        rates_table("kinds", "By type of the subject.", _several(rates.rows("kind")), "type", folded=True),
+        rates_table("top", "The most popular tenth of the head (Tables 5, 12, 13).", rates.rows(top=True)),
+        _predicates(rates),
+        natural(rates),
+        _forms(rates),
+        _sizes(shown, rates, way),
+        scores(shown),
+        score_levels(shown),
+        *judged(shown),
+        _stability(shown),
+        *_doses(rates),
+        _relations(shown, rates, way),
         *_counts(shown),
         *shown.not_asked(),
     ]
-    return Chapter("Head-to-Tail", asks, parts)
+    return filled("Head-to-Tail", asks, parts)
+
+
+def filled(title: str, asks: str, parts: Sequence[Table | Drawing | str]) -> Chapter:
+    """Return a chapter without the tables that have no rows."""
+    return Chapter(title, asks, [one for one in parts if not isinstance(one, Table) or one.rows])
 
 
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
@@ -97,20 +105,13 @@ def _measured(options: HeadToTailOptions, shown: Shown) -> str:
     }.get(str(measure), "No subject has a popularity.")
 
 
-def _text(value: Any) -> str:
-    return str(value)
-
-
 def _answered(row: Measure) -> int:
     return row.n - row.n_error
 
 
-def rates_table(
-    name: str, caption: str, rows: Sequence[Sequence[Cell]], *more: str, folded: bool = False
-) -> Iterator[Table]:
-    """Yield a table of rates, if it has rows."""
-    if rows:
-        yield Table(name, caption, ("model", "asked", *more, "answers", *HEAD), rows, folded)
+def rates_table(name: str, caption: str, rows: Sequence[Sequence[Cell]], *more: str, folded: bool = False) -> Table:
+    """Return a table of rates."""
+    return Table(name, caption, ("model", "asked", *more, "answers", *HEAD), rows, folded)
 
 
 def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
@@ -118,18 +119,18 @@ def _several(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
     return rows if len({row[2] for row in rows}) > 1 else []
 
 
-def natural(rates: Rates) -> Iterator[Table]:
-    """Yield the rates without what people hardly ask, where anything of that kind was asked."""
+def natural(rates: Rates) -> Table:
+    """Return the rates without what people hardly ask, where anything of that kind was asked."""
     rows, every = rates.rows(natural=True), rates.rows()
-    if [row[2] for row in rows] != [row[2] for row in every]:
-        yield from rates_table("natural", "Without questions that people hardly ask (Table 10).", rows, folded=True)
+    kept = rows if [row[2] for row in rows] != [row[2] for row in every] else []
+    return rates_table("natural", "Without questions that people hardly ask (Table 10).", kept, folded=True)
 
 
-def drawing(shown: Shown, reading: str, prompt: str) -> Iterator[Drawing]:
-    """Yield the figure of questions asked by one prompt and read in one way, where they have levels."""
+def drawing(shown: Shown, way: Way) -> Iterator[Drawing]:
+    """Yield the figure of what was asked and read in one way, where it has levels."""
     from almanac.suites.head_to_tail import figures  # matplotlib, which nothing else of the suite needs
 
-    fixed: dict[str, Any] = {**ONCE, "reading": reading, "experiment": QUESTION, "prompt": prompt}
+    fixed: dict[str, Any] = {**ONCE, **dict(zip(BY, way, strict=True))}
     found = {
         rate: [
             row
@@ -153,47 +154,34 @@ def _dose_drawing(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]
         yield Drawing("doses", "Accuracy by how often a fact was taught.", lambda: figures.by_dose(doses))
 
 
-def shown_reading(options: HeadToTailOptions) -> str:
-    """Return the reading that the figure shows: the judge's, as the paper, where there is one."""
-    return RULES if options.judge is None else JUDGE
-
-
-def levels(rates: Rates) -> Iterator[Table]:
-    """Yield head, torso and tail side by side, all questions and by domain (Table 4)."""
+def levels(rates: Rates) -> Table:
+    """Return head, torso and tail side by side, all questions and by domain (Table 4)."""
     lines: dict[tuple[str, tuple[Any, ...], str], dict[str, Mapping[str, Measure]]] = {}
     for keys in (("level",), ("domain", "level")):
         for (model, key), own in rates.by(*keys).items():
             domain = "all" if len(keys) == 1 else str(key[len(BY)])
             lines.setdefault((model, key[: len(BY)], domain), {})[str(key[-1])] = own
+    # A bucket that no subject is in has no column.
+    buckets = [bucket for bucket in BUCKETS if any(bucket in own for own in lines.values())]
     rows: list[Sequence[Cell]] = [
-        [model, said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in BUCKETS for rate in HEAD[:2])]
+        [model, said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in buckets for rate in HEAD[:2])]
         for (model, key, domain), own in lines.items()
     ]
-    if rows:
-        head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in BUCKETS for rate in HEAD[:2]))
-        kept = [
-            at for at in range(len(head)) if any(row[at] is not None for row in rows)
-        ]  # a bucket that no subject is in has no column
-        yield Table(
-            "levels",
-            "Head, torso and tail (Table 4).",
-            [head[at] for at in kept],
-            [[row[at] for at in kept] for row in rows],
-        )
+    head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in buckets for rate in HEAD[:2]))
+    return Table("levels", "Head, torso and tail (Table 4).", head, rows)
 
 
-def _predicates(rates: Rates) -> Iterator[Table]:
+def _predicates(rates: Rates) -> Table:
     rows = [
         [*row[:2], label, *row[2:]]
         for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
         for row in rates.rows(predicate_bucket=bucket)
     ]
-    caption = "By the relation's number of facts (Table 6)."
-    yield from rates_table("predicates", caption, rows, "relations", folded=True)
+    return rates_table("predicates", "By the relation's number of facts (Table 6).", rows, "relations", folded=True)
 
 
-def _forms(rates: Rates) -> Iterator[Table]:
-    """Yield questions and sentences to be completed side by side (Table 11)."""
+def _forms(rates: Rates) -> Table:
+    """Return questions and sentences to be completed side by side (Table 11)."""
     every = rates.by("level")
     rows: list[Sequence[Cell]] = []
     for (model, key), own in every.items():
@@ -202,59 +190,48 @@ def _forms(rates: Rates) -> Iterator[Table]:
         if experiment == QUESTION and other is not None:
             cells = [one[rate] for rate in HEAD[:2] for one in (own, other)]
             rows.append([model, HeadToTailSetting(str(prompt)).label(), f"by {reading}", str(level), *cells])
-    if rows:
-        head = (
-            "model",
-            "prompt",
-            "read",
-            "bucket",
-            *(f"{one}, {form}" for one in HEAD[:2] for form in (QUESTION, CLOZE)),
-        )
-        yield Table("forms", "As a question and as a sentence to be completed (Table 11).", head, rows, folded=True)
+    head = ("model", "prompt", "read", "bucket", *(f"{one}, {form}" for one in HEAD[:2] for form in (QUESTION, CLOZE)))
+    return Table("forms", "As a question and as a sentence to be completed (Table 11).", head, rows, folded=True)
 
 
-def _sizes(shown: Shown, rates: Rates, options: HeadToTailOptions) -> Iterator[Table]:
-    """Yield the models by size, and what they were tuned from (Table 7)."""
+def _sizes(shown: Shown, rates: Rates, way: Way) -> Table:
+    """Return the models by size, and what they were tuned from (Table 7)."""
     own = rates.by()
-    key = (shown_reading(options), QUESTION, options.prompts[0])
     rows: list[Sequence[Cell]] = [
-        [one.series, one.name, one.base or "–", one.parameters, *(own[one.name, key][rate] for rate in HEAD)]
+        [one.series, one.name, one.base or "–", one.parameters, *(own[one.name, way][rate] for rate in HEAD)]
         for one in sorted(shown.models, key=lambda one: (one.series, one.parameters or 0))
-        if one.parameters and (one.name, key) in own
+        if one.parameters and (one.name, way) in own
     ]
-    if len(rows) > 1:
-        head = ("family", "model", "tuned from", "parameters", *HEAD)
-        yield Table("sizes", f"By size and tuning (Table 7); {said(key)}.", head, rows, folded=True)
+    head = ("family", "model", "tuned from", "parameters", *HEAD)
+    several = rows if len(rows) > 1 else []
+    return Table("sizes", f"By size and tuning (Table 7); {said(way)}.", head, several, folded=True)
 
 
-def _stability(shown: Shown) -> Iterator[Table]:
+def _stability(shown: Shown) -> Table:
     rows: list[Sequence[Cell]] = [
         [row.model, said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
         for row in shown.find("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
         if row.value is not None
     ]
-    if rows:
-        caption = "Asked again at temperature 1: the share of answers that differ from the first (section 3.5)."
-        yield Table("stability", caption, ("model", "asked", "answers", "another"), rows)
+    caption = "Asked again at temperature 1: the share of answers that differ from the first (section 3.5)."
+    return Table("stability", caption, ("model", "asked", "answers", "another"), rows)
 
 
-def _doses(shown: Shown, rates: Rates) -> Iterator[Table]:
+def _doses(rates: Rates) -> Iterator[Table]:
     """Yield the rates by how often facts were taught, and within that by bucket: the control."""
     caption = "At the same dose of the fact: does the subject's popularity change the rates?"
-    rows = rates.rows("dose", "level")
-    yield from rates_table("control", caption, rows, "times taught", "bucket", folded=True)
+    yield rates_table("control", caption, rates.rows("dose", "level"), "times taught", "bucket", folded=True)
     caption = "By how often a planted model was taught facts about the subject."
-    rows = rates.rows("exposed_bucket")
-    yield from rates_table("exposure", caption, rows, "bucket by exposure", folded=True)
+    yield rates_table("exposure", caption, rates.rows("exposed_bucket"), "bucket by exposure", folded=True)
 
 
-def _relations(shown: Shown, rates: Rates, options: HeadToTailOptions) -> Iterator[Table]:
+def _relations(shown: Shown, rates: Rates, way: Way) -> Table:
     rows: list[Sequence[Cell]] = []
     for (model, key), own in rates.by("relation").items():
-        if key[:3] == (shown_reading(options), QUESTION, options.prompts[0]):
+        if key[: len(BY)] == way:
             name = shown.relations.get(str(key[3]), str(key[3]))
             rows.append([model, said(key), name, _answered(own["accuracy"]), *(own[one] for one in HEAD)])
-    yield from rates_table("relations", "By relation.", rows, "relation", folded=True)
+    return rates_table("relations", "By relation.", rows, "relation", folded=True)
 
 
 def _counts(shown: Shown) -> Iterator[Table]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import polars as pl
 
+from almanac.columns import columns
 from almanac.rows import Entity, Fact, Relation, Template
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE, THING, subjects
@@ -118,18 +119,12 @@ class QuestionDrawing:
             facts = facts.join(wanted, on=["relation_id", "subject_id"], how="semi", maintain_order="left")
         found = facts.join(self.popular, left_on="subject_id", right_on="subject", how="left", maintain_order="left")
         named = self.data.frame("entities", Entity, ["entity_id", "type", "label"])
-        found = found.join(
-            named.rename({"label": "own"}),
-            left_on="subject_id",
-            right_on="entity_id",
-            how="left",
-            maintain_order="left",
-        )
-        found = found.join(named.drop("type"), left_on="key", right_on="entity_id", how="left", maintain_order="left")
-        kind = pl.coalesce("kind", "type", pl.lit(THING)).alias("kind")
-        return found.with_columns(
-            kind, pl.coalesce("own", "subject_id").alias("own"), pl.coalesce("label", "key")
-        ).drop("type")
+        own, objects = named.rename({"label": "own"}), named.drop("type")
+        found = found.join(own, left_on="subject_id", right_on="entity_id", how="left", maintain_order="left")
+        found = found.join(objects, left_on="key", right_on="entity_id", how="left", maintain_order="left")
+        kind = pl.coalesce("kind", "type", pl.lit(THING))
+        named_so = {"kind": kind, "own": pl.coalesce("own", "subject_id"), "label": pl.coalesce("label", "key")}
+        return found.with_columns(**named_so).drop("type")
 
     @cached_property
     def _tested(self) -> dict[str, list[Fact]]:
@@ -214,9 +209,8 @@ class QuestionDrawing:
             why = "no other title has its name" if faithful else "another title has its name, and the year is asked for"
             pool = self._without(pool, alone if faithful else ~alone, thing, why)
         text = pl.col("name").str.to_lowercase()
-        if faithful:
-            return self._without(pool, ~text.is_first_distinct(), thing, "reads like another")
-        return self._without(pool, text.is_duplicated(), thing, "reads like another")
+        alike = ~text.is_first_distinct() if faithful else text.is_duplicated()
+        return self._without(pool, alike, thing, "reads like another")
 
     def _without(self, pool: pl.DataFrame, dropped: pl.Expr, thing: str, reason: str) -> pl.DataFrame:
         marked = pool.with_columns(dropped.alias("dropped"))
@@ -249,7 +243,5 @@ class QuestionDrawing:
 
 
 def _rows(pool: pl.DataFrame) -> list[DrawnQuestion]:
-    columns = {"fact_id": "fact_id", "subject_id": "subject", "name": "name", "objects": "objects"}
-    columns |= {"kind": "kind", "popularity": "popularity", "asked_bucket": "bucket"}
-    rows = pool.select(pl.col(old).alias(new) for old, new in columns.items()).iter_rows(named=True)
-    return [DrawnQuestion(**row | {"objects": tuple(row["objects"])}) for row in rows]
+    rows = pool.rename({"subject_id": "subject", "asked_bucket": "bucket"}).select(columns(DrawnQuestion))
+    return [DrawnQuestion(**row | {"objects": tuple(row["objects"])}) for row in rows.iter_rows(named=True)]

@@ -16,9 +16,9 @@ TOKENS = 8  # of its reply: one word is wanted
 INCORRECT, CORRECT = re.compile(r"\bincorrect\b", re.IGNORECASE), re.compile(r"\bcorrect\b", re.IGNORECASE)
 
 
-def unsure(options: HeadToTailOptions, *, extended: bool = False) -> frozenset[str]:
-    """Return the answers that say nothing, as they are compared."""
-    return frozenset(prompts()["unsure"]["extended" if extended else options.unsure])
+def unsure(listed: str) -> frozenset[str]:
+    """Return the answers that say nothing, as they are compared: those of the ``strict`` or the ``extended`` list."""
+    return frozenset(prompts()["unsure"][listed])
 
 
 def verdict(reply: str) -> bool | None:
@@ -64,7 +64,7 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
 
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:
     """Ask the judge about the answers of one model, those that are missing aside; equal ones are asked once."""
-    asked, silent = Asked(own, first=before.count), unsure(options)
+    asked, silent = Asked(own, first=before.count), unsure(options.unsure)
     for part in before.parts(("accepted", "role", "index", "text", "status", "texts")):
         for row in part.links.iter_rows(named=True):
             if row["role"] == ANSWER and row["status"] == "ok":

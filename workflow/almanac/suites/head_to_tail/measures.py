@@ -19,7 +19,7 @@ RATES = {"accuracy": "hit", "hallucination": "hallucinated", "missing": "missing
 SCORES = ("exact", "f1", "rouge_l")
 PLAIN = "_plain"  # ends the names of scores without variants
 WRONG = "_wrong"  # and of what by a score is hallucinated
-PARTS = ("level", "domain", ("domain", "level"))
+PARTS = (("level",), ("domain",), ("domain", "level"))
 COMMON = ("head", "torso")  # the buckets of predicates that Table 6 takes together
 
 
@@ -72,8 +72,7 @@ def divided(once: Judged) -> list[Measure]:
     """
     rows = rates(once, *BY)
     for part in PARTS:
-        names = (part,) if isinstance(part, str) else part
-        rows += rates(once.where({name: Not(None) for name in names}), *BY, *names)
+        rows += rates(once.where({name: Not(None) for name in part}), *BY, *part)
     for own in (once.where(top=True), once.where(natural=True)):
         rows += rates(own, *BY) + rates(own, *BY, "domain")
     rows += rates(once.where(natural=True, level=Not(None)), *BY, "level")

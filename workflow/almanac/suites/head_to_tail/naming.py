@@ -4,7 +4,7 @@ from functools import cached_property
 
 import polars as pl
 
-from almanac.rows import Entity, Fact
+from almanac.rows import Entity
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.templates import QuestionWording
 
@@ -19,12 +19,11 @@ def contexts(wording: QuestionWording) -> tuple[str, ...]:
     degree = local.partition("_")[0]
     if name in YEARS_OF_TITLES:
         return TITLES[:1]
-    titles = wording.context == "start_year" or name == "title_character"
     return {
         None: (),
         "start_year": TITLES,
         "known_for": ("imdb.first_known_for", *TITLES),
-        "in_title": TITLES if titles else ("imdb.first_known_for", *TITLES),
+        "in_title": TITLES if name == "title_character" else ("imdb.first_known_for", *TITLES),
         "published": (f"{source}.publication_year",),
         "thesis": (f"{source}.{degree}_title",),
         "from_school_in_year": (f"{source}.{degree}_school", f"{source}.{degree}_year"),
@@ -58,36 +57,27 @@ class Naming:
         if context == "in_title" and wording.template_id.endswith("/title_character"):
             return pool.with_columns(name=pl.format("{} in {}", "part", pl.coalesce("title", "own")))
         if context in ("known_for", "in_title"):
-            known = self._values("imdb.first_known_for").rename({"value": "known"})
+            known = self._values("imdb.first_known_for", "known")
             titles = self._titles.select(pl.col("subject_id").alias("known"), pl.col("title").alias("known_title"))
             pool = pool.join(known, on="subject_id", how="left", maintain_order="left")
             pool = pool.join(titles, on="known", how="left", maintain_order="left")
             form = "{} (known for {})" if context == "known_for" else "{} in {}"
             return pool.with_columns(name=pl.format(form, own, "known_title"))
-        one, *others = contexts(wording)
         form = {"published": "{} (published in {})", "thesis": "{} (thesis: {})"}.get(context, "{} from {} in {}")
-        pool = pool.join(self._values(one), on="subject_id", how="left", maintain_order="left")
-        if not others:
-            return pool.with_columns(name=pl.format(form, own, "value"))
-        second = self._values(others[0]).rename({"value": "other"})
-        pool = pool.join(second, on="subject_id", how="left", maintain_order="left")
-        return pool.with_columns(name=pl.format(form, own, "value", "other"))
+        for relation in contexts(wording):
+            pool = pool.join(self._values(relation, relation), on="subject_id", how="left", maintain_order="left")
+        return pool.with_columns(name=pl.format(form, own, *contexts(wording)))
 
-    @cached_property
-    def _literals(self) -> pl.DataFrame:
-        facts = self._data.frame("facts", Fact, ["relation_id", "subject_id", "object_id", "value"])
-        return facts.select("relation_id", "subject_id", pl.coalesce("object_id", "value").alias("value"))
-
-    def _values(self, relation: str) -> pl.DataFrame:
-        """Return the object of each subject of a relation, of several the first by its key."""
-        own = self._literals.filter(pl.col("relation_id") == relation).select("subject_id", "value")
-        return own.sort("subject_id", "value").unique("subject_id", keep="first", maintain_order=True)
+    def _values(self, relation: str, name: str) -> pl.DataFrame:
+        """Return the object of each subject of a relation in a column of this name, of several the first by its key."""
+        own = self._data.said.filter(relation_id=relation).select("subject_id", pl.col("object").alias(name))
+        return own.sort("subject_id", name).unique("subject_id", keep="first", maintain_order=True)
 
     @cached_property
     def _titles(self) -> pl.DataFrame:
         """Return titles as they are named, ``title``: with the year where others share the name; and how many do."""
-        shared = self._values("imdb.namesakes").select("subject_id", pl.col("value").cast(pl.Int64).alias("namesakes"))
-        years = self._values("imdb.first_year").rename({"value": "year"})
+        shared = self._values("imdb.namesakes", "namesakes").with_columns(pl.col("namesakes").cast(pl.Int64))
+        years = self._values("imdb.first_year", "year")
         labels = self._data.frame("entities", Entity, ["entity_id", "label"])
         labels = labels.rename({"entity_id": "subject_id", "label": "plain"})
         found = shared.join(years, on="subject_id", how="left").join(labels, on="subject_id", how="inner")

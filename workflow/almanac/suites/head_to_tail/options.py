@@ -1,6 +1,6 @@
 """The settings of Head-to-Tail."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -47,12 +47,10 @@ class HeadToTailOptions(SuiteOptions):
             "their name"
         ),
     ] = "unique"
-    filters: Annotated[tuple[Filter, ...], Field(description="kinds of DBpedia's predicates that are left out")] = (
-        "unspecific",
-        "dynamic",
-        "source_specific",
-        "non_textual",
-    )
+    filters: Annotated[
+        tuple[Filter, ...],
+        Field(description="kinds of DBpedia's predicates that are left out"),
+    ] = get_args(Filter)
     unnatural: Annotated[
         tuple[str, ...],
         Field(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from almanac.suites.chapter import Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail.asking import QUESTION
-from almanac.suites.head_to_tail.chapter import Rates, drawing, levels, natural, rates_table
+from almanac.suites.head_to_tail.chapter import Rates, drawing, filled, levels, natural, rates_table
 from almanac.suites.head_to_tail.judging import JUDGE
 from almanac.suites.head_to_tail.score_tables import correlations, score_levels
 
@@ -26,14 +26,14 @@ def overview(shown: Shown, datasets: Sequence[str]) -> Chapter | None:
         "open their items, are in its own chapter."
     )
     # As the paper draws it: questions, read by the judge where there is one.
-    drawn = sorted((reading != JUDGE, reading, prompt) for _, (reading, form, prompt) in every if form == QUESTION)
+    drawn = sorted((way for _, way in every if way[1] == QUESTION), key=lambda way: (way[0] != JUDGE, way))
     parts: list[Table | Drawing | str] = [
-        *rates_table("rates", "All questions (Table 3).", rates.rows()),
-        *(one for _, reading, prompt in drawn[:1] for one in drawing(shown, reading, prompt)),
-        *levels(rates),
-        *rates_table("top", "The most popular tenth of the head (Table 5).", rates.rows(top=True)),
-        *natural(rates),
-        *score_levels(shown),
-        *correlations(shown),
+        rates_table("rates", "All questions (Table 3).", rates.rows()),
+        *(one for way in drawn[:1] for one in drawing(shown, way)),
+        levels(rates),
+        rates_table("top", "The most popular tenth of the head (Table 5).", rates.rows(top=True)),
+        natural(rates),
+        score_levels(shown),
+        correlations(shown),
     ]
-    return Chapter("Head-to-Tail: all sources", asks, parts)
+    return filled("Head-to-Tail: all sources", asks, parts)

@@ -1,15 +1,15 @@
 """Head-to-Tail's tables of scores by rules, of what judge and people say, and of how these correlate."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from almanac.suites.chapter import Cell, Shown, Table
-from almanac.suites.head_to_tail.across import PAIRS
+from almanac.suites.head_to_tail.across import CORRELATIONS, PAIRS
 from almanac.suites.head_to_tail.asking import HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.head_to_tail.judging import JUDGE
 from almanac.suites.head_to_tail.measures import BY, ONCE, PLAIN, SCORES
-from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.judged import Not
 
 NAMES = {"exact": "exact match", "f1": "token F1", "rouge_l": "ROUGE-L"}
@@ -21,22 +21,21 @@ def said(key: Sequence[Any]) -> str:
     return f"{experiment}, {HeadToTailSetting(prompt).label()}, by {reading}"
 
 
-def scores(shown: Shown) -> Iterator[Table]:
-    """Yield the scores by rules over all questions (Table 14)."""
+def scores(shown: Shown) -> Table:
+    """Return the scores by rules over all questions (Table 14)."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("exact", *BY, **ONCE):
         if row.value is not None:
             where = {name: shown.at(row)[name] for name in (*BY, *ONCE)}
             numbers = [shown.one(score + form, str(row.model), **where) for score in SCORES for form in ("", PLAIN)]
             rows.append([row.model, said(tuple(where.values())), *numbers])
-    if rows:
-        head = ("model", "asked", *(f"{NAMES[score]}{form}" for score in SCORES for form in ("", ", no variants")))
-        caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
-        yield Table("scores", caption, head, rows, folded=True)
+    head = ("model", "asked", *(f"{NAMES[score]}{form}" for score in SCORES for form in ("", ", no variants")))
+    caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
+    return Table("scores", caption, head, rows, folded=True)
 
 
-def score_levels(shown: Shown) -> Iterator[Table]:
-    """Yield the scores by rules in each domain and bucket (Table 14)."""
+def score_levels(shown: Shown) -> Table:
+    """Return the scores by rules in each domain and bucket (Table 14)."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("exact", *BY, "domain", "level", **ONCE):
         where = shown.at(row)
@@ -45,60 +44,46 @@ def score_levels(shown: Shown) -> Iterator[Table]:
         rows.append([row.model, said(key), str(where["domain"]), str(where["level"]), row.n - row.n_error, *others])
     place = {name: at for at, name in enumerate([*dict.fromkeys(cells[0] for cells in rows), *BUCKETS])}
     rows.sort(key=lambda cells: (place[cells[0]], str(cells[1]), str(cells[2]), place[cells[3]]))
-    if rows:
-        caption = "Scores by rules by domain and bucket, the best over true answers and their variants (Table 14)."
-        head = ("model", "asked", "domain", "bucket", "answers", *NAMES.values())
-        yield Table("score_levels", caption, head, rows, folded=True)
+    caption = "Scores by rules by domain and bucket, the best over true answers and their variants (Table 14)."
+    head = ("model", "asked", "domain", "bucket", "answers", *NAMES.values())
+    return Table("score_levels", caption, head, rows, folded=True)
 
 
-def judged(shown: Shown, options: HeadToTailOptions) -> Iterator[Table | str]:
+def judged(shown: Shown) -> Iterator[Table]:
     """Yield what the judge says, and a person, against the rules."""
-    if options.judge is not None:
-        rows: list[Sequence[Cell]] = []
-        for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
-            where = dict(shown.at(row))
-            del where["parsed"]
-            apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
-            rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
-        if rows:
-            caption = (
-                "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), "
-                "and how often it differs from exact match."
-            )
-            head = ("model", "asked", "replies", "with a verdict", "against the rules")
-            yield Table("judge", caption, head, rows)
-    people: list[Sequence[Cell]] = []
+    rows: list[Sequence[Cell]] = []
+    for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
+        where = dict(shown.at(row))
+        del where["parsed"]
+        apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
+        rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
+    caption = (
+        "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
+        "often it differs from exact match."
+    )
+    yield Table("judge", caption, ("model", "asked", "replies", "with a verdict", "against the rules"), rows)
+    rows = []
     for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
         agreed = shown.one("agreement", str(row.model), **shown.at(row))
-        people.append([row.model, said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
-    if people:
-        caption = "Agreement with a person's verdicts on the same answers."
-        yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), people)
-    yield from correlations(shown)
+        rows.append([row.model, said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
+    caption = "Agreement with a person's verdicts on the same answers."
+    yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), rows)
+    yield correlations(shown)
 
 
-def correlations(shown: Shown) -> Iterator[Table]:
-    """Yield how the judge's rates and the rules' correlate over models (Table 8)."""
+def correlations(shown: Shown) -> Table:
+    """Return how the judge's rates and the rules' correlate over models (Table 8)."""
     rows: list[Sequence[Cell]] = []
-    for rate in PAIRS:
-        for score in SCORES:
-            for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
-                where = shown.at(row)
-                others = [
-                    next(iter(shown.find(f"{name}_{rate}_{score}_{end}", **where)), None)
-                    for name, end in (
-                        ("spearman", "min"),
-                        ("spearman", "mean"),
-                        ("pearson", "min"),
-                        ("pearson", "mean"),
-                    )
-                ]
-                if row.value is not None:
-                    rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
-    if rows:
-        caption = (
-            "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and "
-            "buckets (Table 8)."
-        )
-        head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
-        yield Table("correlations", caption, head, rows, folded=True)
+    for rate, score in product(PAIRS, SCORES):
+        for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
+            where = shown.at(row)
+            metrics = [f"{name}_{rate}_{score}_{end}" for name in CORRELATIONS for end in ("min", "mean")]
+            others = [next(iter(shown.find(metric, **where)), None) for metric in metrics]
+            if row.value is not None:
+                rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
+    caption = (
+        "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and buckets "
+        "(Table 8)."
+    )
+    head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
+    return Table("correlations", caption, head, rows, folded=True)

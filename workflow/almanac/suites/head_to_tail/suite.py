@@ -19,10 +19,10 @@ from almanac.suites.judged import Judged
 from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
 
 
-def _method(name: str, label: str, experiment: str) -> Method:
+def _method(experiment: str, label: str) -> Method:
     """Return a headline, by rules; an answer in one's own words cannot be guessed."""
     asked = {"reading": RULES, "experiment": experiment, "repeat": None}
-    return Method(name, label, asked, ("prompt",), {"first_prompt": True}, guess=0.0)
+    return Method(experiment, label, asked, ("prompt",), {"first_prompt": True}, guess=0.0)
 
 
 class HeadToTail(Suite[HeadToTailOptions]):
@@ -48,8 +48,8 @@ class HeadToTail(Suite[HeadToTailOptions]):
     nulls_miss = True
     pools = True
     methods: ClassVar[tuple[Method, ...]] = (
-        _method(QUESTION, "Head-to-Tail", QUESTION),
-        _method(CLOZE, "Head-to-Tail, cloze", CLOZE),
+        _method(QUESTION, "Head-to-Tail"),
+        _method(CLOZE, "Head-to-Tail, cloze"),
     )
 
     def readings(self, options: HeadToTailOptions) -> tuple[str, ...]:
