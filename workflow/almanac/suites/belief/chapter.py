@@ -79,7 +79,7 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
         *shown.not_asked(),
     ]
     filled = [one for one in parts if not isinstance(one, Table) or one.rows]
-    return Chapter(f"BELIEF: {shown.dataset}", ASKS, filled)
+    return Chapter("BELIEF", ASKS, filled)
 
 
 def _untaught(shown: Shown) -> Untaught:

@@ -130,7 +130,9 @@ class Prompter:
         for turn in range(10 * SHOTS):
             one = own[seed_of(self.options.seed, "shown", drawn_for, turn) % len(own)]
             found.setdefault(self._read(one), one)
-        return list(found.values())[: SHOTS + 1]
+            if len(found) > SHOTS:
+                break
+        return list(found.values())
 
     def _read(self, fact: Fact) -> str:
         return self.names.names.reading(fact.subject_id)
@@ -143,8 +145,11 @@ class Prompter:
             relation = relations[seed_of(self.options.seed, "relation", drawn_for, turn) % len(relations)]
             own = self.facts[relation]
             one = own[seed_of(self.options.seed, "any", drawn_for, turn) % len(own)]
-            found.setdefault(one.fact_id, Example(one, self._wording(one, style, drawn_for)))
-        return list(found.values())[: SHOTS + 1]
+            if one.fact_id not in found:
+                found[one.fact_id] = Example(one, self._wording(one, style, drawn_for))
+            if len(found) > SHOTS:
+                break
+        return list(found.values())
 
     def _wording(self, fact: Fact, style: str, drawn_for: str) -> AskedTemplate:
         own = usable(self.templates[fact.relation_id].wordings, style)
