@@ -1,6 +1,5 @@
 """Measures of the questions' texts: how much they repeat each other (self-BLEU), how similar two wordings are."""
 
-import bisect
 import itertools
 import math
 import re
@@ -27,8 +26,8 @@ Group = tuple[str, str, str | None]  # experiment, origin, where wrong objects a
 def self_bleu(sentences: Sequence[Sequence[str]], order: int = ORDER) -> float | None:
     """Return the mean BLEU of each sentence with all others as its references: 1 where all are the same.
 
-    Identical to the leave-one-out definition, but linear: of every n-gram the two largest counts in a sentence are
-    kept, so the largest among the *other* sentences is known at once; so is the closest length.
+    Identical to the leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in
+    any other, is the smaller of its own and the second largest of all.
 
     Args:
         sentences: tokens of each; their order does not matter.
@@ -40,17 +39,14 @@ def self_bleu(sentences: Sequence[Sequence[str]], order: int = ORDER) -> float |
     if len(sentences) < 2:
         return None
     grams = [[Counter(_grams(tokens, n)) for n in range(1, order + 1)] for tokens in sentences]
-    largest = [_Largest.of(own[n] for own in grams) for n in range(order)]
+    second = [_second_largest(own[n] for own in grams) for n in range(order)]
     lengths = Counter(map(len, sentences))
-    ordered = sorted(lengths)
+    closest = {length: _closest(length, lengths) for length in lengths}
     values = []
-    for at, tokens in enumerate(sentences):
-        matched = [
-            sum(min(count, largest[n].elsewhere(gram, at)) for gram, count in grams[at][n].items())
-            for n in range(order)
-        ]
+    for tokens, own in zip(sentences, grams, strict=True):
+        matched = [sum(min(count, second[n][gram]) for gram, count in own[n].items()) for n in range(order)]
         possible = [max(1, len(tokens) - n) for n in range(order)]
-        values.append(_bleu(matched, possible, len(tokens), _closest(len(tokens), lengths, ordered)))
+        values.append(_bleu(matched, possible, len(tokens), closest[len(tokens)]))
     return math.fsum(values) / len(values)
 
 
@@ -58,40 +54,20 @@ def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1)]
 
 
-@dataclass
-class _Largest:
-    """Of every n-gram the largest count in a sentence, in which, and the largest in any other."""
-
-    first: dict[tuple[str, ...], tuple[int, int]]
-    second: dict[tuple[str, ...], int]
-
-    @classmethod
-    def of(cls, counts: Iterable[Mapping[tuple[str, ...], int]]) -> "_Largest":
-        """Go through the sentences' counts once."""
-        first: dict[tuple[str, ...], tuple[int, int]] = {}
-        second: dict[tuple[str, ...], int] = {}
-        for at, own in enumerate(counts):
-            for gram, count in own.items():
-                most, _ = first.get(gram, (0, -1))
-                if count > most:
-                    first[gram], second[gram] = (count, at), most
-                elif count > second[gram]:
-                    second[gram] = count
-        return cls(first, second)
-
-    def elsewhere(self, gram: tuple[str, ...], at: int) -> int:
-        """Return the largest count of an n-gram in a sentence other than one that holds it."""
-        most, where = self.first[gram]
-        return self.second[gram] if where == at else most
+def _second_largest(counts: Iterable[Mapping[tuple[str, ...], int]]) -> dict[tuple[str, ...], int]:
+    """Return of every n-gram the second largest count in a sentence, which may be as large as the largest."""
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    for own in counts:
+        for gram, count in own.items():
+            first, second = found.get(gram, (0, 0))
+            found[gram] = (count, first) if count > first else (first, max(count, second))
+    return {gram: second for gram, (_, second) in found.items()}
 
 
-def _closest(length: int, lengths: Mapping[int, int], ordered: Sequence[int]) -> int:
+def _closest(length: int, lengths: Mapping[int, int]) -> int:
     """Return the length of another sentence that is closest to one's own, the shorter of two."""
-    if lengths[length] > 1:
-        return length
-    place = bisect.bisect_left(ordered, length)
-    near = [*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2]]
-    return min(near, key=lambda other: (abs(other - length), other))
+    others = (other for other in lengths if other != length or lengths[other] > 1)
+    return min(others, key=lambda other: (abs(other - length), other))
 
 
 def _bleu(matched: Sequence[int], possible: Sequence[int], length: int, reference: int) -> float:
