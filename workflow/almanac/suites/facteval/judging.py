@@ -13,9 +13,10 @@ from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import SAQ, TFQ
-from almanac.suites.facteval.reading import fuzzy, official, scoring
+from almanac.suites.facteval.reading import scoring
 from almanac.suites.facteval.reading.abstention import Abstentions, load
 from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
+from almanac.suites.facteval.reading.published import Separator, as_paper, as_released
 from almanac.suites.facteval.reading.scoring import JudgedQuestion, Verdict
 from almanac.suites.facteval.reading.text import mentions
 from almanac.suites.facteval.rows import AnswerVerdict
@@ -48,7 +49,7 @@ class Scorer:
 
     own: Abstentions
     published: Abstentions
-    separator: official.Separator = "dash"
+    separator: Separator = "dash"
     longer: LongerNames = NO_LONGER
 
     @classmethod
@@ -67,8 +68,8 @@ class Scorer:
         if mode == STRICT:
             return scoring.judge(question, answer, self.own, self.longer)
         if mode == PAPER:
-            return fuzzy.judge(question, answer, self.own)
-        return official.judge(question, answer, self.published, self.separator)
+            return as_paper(question, answer, self.own)
+        return as_released(question, answer, self.published, self.separator)
 
     def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
         """Whether an answer names the wrong object that the passage states, other than within the name of another.

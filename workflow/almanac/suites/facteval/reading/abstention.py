@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from almanac.errors import AlmanacError
-from almanac.suites.facteval.reading.text import Reading, Span, phrases_in, read
+from almanac.suites.facteval.reading.text import Reading, Span, read, runs
+from almanac.suites.facteval.reading.values import Stretches
 
 OWN = Path(__file__).resolve().parents[5] / "resources" / "prompts" / "abstentions.yaml"
 
@@ -38,8 +39,9 @@ class Abstentions:
             answer: what the model said.
             named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
         """
-        found = phrases_in(self.readings, answer)
-        return any(not any(name[0] <= start and end <= name[1] for name in named) for start, end in found)
+        names = Stretches(named)
+        found = (span for phrase in self.readings for span in runs(phrase.words, answer.words))
+        return any(not names.hold(*span) for span in found)
 
     def within_text(self, answer: str) -> bool:
         """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""

@@ -1,7 +1,6 @@
 """What an answer says, and whether it is right: the sound reading, mode `strict`.
 
-The whole answer is read, word by word, under every accepted name, dates and numbers by value. `official.py` is the
-released scorer.
+The whole answer is read, word by word, under every accepted name, dates and numbers by value.
 """
 
 import re
