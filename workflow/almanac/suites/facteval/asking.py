@@ -2,19 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from almanac.rows import Fact, Relation, Request
+from almanac.rows import Fact, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import WRONG, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.passages import Passage, Passages
 from almanac.suites.facteval.questions import (
-    IRRELEVANT,
     MASK,
     MCQ,
     NONE,
@@ -47,7 +46,6 @@ class Form:
         type: ``tfq``, ``mcq`` or ``saq``.
         sentence: its wording.
         negatives: where its wrong objects are from.
-        text: what is asked.
         accepted: the texts that count as true.
         objects: for each accepted name of a short answer, the object that it names.
         choices: of multiple choice.
@@ -58,12 +56,16 @@ class Form:
     type: str
     sentence: WordedFact
     negatives: str | None
-    text: str
     accepted: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     choices: tuple[str, ...] | None = None
     truth: bool | None = None
     shown: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What is asked: with the blank, if there is one, or the object of a statement."""
+        return self.sentence.says(MASK if self.shown is None else self.shown)
 
     @property
     def experiment(self) -> str:
@@ -102,24 +104,20 @@ class AskedAlike:
         return None
 
 
-@dataclass
 class QuestionMaker:
     """What all questions of a dataset share, and what has been asked so far."""
 
-    options: FactEvalOptions
-    data: Data
-    relations: Mapping[str, Relation]
-    wrong: WrongObjects
-    passages: Passages
-    alike: AskedAlike
-    asked: Asked
-    repetition: Repetition = field(default_factory=Repetition)
-
-    def __post_init__(self) -> None:
+    def __init__(self, data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> None:
+        self.data, self.options, self.asked, self.repetition = data, options, Asked(own), Repetition()
+        self.worded = wordings(data.relations, data.templates, options.templates)
+        self.wrong = WrongObjects(data, options.seed)
+        self._relations = {row.relation_id: row for row in data.relations}
+        self._passages = Passages(data, self.worded, self.wrong, options)
+        self._alike = AskedAlike(data, self.worded)
         told = prompts()
-        self._told = {name: own["text"] for name, own in told["ask"].items()}
-        self._several = {name: own["text"] for name, own in told["released"].items()}
-        self._first = NONE if NONE in self.options.contexts else self.options.contexts[0]
+        self._told = {name: one["text"] for name, one in told["ask"].items()}
+        self._several = {name: one["text"] for name, one in told["released"].items()}
+        self._first = NONE if NONE in options.contexts else options.contexts[0]
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
         """Ask one fact in every type, style and context.
@@ -129,10 +127,10 @@ class QuestionMaker:
             sentences: its wordings.
             short_answer: whether its subject is asked for a short answer too; once a subject and relation.
         """
-        passages = self._passages(fact)
+        passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
-            if (other := self.alike.other(fact, sentence)) is not None:
+            if (other := self._alike.other(fact, sentence)) is not None:
                 reason = f"relation {other} is asked in the same words and has another answer"
                 self._refuse(fact, f"{sentence.style}, template {sentence.template_id}", reason)
                 continue
@@ -143,11 +141,11 @@ class QuestionMaker:
         """List what could not be asked of a fact."""
         self.asked.refuse(f"fact {fact.fact_id}: {what}", reason)
 
-    def _passages(self, fact: Fact) -> list[Passage | None]:
+    def _read_before(self, fact: Fact) -> list[Passage | None]:
         """Return what is read before the questions of a fact; none stands for nothing."""
         found: list[Passage | None] = []
         for context in self.options.contexts:
-            passage = None if context == NONE else self.passages.of(fact, context)
+            passage = None if context == NONE else self._passages.of(fact, context)
             if isinstance(passage, str):
                 self._refuse(fact, context, passage)
             else:
@@ -184,18 +182,18 @@ class QuestionMaker:
                 if len(labels) == WRONG:
                     # The true object stands among wrong ones in an order drawn for the fact.
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
-                    yield Form(MCQ, sentence, where, sentence.says(MASK), accepted, choices=tuple(choices))
+                    yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
         if SAQ in self.options.types and short_answer:
             keys = self.wrong.true[fact.relation_id, fact.subject_id]
             found = [(name, key) for key in keys for name in _distinct(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
-            yield Form(SAQ, sentence, None, sentence.says(MASK), accepted, objects)
+            yield Form(SAQ, sentence, None, accepted, objects)
 
     def _true_false(self, fact: Fact, sentence: WordedFact, where: str, wrong: Sequence[str]) -> Iterable[Form]:
         """Yield a statement with the true object, and with a wrong one if there is any."""
         for truth, label in ((True, self.data.names.label(fact.object_key)), *((False, one) for one in wrong[:1])):
             accepted = ("correct" if truth else "incorrect",)
-            yield Form(TFQ, sentence, where, sentence.says(label), accepted, truth=truth, shown=label)
+            yield Form(TFQ, sentence, where, accepted, truth=truth, shown=label)
 
     def _add(self, fact: Fact, form: Form, passages: Sequence[Passage | None]) -> None:
         """Add a question with each passage, and the requests that serve it."""
@@ -230,7 +228,7 @@ class QuestionMaker:
                 self.repetition.add(form.experiment, origin, form.negatives, form.text)
 
     def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage | None) -> QuestionTraits:
-        relation = self.relations[fact.relation_id]
+        relation = self._relations[fact.relation_id]
         return QuestionTraits(
             item,
             form.type,
@@ -259,31 +257,25 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     Raises:
         AlmanacError: the file of written questions cannot be read or has a fault.
     """
-    names = data.names
-    wrong = WrongObjects(data, options.seed)
-    worded = wordings(data.relations, data.templates, options.templates)
-    others = data.facts if IRRELEVANT in options.contexts else ()  # of which another may be read first
-    passages = Passages(others, names, data.evidence, worded, wrong, options.seed, options.antifactual)
-    relations = {row.relation_id: row for row in data.relations}
-    questioner = QuestionMaker(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
+    maker, names = QuestionMaker(data, options, own), data.names
     tested = data.tested(options.sample, options.seed)
     written: Mapping[str, Sequence[WordedFact]] = {}
     if options.written is not None:
         asked_facts = [fact for facts in tested.values() for fact in facts]
-        written, refused = read_written(Path(options.written), asked_facts, names, wrong.true)
+        written, refused = read_written(Path(options.written), asked_facts, names, maker.wrong.true)
         for row in refused:
-            questioner.asked.refuse(row.thing, row.reason)
+            maker.asked.refuse(row.thing, row.reason)
     for relation_id, facts in tested.items():
         seen: set[str] = set()
         for fact in facts:
-            sentences = worded[relation_id].sentences(names.label(fact.subject_id))
+            sentences = maker.worded[relation_id].sentences(names.label(fact.subject_id))
             subject = names.reading(fact.subject_id)
-            questioner.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
+            maker.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
             seen.add(subject)
-        questioner.asked.own["texts"] += questioner.repetition.relation(relation_id)
-        yield questioner.asked.take()
-    questioner.asked.own["texts"] += questioner.repetition.total()
-    yield questioner.asked.take()
+        maker.asked.own["texts"] += maker.repetition.relation(relation_id)
+        yield maker.asked.take()
+    maker.asked.own["texts"] += maker.repetition.total()
+    yield maker.asked.take()
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

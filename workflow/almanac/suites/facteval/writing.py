@@ -139,9 +139,9 @@ def fault(text: str, style: str, fact: Fact, names: ObjectNames, true: TrueObjec
         return f"holds {MASK} {blanks} times; needed is {int(style == FIB)}"
     if not names_in(text, subject):
         return "does not name the subject"
-    if style == STATEMENT and len(parts_around(text, names.names(fact.object_key), subject)) == 1:
+    if style == STATEMENT and not names_in(text, names.names(fact.object_key), subject):
         return "does not name the object"
-    if style != STATEMENT and len(parts_around(text, objects, subject)) > 1:
+    if style != STATEMENT and names_in(text, objects, subject):
         return "names the object"
     if (style == WH) != text.endswith("?"):
         return "is no question" if style == WH else "is a question"
