@@ -110,9 +110,9 @@ class QuestionMaker:
     def __init__(self, data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> None:
         self.data, self.options, self.asked, self.repetition = data, options, Asked(own), Repetition()
         self.worded = wordings(data.relations, data.templates, options.templates)
-        self.wrong = WrongObjects(data, options.seed)
+        self._wrong_objects = WrongObjects(data, options.seed)
         self._relations = {row.relation_id: row for row in data.relations}
-        self._passages = Passages(data, self.worded, self.wrong, options)
+        self._passages = Passages(data, self.worded, self._wrong_objects, options)
         self._alike = AskedAlike(data, self.worded)
         told = prompts()
         self._told = {name: one["text"] for name, one in told["ask"].items()}
@@ -154,9 +154,9 @@ class QuestionMaker:
 
     def _wrong(self, fact: Fact, where: str) -> list[str]:
         """Return the labels of a fact's wrong objects; say so where there are too few."""
-        keys = self.wrong.draw(fact, where)
+        keys = self._wrong_objects.draw(fact, where)
         reason = f"{len(keys)} objects of {POOLS[where]} are false of its subject; needed are"
-        if where == "type" and self.wrong.kind(fact.object_key) is None:
+        if where == "type" and self._wrong_objects.kind(fact.object_key) is None:
             reason = "its object has no type; needed are"
         if MCQ in self.options.types and len(keys) < WRONG:
             self._refuse(fact, f"{MCQ}, negatives={where}", f"{reason} {WRONG}")
@@ -184,7 +184,7 @@ class QuestionMaker:
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
                     yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
         if SAQ in self.options.types and short_answer:
-            keys = self.wrong.true[fact.relation_id, fact.subject_id]
+            keys = self.data.true[fact.relation_id, fact.subject_id]
             found = [(name, key) for key in keys for name in _distinct(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
             yield Form(SAQ, sentence, None, accepted, objects)
@@ -239,7 +239,7 @@ class QuestionMaker:
             fact.datatype,
             relation.cardinality,
             relation.domain,
-            relation.object_type or self.wrong.kind(fact.object_key),
+            relation.object_type or self._wrong_objects.kind(fact.object_key),
             *((None,) * 4 if passage is None else passage.traits),
         )
 
@@ -262,7 +262,7 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     written: Mapping[str, Sequence[WordedFact]] = {}
     if options.written is not None:
         asked_facts = [fact for facts in tested.values() for fact in facts]
-        written, refused = read_written(Path(options.written), asked_facts, names, maker.wrong.true)
+        written, refused = read_written(Path(options.written), asked_facts, data)
         for row in refused:
             maker.asked.refuse(row.thing, row.reason)
     for relation_id, facts in tested.items():
