@@ -132,13 +132,12 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
         if (row["type"] == TFQ and row["truth"]) or row["type"] == SAQ
     )
     for _, of_relation in itertools.groupby(rows, key=lambda row: row["relation_id"]):
-        for _, of_fact in itertools.groupby(of_relation, key=lambda row: row["fact_id"]):
-            wordings: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})
-            for row in of_fact:
-                wordings[row["style"]][row["origin"]].setdefault(row["text"], row["item"])
-            for own in wordings.values():
-                for (written, item), template in itertools.product(own[WRITTEN].items(), own[TEMPLATE]):
-                    asked.link(item, ALIKE, Request("", "similarity", None, written, other=template, layer=layer))
+        wordings: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})
+        for row in of_relation:
+            wordings[row["fact_id"], row["style"]][row["origin"]].setdefault(row["text"], row["item"])
+        for own in wordings.values():
+            for (written, item), template in itertools.product(own[WRITTEN].items(), own[TEMPLATE]):
+                asked.link(item, ALIKE, Request("", "similarity", None, written, other=template, layer=layer))
         yield asked.take()
 
 
