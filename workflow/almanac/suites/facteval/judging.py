@@ -68,9 +68,10 @@ class Scorer:
         said = scoring.of_lines(scoring.own_turn(question, answer))
         right = [span for name in question.gold for span in mentions(name, said)]
         longer = self._longer if mode == STRICT else NO_LONGER
-        others = longer.beside((stated, *longer.called.get(stated, ())))
+        names = (stated, *longer.called.get(stated, ()))
         return any(
-            not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)
+            not (scoring.within_longer(span, right) or longer.hold(span, said, names))
+            for span in mentions(stated, said)
         )
 
 

@@ -198,9 +198,8 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
-    others = longer.beside(question.gold)
     for key, own in found.items():
-        found[key] = [span for span in own if not others.hold(span, said)]
+        found[key] = [span for span in own if not longer.hold(span, said, question.gold)]
     named = [names[key] for key, own in found.items() if own]
     if not named:
         reason = None if said.words else "no words"
