@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
 from almanac.suites.facteval.judging import OFFICIAL
@@ -27,7 +29,7 @@ SCORES = (
 
 
 @dataclass(frozen=True)
-class AdversarialBoard:
+class FormBoard:
     """One model in one type and style, asked in one way: its pooled numbers by reading and metric."""
 
     model: str
@@ -94,7 +96,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
     return Chapter("FactEval", asks, parts)
 
 
-def boards(shown: Shown) -> list[AdversarialBoard]:
+def boards(shown: Shown) -> list[FormBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
     order = [one.name for one in shown.models]
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
@@ -103,7 +105,7 @@ def boards(shown: Shown) -> list[AdversarialBoard]:
             where = conditions_of(row)
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
-    found = [AdversarialBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
+    found = [FormBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
     return sorted(found, key=lambda one: (*map(str, one.where.values()), order.index(one.model)))
 
 
@@ -117,7 +119,7 @@ def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure
     return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
 
 
-def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Table:
+def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
     first, *others = options.modes
     head = ["model", "question", "asked", "precision", "recall", "F1", *(f"F1, {other}" for other in others)]
     rows: list[Sequence[Cell]] = []
@@ -134,7 +136,7 @@ def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Tabl
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
 
-def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
+def _notes(plain: Sequence[FormBoard], shown: Shown) -> Iterator[str]:
     """Yield who answered nothing, and which taught models were taught no blanks."""
     for board in plain:
         if not board.answered:
@@ -146,13 +148,13 @@ def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
         )
 
 
-def without_blanks(found: Sequence[AdversarialBoard]) -> set[str]:
+def without_blanks(found: Sequence[FormBoard]) -> set[str]:
     """Return the models that abstain always where a blank is to be filled, with choices and without."""
     answered = [one for one in found if one.where["experiment"].endswith(f"-{FIB}") and one.answered]
     return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
 
 
-def _drawings(shown: Shown, found: Sequence[AdversarialBoard], options: FactEvalOptions) -> Iterator[Drawing]:
+def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
 
@@ -206,7 +208,7 @@ def _averages(shown: Shown) -> Iterator[Table]:
     yield Table("averages", caption, head, rows, folded=True)
 
 
-def _tuned(shown: Shown, plain: Sequence[AdversarialBoard], first: str) -> Iterator[Table]:
+def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Iterator[Table]:
     own = {(board.model, *board.where.values()): board for board in plain}
     rows: list[Sequence[Cell]] = []
     for row in shown.find("f1_difference", *COUNTED, reading=first):
@@ -285,13 +287,13 @@ def _relations(shown: Shown, first: str) -> Iterator[Table]:
 
 def _texts(shown: Shown) -> Iterator[Table]:
     if "texts" in shown.own:
-        totals = [row for row in shown.own["texts"].iter_rows(named=True) if row["relation_id"] is None]
         names = ("experiment", "origin", "negatives", "questions", "self_bleu")
+        totals = shown.own["texts"].filter(pl.col("relation_id").is_null()).select(names)
         caption = (
             "Self-BLEU (3-grams): how similar the questions of a relation are to each other; the mean over relations."
         )
         head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
-        yield Table("texts", caption, head, [[row[name] for name in names] for row in totals], folded=True)
+        yield Table("texts", caption, head, totals.rows(), folded=True)
 
 
 def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
