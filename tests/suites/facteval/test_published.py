@@ -8,7 +8,7 @@ from almanac.suites.facteval.reading.scoring import judge
 
 from .running import question
 
-PHRASES = Abstentions("test", ("sorry", "unknown", "unfortunately", "cannot predict"))
+PHRASES = Abstentions(("sorry", "unknown", "unfortunately", "cannot predict"))
 OWN = load()
 
 

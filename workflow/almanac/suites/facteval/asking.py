@@ -177,7 +177,7 @@ class QuestionMaker:
         if sentence.style not in self.options.styles:
             return
         if MCQ in self.options.types:
-            label, accepted = names.label(fact.object_key), _distinct(names.names(fact.object_key))
+            label, accepted = names.label(fact.object_key), tuple(dict.fromkeys(names.names(fact.object_key)))
             for where, labels in wrong.items():
                 if len(labels) == WRONG:
                     # The true object stands among wrong ones in an order drawn for the fact.
@@ -185,7 +185,7 @@ class QuestionMaker:
                     yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
         if SAQ in self.options.types and short_answer:
             keys = self.data.true[fact.relation_id, fact.subject_id]
-            found = [(name, key) for key in keys for name in _distinct(names.names(key))]
+            found = [(name, key) for key in keys for name in dict.fromkeys(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
             yield Form(SAQ, sentence, None, accepted, objects)
 
@@ -276,7 +276,3 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
         yield maker.asked.take()
     maker.asked.own["texts"] += maker.repetition.total()
     yield maker.asked.take()
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from almanac.frames import frame_of
-from almanac.rows import Fact, OutcomeKind
+from almanac.rows import Fact, Outcome, OutcomeKind
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
@@ -25,14 +25,6 @@ from almanac.suites.suite import Judgements
 STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
 UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
-OUTCOMES = {
-    "item": pl.UInt32,
-    "reading": pl.String,
-    "prediction": pl.String,
-    "outcome": pl.String,
-    "score": pl.Float64,
-    "confidence": pl.Float64,
-}
 
 
 class Scorer:
@@ -91,7 +83,7 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
     asked = part.links.filter(~compares & pl.col("reason").ne_missing(UNASKED))
     for own in part.own.values():
         asked = asked.join(own, on="item", how="left", maintain_order="left")
-    outcomes: list[tuple[Any, ...]] = []
+    outcomes: list[Outcome] = []
     verdicts: list[AnswerVerdict] = []
     for row in asked.iter_rows(named=True):
         answer = row["texts"][0] if row["status"] == "ok" and row["texts"] else None
@@ -100,12 +92,12 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
             found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
             follows = None if answer is None else scorer.follows(mode, question, answer)
             credit = None if found.outcome == "error" else found.credit
-            outcomes.append((row["item"], mode, answer, found.outcome, credit, None))
+            outcomes.append(Outcome(row["item"], mode, answer, found.outcome, credit, None))
             measured = (found.precision, found.recall, follows)
             verdicts.append(AnswerVerdict(row["item"], mode, found.said, found.reason, *measured))
     alike = how_alike(part.links.filter(compares))
     return Judgements(
-        pl.DataFrame(outcomes, schema=OUTCOMES, orient="row"),
+        frame_of(Outcome, outcomes),
         {"verdicts": frame_of(AnswerVerdict, verdicts), "similarities": alike},
     )
 

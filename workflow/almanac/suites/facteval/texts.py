@@ -23,29 +23,29 @@ VALUES = ("bertscore_precision", "bertscore_recall", "bertscore_f1", "distance")
 Group = tuple[str, str, str | None]  # experiment, origin, where wrong objects are from
 
 
-def self_bleu(sentences: Sequence[Sequence[str]], order: int = ORDER) -> float | None:
+def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
     """Return the mean BLEU of each sentence with all others as its references: 1 where all are the same.
 
-    Identical to the leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in
-    any other, is the smaller of its own and the second largest of all.
+    N-grams up to `ORDER` weigh the same; smoothing is method 1 of Chen and Cherry (2014). Identical to the
+    leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in any other, is the
+    smaller of its own and the second largest of all.
 
     Args:
         sentences: tokens of each; their order does not matter.
-        order: BLEU's longest n-gram, all weighted the same; smoothing is method 1 of Chen and Cherry (2014).
 
     Returns:
         None for fewer than two sentences.
     """
     if len(sentences) < 2:
         return None
-    grams = [[Counter(_grams(tokens, n)) for n in range(1, order + 1)] for tokens in sentences]
-    second = [_second_largest(own[n] for own in grams) for n in range(order)]
+    grams = [[Counter(_grams(tokens, n)) for n in range(1, ORDER + 1)] for tokens in sentences]
+    second = [_second_largest(own[n] for own in grams) for n in range(ORDER)]
     lengths = Counter(map(len, sentences))
     closest = {length: _closest(length, lengths) for length in lengths}
     values = []
     for tokens, own in zip(sentences, grams, strict=True):
-        matched = [sum(min(count, second[n][gram]) for gram, count in own[n].items()) for n in range(order)]
-        possible = [max(1, len(tokens) - n) for n in range(order)]
+        matched = [sum(min(count, second[n][gram]) for gram, count in own[n].items()) for n in range(ORDER)]
+        possible = [max(1, len(tokens) - n) for n in range(ORDER)]
         values.append(_bleu(matched, possible, len(tokens), closest[len(tokens)]))
     return math.fsum(values) / len(values)
 
