@@ -141,11 +141,11 @@ class QuestionMaker:
         """List what could not be asked of a fact."""
         self.asked.refuse(f"fact {fact.fact_id}: {what}", reason)
 
-    def _read_before(self, fact: Fact) -> list[Passage | None]:
-        """Return what is read before the questions of a fact; none stands for nothing."""
-        found: list[Passage | None] = []
+    def _read_before(self, fact: Fact) -> list[Passage]:
+        """Return what is read before the questions of a fact; say so where a passage is not to be had."""
+        found = []
         for context in self.options.contexts:
-            passage = None if context == NONE else self._passages.of(fact, context)
+            passage = self._passages.of(fact, context)
             if isinstance(passage, str):
                 self._refuse(fact, context, passage)
             else:
@@ -168,34 +168,31 @@ class QuestionMaker:
         self, fact: Fact, sentence: WordedFact, wrong: Mapping[str, Sequence[str]], short_answer: bool
     ) -> Iterable[Form]:
         """Yield the questions of one wording."""
-        names = self.data.names
+        names, types = self.data.names, self.options.types
+        label = names.label(fact.object_key)
         if sentence.style == STATEMENT:
-            if TFQ in self.options.types:
-                for where, labels in wrong.items():
-                    yield from self._true_false(fact, sentence, where, labels)
+            for where, labels in wrong.items() if TFQ in types else ():
+                # With the true object, and with a wrong one if there is any.
+                for truth, shown in ((True, label), *((False, one) for one in labels[:1])):
+                    said = "correct" if truth else "incorrect"
+                    yield Form(TFQ, sentence, where, (said,), truth=truth, shown=shown)
             return
         if sentence.style not in self.options.styles:
             return
-        if MCQ in self.options.types:
-            label, accepted = names.label(fact.object_key), tuple(dict.fromkeys(names.names(fact.object_key)))
+        if MCQ in types:
+            accepted = tuple(dict.fromkeys(names.names(fact.object_key)))
             for where, labels in wrong.items():
                 if len(labels) == WRONG:
                     # The true object stands among wrong ones in an order drawn for the fact.
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
                     yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
-        if SAQ in self.options.types and short_answer:
+        if SAQ in types and short_answer:
             keys = self.data.true[fact.relation_id, fact.subject_id]
             found = [(name, key) for key in keys for name in dict.fromkeys(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
             yield Form(SAQ, sentence, None, accepted, objects)
 
-    def _true_false(self, fact: Fact, sentence: WordedFact, where: str, wrong: Sequence[str]) -> Iterable[Form]:
-        """Yield a statement with the true object, and with a wrong one if there is any."""
-        for truth, label in ((True, self.data.names.label(fact.object_key)), *((False, one) for one in wrong[:1])):
-            accepted = ("correct" if truth else "incorrect",)
-            yield Form(TFQ, sentence, where, accepted, truth=truth, shown=label)
-
-    def _add(self, fact: Fact, form: Form, passages: Sequence[Passage | None]) -> None:
+    def _add(self, fact: Fact, form: Form, passages: Sequence[Passage]) -> None:
         """Add a question with each passage, and the requests that serve it."""
         origin = form.sentence.origin
         # Of blanks the released code alone asks for all true objects.
@@ -215,19 +212,18 @@ class QuestionMaker:
         )
         first: int | None = None
         for passage in passages:
-            setting = FactEvalSetting(origin, form.negatives, NONE if passage is None else passage.context)
+            setting = FactEvalSetting(origin, form.negatives, passage.context)
             template = form.sentence.template_id if origin == TEMPLATE else None
             item = self.asked.item(form.experiment, setting, fact, form.accepted, template=template)
             first = item if first is None else first
             self.asked.own["traits"].append(self._traits(item, first, fact, form, passage))
-            stated = None if passage is None else passage.stated
-            self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, stated))
-            context = None if passage is None else self.asked.context(passage.text)
+            self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, passage.stated))
+            context = None if passage.text is None else self.asked.context(passage.text)
             self.asked.link(item, ANSWER, replace(request, context_id=context))
             if setting.context == self._first:
                 self.repetition.add(form.experiment, origin, form.negatives, form.text)
 
-    def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage | None) -> QuestionTraits:
+    def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage) -> QuestionTraits:
         relation = self._relations[fact.relation_id]
         return QuestionTraits(
             item,
@@ -240,7 +236,7 @@ class QuestionMaker:
             relation.cardinality,
             relation.domain,
             relation.object_type or self._wrong_objects.kind(fact.object_key),
-            *((None,) * 4 if passage is None else passage.traits),
+            *passage.traits,
         )
 
 

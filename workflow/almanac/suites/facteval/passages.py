@@ -15,7 +15,7 @@ from almanac.rows import Fact
 from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, POOLS, RELEVANT, Wording
+from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, POOLS, RELEVANT, Wording
 from almanac.tables import seed_of
 
 EVIDENCE, SENTENCE = "evidence", "template"
@@ -26,11 +26,11 @@ SHORT = 3  # names up to this long count in their own case alone: `US` is no `us
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of one fact.
+    """What is read before the questions of one fact: a passage, or nothing.
 
     Attributes:
-        context: ``relevant``, ``irrelevant`` or ``antifactual``.
-        text: what is read.
+        context: ``none``, ``relevant``, ``irrelevant`` or ``antifactual``.
+        text: what is read; none: nothing, and so all that follows.
         origin: ``evidence`` (a text of the source) or ``template`` (a sentence made of the fact).
         stated: the label of the wrong object that it names, if it names one.
         mentions_subject: whether it names the question's subject.
@@ -38,14 +38,14 @@ class Passage:
     """
 
     context: str
-    text: str
-    origin: str
-    stated: str | None
-    mentions_subject: bool
-    mentions_object: bool
+    text: str | None = None
+    origin: str | None = None
+    stated: str | None = None
+    mentions_subject: bool | None = None
+    mentions_object: bool | None = None
 
     @property
-    def traits(self) -> tuple[str, bool | None, bool, bool]:
+    def traits(self) -> tuple[str | None, bool | None, bool | None, bool | None]:
         """What of it `QuestionTraits` holds, in their order; an antifactual one in which nothing changed is none."""
         changed = True if self.context == ANTIFACTUAL else None
         return self.origin, changed, self.mentions_subject, self.mentions_object
@@ -69,6 +69,8 @@ class Passages:
 
     def of(self, fact: Fact, context: str) -> Passage | str:
         """Return a fact's passage of a kind, or the reason why there is none."""
+        if context == NONE:
+            return Passage(NONE)
         subject = self._names.names(fact.subject_id)
         true = [name for key in self._wrong.true[fact.relation_id, fact.subject_id] for name in self._names.names(key)]
         said, stated = fact, None
