@@ -9,7 +9,7 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
 from almanac.suites.facteval.judging import OFFICIAL
-from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS
+from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS, SCORES
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FIB, NONE, TEMPLATE, FactEvalSetting
 from almanac.suites.facteval.texts import VALUES
@@ -18,9 +18,8 @@ from almanac.suites.judged import conditions_of
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
-AVERAGED = ("precision", "recall", "f1")
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
-SCORES = (
+READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
     "harmonic mean. Abstentions lower only recall; an answer without a verdict counts as wrong; errors are left "
     "out. Mode strict reads the whole answer, with aliases, dates and numbers; mode paper accepts a short answer "
@@ -79,7 +78,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         "a statement, with a blank (fib) or as a question (wh)."
     )
     parts = [
-        SCORES,
+        READ_HOW,
         _scores(plain, options),
         *_notes(plain, shown),
         *_drawings(shown, found, options),
@@ -100,7 +99,7 @@ def boards(shown: Shown) -> list[FormBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
     order = [one.name for one in shown.models]
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
-    for metric, keys in {**dict.fromkeys(("f1", "precision", "recall", "abstained"), ()), "valid": ("type",)}.items():
+    for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
         for row in shown.find(metric, *COUNTED, *keys):
             where = conditions_of(row)
             key = (row.model, *(where[name] for name in ASKED))
@@ -125,7 +124,7 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
     rows: list[Sequence[Cell]] = []
     for board in plain:
         if board.answered:
-            numbers: list[Cell] = [board.number(first, metric) for metric in ("precision", "recall", "f1")]
+            numbers: list[Cell] = [board.number(first, metric) for metric in SCORES]
             numbers += [board.number(other, "f1") for other in others]
             if board.abstains or not board.applicable:
                 why = "it always abstains" if board.applicable else "its answers contain no verdict"
@@ -197,7 +196,7 @@ def _averages(shown: Shown) -> Iterator[Table]:
         where = conditions_of(row)
         negatives = where["negatives"]
         kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
-        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in AVERAGED]
+        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in SCORES]
         rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
         "The unweighted mean of F1 over types, styles and origins; 0 without a verdict. AVG: the paper's mean over "

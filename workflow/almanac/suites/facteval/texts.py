@@ -96,7 +96,8 @@ class Repetition:
     def relation(self, relation_id: str) -> list[QuestionTexts]:
         """Return the rows of the questions since the last time, which are those of one relation."""
         rows = []
-        for group, sentences in sorted(self._sentences.items(), key=str):
+        for group in sorted(self._sentences, key=str):
+            sentences = self._sentences[group]
             rows.append(QuestionTexts(*group, relation_id, len(sentences), self_bleu(sentences)))
             self._found[group].append(rows[-1])
         self._sentences.clear()
