@@ -5,7 +5,7 @@ abstentions (a, missing) only in that of recall; errors are left out. F1 is 2c /
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,17 +106,18 @@ def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
 
 
 def scores(judged: Judged, *by: str) -> list[Measure]:
-    """Return precision, recall and F1 of groups, the facts of one subject counted as one draw.
+    """Return precision, recall and F1 of groups; see `_score`."""
+    return [row for metric in SCORES for row in _score(judged, metric, by)]
 
-    Intervals need an answer: where all abstain the three are 0 without one, as the paper counts.
+
+def _score(judged: Judged, metric: str, by: Sequence[str], name: str = "") -> list[Measure]:
+    """Return one of `SCORES` of groups, under a name of its own if one is given; facts of a subject are one draw.
+
+    Intervals need an answer: where all abstain it is 0 without one, as the paper counts.
     """
-    return _defined(row for metric, of in SCORES.items() for row in judged.measures(metric, "ratio", *of, by=by))
-
-
-def _defined(rows: Iterable[Measure]) -> list[Measure]:
     return [
         replace(row, value=0.0, low=None, high=None) if 0 < row.n_missing == row.n - row.n_error else row
-        for row in rows
+        for row in judged.measures(name or metric, "ratio", *SCORES[metric], by=by)
     ]
 
 
@@ -148,8 +149,7 @@ def _averages(judged: Judged) -> list[Measure]:
 
 def _average(judged: Judged, name: str, metric: str, columns: int | None = None) -> list[Measure]:
     """Return the mean of a metric over types, styles and origins; nothing where that are not so many as are wanted."""
-    found = _defined(judged.measures(metric, "ratio", *SCORES[metric], by=FORM))
-    values = [row.value for row in found if row.value is not None]
+    values = [row.value for row in _score(judged, metric, FORM) if row.value is not None]
     if columns not in (None, len(values)):
         return []
     mean = sum(values) / len(values) if values else None
@@ -165,15 +165,15 @@ def robustness(judged: Judged) -> list[Measure]:
         object that the passage states) and ``no_ops`` (the share of questions that are left out, since nothing was
         replaced in their passage).
     """
-    by, f1 = (*FORM, "reading"), SCORES["f1"]
+    by = (*FORM, "reading")
     rows = judged.where(context=Not(NONE)).measures("no_ops", "mean", "unchanged", by=BY)
     for column in judged.frame.columns:
         if column.startswith(PAIRED):
             context = column.removeprefix(PAIRED)
             both = judged.where({column: True})
             passage = both.where(context=context)
-            rows += _defined(both.where(context=NONE).measures("f1_without", "ratio", *f1, by=by))
-            rows += _defined(passage.measures("f1_with", "ratio", *f1, by=by))
+            rows += _score(both.where(context=NONE), "f1", by, "f1_without")
+            rows += _score(passage, "f1", by, "f1_with")
             rows += passage.where(right_without=True).measures("kept", "mean", "hit", by=by)
             rows += passage.where(right_without=False).measures("gained", "mean", "hit", by=by)
             rows += passage.where(follows=Not(None)).measures("followed", "mean", "follows", by=by)
@@ -221,10 +221,7 @@ def tuned_pairs(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, 
 
 def _before_and_after(judged: Judged) -> list[Measure]:
     plain = judged.where(counted=True, context=NONE)
-    return [
-        *(row for row in scores(plain, *BY) if row.metric == "f1"),
-        *plain.measures("abstained", "mean", "abstained", by=BY),
-    ]
+    return [*_score(plain, "f1", BY), *plain.measures("abstained", "mean", "abstained", by=BY)]
 
 
 def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:
