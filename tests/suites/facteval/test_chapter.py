@@ -9,7 +9,7 @@ from almanac import tables
 from almanac.frames import read_frame
 from almanac.rows import Measure, NotAsked, Relation, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
-from almanac.suites.facteval.chapter import AdversarialBoard, boards, chapter, without_blanks
+from almanac.suites.facteval.chapter import FormBoard, boards, chapter, without_blanks
 from almanac.suites.facteval.rows import QuestionTexts
 
 from .running import SUITE, measured, respond, write
@@ -111,7 +111,7 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
 @pytest.mark.parametrize(("counts", "applicable"), [((3, 0, 97, 0), True), ((1, 0, 60, 39), False)])
 def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable):
     valid = Measure(*["x"] * 3, None, "valid", "{}", "mean", (), 0.5, 0, 1, None, 100, *counts, 0)
-    assert AdversarialBoard("m", {}, {"strict": {"valid": valid}}).applicable == applicable
+    assert FormBoard("m", {}, {"strict": {"valid": valid}}).applicable == applicable
 
 
 def test_a_model_that_only_abstains_is_said_to(found, plain):
@@ -125,7 +125,7 @@ def test_who_fills_some_blanks_was_not_left_untaught():
     def board(model, experiment, missing, errors=0):
         counts = [100 * tenths for tenths in (10, 10 - missing - errors, 0, missing, 0, errors)]
         row = Measure("f", "d", model, None, "f1", "{}", "ratio", (), 0.5, 0, 1, None, *counts)
-        return AdversarialBoard(model, {"experiment": experiment}, {"strict": {"f1": row}})
+        return FormBoard(model, {"experiment": experiment}, {"strict": {"f1": row}})
 
     never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
     some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]

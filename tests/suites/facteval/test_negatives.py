@@ -7,19 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
 
-from .tables import entity, fact, literal
+from .tables import data, entity, fact, literal
 
 
 def wrong(facts, *known, seed=0):
-    named = {row.entity_id: row for row in known}
-    for row in facts:
-        for name in (row.subject_id, row.object_id):
-            if name is not None:
-                named.setdefault(name, entity(name))
-    return WrongObjects(Data.of(facts=facts, entities=list(named.values())), seed)
+    return WrongObjects(data(facts, known), seed)
 
 
 def drawn(facts, *known, of=0, where="relation", count=100, seed=0):

@@ -10,8 +10,8 @@ from almanac.sources.files import read_folder
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.facteval.judging import longer_names
-from almanac.suites.facteval.reading import official
 from almanac.suites.facteval.reading.abstention import load
+from almanac.suites.facteval.reading.published import as_released
 from almanac.suites.facteval.reading.scoring import judge
 from almanac.suites.facteval.reading.text import read_name
 
@@ -81,7 +81,7 @@ def test_the_name_of_another_object_that_holds_the_true_one_is_wrong_and_right_t
     assert {judge(question, answer, OWN).outcome for question, answer in holding + ending} == {"correct"}
     assert {judge(question, answer, OWN, longer).outcome for question, answer in holding} == {"incorrect"}
     assert {judge(question, answer, OWN, longer).outcome for question, answer in ending} == {"correct"}
-    assert {official.judge(question, answer, OWN.released()).outcome for question, answer in holding} == {"correct"}
+    assert {as_released(question, answer, OWN.released()).outcome for question, answer in holding} == {"correct"}
 
 
 def words(name):
@@ -99,8 +99,6 @@ def test_a_list_of_all_true_objects_is_whole(asked, longer):
 
 def test_the_released_scorer_errs_on_right_choices_with_dashes_commas_and_parts(asked):
     count = Counter(
-        official.judge(question, question.gold[0], OWN.released()).outcome
-        for question in asked
-        if question.type == "mcq"
+        as_released(question, question.gold[0], OWN.released()).outcome for question in asked if question.type == "mcq"
     )
     assert 0 < count["incorrect"] < count["correct"]

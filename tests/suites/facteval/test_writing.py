@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from almanac import tables as table_files
-from almanac.dataset.names import true_objects
 from almanac.edition.asking import write_asked
 from almanac.errors import AlmanacError
 from almanac.rows import Item, Link, Request, Response
@@ -15,15 +14,14 @@ from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
 from almanac.suites.facteval.questions import prompts
 from almanac.suites.facteval.rows import WrittenQuestion
-from almanac.suites.facteval.writing import WritingSetting, ask_writing, judge_writing, read_written
+from almanac.suites.facteval.writing import Writing, WritingSetting, read_written
 
 from .running import content, questions, respond
 from .tables import FACTS, TEMPLATES, data, entity, fact
 
 KNOWN = [entity("Paris", "City of Light"), entity("France", "French Republic")]
 TABLES = data(FACTS, KNOWN, templates=TEMPLATES)
-NAMES = TABLES.names
-TRUE = true_objects(FACTS)
+WRITING = Writing()
 GOOD = {
     "statement": "The capital of {} is {}.",
     "fib": "The capital of {} is [MASK].",
@@ -33,7 +31,7 @@ GOOD = {
 
 def asked(folder, own, options):
     """Ask for texts; return what each request is for: the fact and the style."""
-    write_asked(folder, ask_writing(own, options), {}, 1)
+    write_asked(folder, WRITING.ask(WRITING.rounds[0], own, options, None), {}, 1)
     facts = {row.item: row.fact_id for row in table_files.read(folder / "items.parquet", Item)}
     return {row.request_id: (facts[row.item], row.role) for row in table_files.read(folder / "links.parquet", Link)}
 
@@ -53,7 +51,7 @@ def judged(texts, own=TABLES, known=None, **options):
             text = texts.get((fact_id, style), GOOD[style].format(*fact_id.split("|")[1:]))
             return text if text != "too_long" else ("too_long", "9 tokens")
 
-        return judge_writing(answers_of(folder, [respond(folder, answer)]), known or own)
+        return WRITING.write(answers_of(folder, [respond(folder, answer)]), known or own, WritingOptions(**options))
 
 
 def verdict(text, style):
@@ -169,7 +167,7 @@ def test_a_request_without_a_response_is_an_error(tmp_path):
     asked(tmp_path, TABLES, WritingOptions())
     table_files.write(tmp_path / "none.parquet", Response, [])
     with pytest.raises(AlmanacError, match="18 of 18 requests have no response"):
-        judge_writing(answers_of(tmp_path, [tmp_path / "none.parquet"]), TABLES)
+        WRITING.write(answers_of(tmp_path, [tmp_path / "none.parquet"]), TABLES, WritingOptions())
 
 
 def test_written_questions_are_asked_beside_those_of_templates(tmp_path):
@@ -216,14 +214,14 @@ def test_a_file_with_a_fault_is_refused_by_fact_and_style(tmp_path, rows, messag
     path = tmp_path / "written.jsonl"
     path.write_text(rows_of(*rows))
     with pytest.raises(AlmanacError, match=r"written\.jsonl") as error:
-        read_written(path, FACTS, NAMES, TRUE)
+        read_written(path, FACTS, TABLES)
     assert message in str(error.value)
 
 
 def test_questions_of_other_facts_are_listed(tmp_path):
     path = tmp_path / "written.jsonl"
     path.write_text(rows_of(ROW | {"fact_id": "capital|Mars|X"}, ROW))
-    found, refused = read_written(path, FACTS, NAMES, TRUE)
+    found, refused = read_written(path, FACTS, TABLES)
     assert list(found) == [FACTS[0].fact_id]
     assert [(row.thing, row.reason) for row in refused] == [
         ("fact capital|Mars|X: written wh", "the fact is not asked here")
@@ -234,7 +232,7 @@ def test_a_writer_that_answered_nothing_is_an_error(tmp_path):
     asked(tmp_path, TABLES, WritingOptions(styles=["wh"]))
     said = respond(tmp_path, lambda request: ("unsupported", "a masked model writes no text"))
     with pytest.raises(AlmanacError, match=r"none of 6 requests was answered \(unsupported: a masked model"):
-        judge_writing(answers_of(tmp_path, [said]), TABLES)
+        WRITING.write(answers_of(tmp_path, [said]), TABLES, WritingOptions())
 
 
 def test_rows_are_a_table(tmp_path):

@@ -15,13 +15,14 @@ from almanac.planting.tokenizer import END, PAD, START, train
 from almanac.rows import Context, Item, Link, Request, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.writing import WritingSetting, ask_writing, judge_writing
+from almanac.suites.facteval.writing import Writing, WritingSetting
 from almanac.suites.judged import conditions_of
 
 from .running import SUITE, asked, measured, write
 from .tables import CAPITALS, FACTS, TEMPLATES, data
 
 TABLES = data(FACTS, templates=TEMPLATES)
+WRITING, OPTIONS = Writing(), WritingOptions(sample=2)
 WRITTEN = {
     "statement": "The city from which {} is governed is {}.",
     "fib": "[MASK] is where the government of {} sits.",
@@ -72,7 +73,7 @@ def taught(folder, pairs):
 def folder(tmp_path_factory):
     """Ask for questions, and teach the writer."""
     root = tmp_path_factory.mktemp("written")
-    write_asked(root / "asked", ask_writing(TABLES, WritingOptions(sample=2)), {}, 1)
+    write_asked(root / "asked", WRITING.ask(WRITING.rounds[0], TABLES, OPTIONS, None), {}, 1)
     requests = tables.read(root / "asked" / "requests-0.parquet", Request)
     links = {row.request_id: row for row in tables.read(root / "asked" / "links.parquet", Link)}
     facts = {row.item: row.fact_id for row in tables.read(root / "asked" / "items.parquet", Item)}
@@ -97,7 +98,7 @@ def answered(root, folder):
 
 def test_what_a_model_writes_is_judged_asked_measured_and_compared(folder):
     said = RoundFiles.of("asked", folder / "asked", [answered(folder, folder / "asked")])
-    rows = judge_writing(Answers("writer", "d", [said], WritingSetting), TABLES)
+    rows = WRITING.write(Answers("writer", "d", [said], WritingSetting), TABLES, OPTIONS)
     found = {(row.fact_id.split("|")[1], row.style): row for row in rows}
     subjects = {subject for subject, _ in found}
     assert len(rows) == 6 and len(subjects) == 2

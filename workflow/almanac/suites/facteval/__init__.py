@@ -11,7 +11,7 @@ writing     questions that a model writes, for a person to proofread
 texts       how much questions repeat each other, how similar two wordings are
 reading     what an answer says: rules for English, frozen in scope
 judging     from answers to verdicts
-elsewhere   questions and answers of a file; `given` is one row of it
+elsewhere   questions and answers of a file
 measures    the numbers
 chapter     what the page shows; `figures` draws
 """

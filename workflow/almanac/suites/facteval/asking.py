@@ -2,19 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from almanac.rows import Fact, Relation, Request
+from almanac.rows import Fact, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.facteval.negatives import WRONG, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.passages import Passage, Passages
 from almanac.suites.facteval.questions import (
-    IRRELEVANT,
     MASK,
     MCQ,
     NONE,
@@ -47,7 +46,6 @@ class Form:
         type: ``tfq``, ``mcq`` or ``saq``.
         sentence: its wording.
         negatives: where its wrong objects are from.
-        text: what is asked.
         accepted: the texts that count as true.
         objects: for each accepted name of a short answer, the object that it names.
         choices: of multiple choice.
@@ -58,12 +56,16 @@ class Form:
     type: str
     sentence: WordedFact
     negatives: str | None
-    text: str
     accepted: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     choices: tuple[str, ...] | None = None
     truth: bool | None = None
     shown: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What is asked: with the blank, if there is one, or the object of a statement."""
+        return self.sentence.says(MASK if self.shown is None else self.shown)
 
     @property
     def experiment(self) -> str:
@@ -102,24 +104,20 @@ class AskedAlike:
         return None
 
 
-@dataclass
 class QuestionMaker:
     """What all questions of a dataset share, and what has been asked so far."""
 
-    options: FactEvalOptions
-    data: Data
-    relations: Mapping[str, Relation]
-    wrong: WrongObjects
-    passages: Passages
-    alike: AskedAlike
-    asked: Asked
-    repetition: Repetition = field(default_factory=Repetition)
-
-    def __post_init__(self) -> None:
+    def __init__(self, data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> None:
+        self.data, self.options, self.asked, self.repetition = data, options, Asked(own), Repetition()
+        self.worded = wordings(data.relations, data.templates, options.templates)
+        self._wrong_objects = WrongObjects(data, options.seed)
+        self._relations = {row.relation_id: row for row in data.relations}
+        self._passages = Passages(data, self.worded, self._wrong_objects, options)
+        self._alike = AskedAlike(data, self.worded)
         told = prompts()
-        self._told = {name: own["text"] for name, own in told["ask"].items()}
-        self._several = {name: own["text"] for name, own in told["released"].items()}
-        self._first = NONE if NONE in self.options.contexts else self.options.contexts[0]
+        self._told = {name: one["text"] for name, one in told["ask"].items()}
+        self._several = {name: one["text"] for name, one in told["released"].items()}
+        self._first = NONE if NONE in options.contexts else options.contexts[0]
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
         """Ask one fact in every type, style and context.
@@ -129,10 +127,10 @@ class QuestionMaker:
             sentences: its wordings.
             short_answer: whether its subject is asked for a short answer too; once a subject and relation.
         """
-        passages = self._passages(fact)
+        passages = self._read_before(fact)
         wrong: dict[str, list[str]] = {where: self._wrong(fact, where) for where in self.options.negatives}
         for sentence in sentences:
-            if (other := self.alike.other(fact, sentence)) is not None:
+            if (other := self._alike.other(fact, sentence)) is not None:
                 reason = f"relation {other} is asked in the same words and has another answer"
                 self._refuse(fact, f"{sentence.style}, template {sentence.template_id}", reason)
                 continue
@@ -143,11 +141,11 @@ class QuestionMaker:
         """List what could not be asked of a fact."""
         self.asked.refuse(f"fact {fact.fact_id}: {what}", reason)
 
-    def _passages(self, fact: Fact) -> list[Passage | None]:
-        """Return what is read before the questions of a fact; none stands for nothing."""
-        found: list[Passage | None] = []
+    def _read_before(self, fact: Fact) -> list[Passage]:
+        """Return what is read before the questions of a fact; say so where a passage is not to be had."""
+        found = []
         for context in self.options.contexts:
-            passage = None if context == NONE else self.passages.of(fact, context)
+            passage = self._passages.of(fact, context)
             if isinstance(passage, str):
                 self._refuse(fact, context, passage)
             else:
@@ -156,9 +154,9 @@ class QuestionMaker:
 
     def _wrong(self, fact: Fact, where: str) -> list[str]:
         """Return the labels of a fact's wrong objects; say so where there are too few."""
-        keys = self.wrong.draw(fact, where)
+        keys = self._wrong_objects.draw(fact, where)
         reason = f"{len(keys)} objects of {POOLS[where]} are false of its subject; needed are"
-        if where == "type" and self.wrong.kind(fact.object_key) is None:
+        if where == "type" and self._wrong_objects.kind(fact.object_key) is None:
             reason = "its object has no type; needed are"
         if MCQ in self.options.types and len(keys) < WRONG:
             self._refuse(fact, f"{MCQ}, negatives={where}", f"{reason} {WRONG}")
@@ -170,34 +168,31 @@ class QuestionMaker:
         self, fact: Fact, sentence: WordedFact, wrong: Mapping[str, Sequence[str]], short_answer: bool
     ) -> Iterable[Form]:
         """Yield the questions of one wording."""
-        names = self.data.names
+        names, types = self.data.names, self.options.types
+        label = names.label(fact.object_key)
         if sentence.style == STATEMENT:
-            if TFQ in self.options.types:
-                for where, labels in wrong.items():
-                    yield from self._true_false(fact, sentence, where, labels)
+            for where, labels in wrong.items() if TFQ in types else ():
+                # With the true object, and with a wrong one if there is any.
+                for truth, shown in ((True, label), *((False, one) for one in labels[:1])):
+                    said = "correct" if truth else "incorrect"
+                    yield Form(TFQ, sentence, where, (said,), truth=truth, shown=shown)
             return
         if sentence.style not in self.options.styles:
             return
-        if MCQ in self.options.types:
-            label, accepted = names.label(fact.object_key), _distinct(names.names(fact.object_key))
+        if MCQ in types:
+            accepted = tuple(dict.fromkeys(names.names(fact.object_key)))
             for where, labels in wrong.items():
                 if len(labels) == WRONG:
                     # The true object stands among wrong ones in an order drawn for the fact.
                     choices = hash_order((label, *labels), self.options.seed, "order", where, fact.fact_id)
-                    yield Form(MCQ, sentence, where, sentence.says(MASK), accepted, choices=tuple(choices))
-        if SAQ in self.options.types and short_answer:
-            keys = self.wrong.true[fact.relation_id, fact.subject_id]
-            found = [(name, key) for key in keys for name in _distinct(names.names(key))]
+                    yield Form(MCQ, sentence, where, accepted, choices=tuple(choices))
+        if SAQ in types and short_answer:
+            keys = self.data.true[fact.relation_id, fact.subject_id]
+            found = [(name, key) for key in keys for name in dict.fromkeys(names.names(key))]
             accepted, objects = tuple(name for name, _ in found), tuple(key for _, key in found)
-            yield Form(SAQ, sentence, None, sentence.says(MASK), accepted, objects)
+            yield Form(SAQ, sentence, None, accepted, objects)
 
-    def _true_false(self, fact: Fact, sentence: WordedFact, where: str, wrong: Sequence[str]) -> Iterable[Form]:
-        """Yield a statement with the true object, and with a wrong one if there is any."""
-        for truth, label in ((True, self.data.names.label(fact.object_key)), *((False, one) for one in wrong[:1])):
-            accepted = ("correct" if truth else "incorrect",)
-            yield Form(TFQ, sentence, where, sentence.says(label), accepted, truth=truth, shown=label)
-
-    def _add(self, fact: Fact, form: Form, passages: Sequence[Passage | None]) -> None:
+    def _add(self, fact: Fact, form: Form, passages: Sequence[Passage]) -> None:
         """Add a question with each passage, and the requests that serve it."""
         origin = form.sentence.origin
         # Of blanks the released code alone asks for all true objects.
@@ -217,20 +212,19 @@ class QuestionMaker:
         )
         first: int | None = None
         for passage in passages:
-            setting = FactEvalSetting(origin, form.negatives, NONE if passage is None else passage.context)
+            setting = FactEvalSetting(origin, form.negatives, passage.context)
             template = form.sentence.template_id if origin == TEMPLATE else None
             item = self.asked.item(form.experiment, setting, fact, form.accepted, template=template)
             first = item if first is None else first
             self.asked.own["traits"].append(self._traits(item, first, fact, form, passage))
-            stated = None if passage is None else passage.stated
-            self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, stated))
-            context = None if passage is None else self.asked.context(passage.text)
+            self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, passage.stated))
+            context = None if passage.text is None else self.asked.context(passage.text)
             self.asked.link(item, ANSWER, replace(request, context_id=context))
             if setting.context == self._first:
                 self.repetition.add(form.experiment, origin, form.negatives, form.text)
 
-    def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage | None) -> QuestionTraits:
-        relation = self.relations[fact.relation_id]
+    def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage) -> QuestionTraits:
+        relation = self._relations[fact.relation_id]
         return QuestionTraits(
             item,
             form.type,
@@ -241,8 +235,8 @@ class QuestionMaker:
             fact.datatype,
             relation.cardinality,
             relation.domain,
-            relation.object_type or self.wrong.kind(fact.object_key),
-            *((None,) * 4 if passage is None else passage.traits),
+            relation.object_type or self._wrong_objects.kind(fact.object_key),
+            *passage.traits,
         )
 
 
@@ -259,32 +253,22 @@ def ask(data: Data, options: FactEvalOptions, own: Mapping[str, type]) -> Iterat
     Raises:
         AlmanacError: the file of written questions cannot be read or has a fault.
     """
-    names = data.names
-    wrong = WrongObjects(data, options.seed)
-    worded = wordings(data.relations, data.templates, options.templates)
-    others = data.facts if IRRELEVANT in options.contexts else ()  # of which another may be read first
-    passages = Passages(others, names, data.evidence, worded, wrong, options.seed, options.antifactual)
-    relations = {row.relation_id: row for row in data.relations}
-    questioner = QuestionMaker(options, data, relations, wrong, passages, AskedAlike(data, worded), Asked(own))
+    maker, names = QuestionMaker(data, options, own), data.names
     tested = data.tested(options.sample, options.seed)
     written: Mapping[str, Sequence[WordedFact]] = {}
     if options.written is not None:
         asked_facts = [fact for facts in tested.values() for fact in facts]
-        written, refused = read_written(Path(options.written), asked_facts, names, wrong.true)
+        written, refused = read_written(Path(options.written), asked_facts, data)
         for row in refused:
-            questioner.asked.refuse(row.thing, row.reason)
+            maker.asked.refuse(row.thing, row.reason)
     for relation_id, facts in tested.items():
         seen: set[str] = set()
         for fact in facts:
-            sentences = worded[relation_id].sentences(names.label(fact.subject_id))
+            sentences = maker.worded[relation_id].sentences(names.label(fact.subject_id))
             subject = names.reading(fact.subject_id)
-            questioner.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
+            maker.ask(fact, [*sentences, *written.get(fact.fact_id, ())], subject not in seen)
             seen.add(subject)
-        questioner.asked.own["texts"] += questioner.repetition.relation(relation_id)
-        yield questioner.asked.take()
-    questioner.asked.own["texts"] += questioner.repetition.total()
-    yield questioner.asked.take()
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
+        maker.asked.own["texts"] += maker.repetition.relation(relation_id)
+        yield maker.asked.take()
+    maker.asked.own["texts"] += maker.repetition.total()
+    yield maker.asked.take()

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
 from almanac.suites.facteval.judging import OFFICIAL
-from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS
+from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS, SCORES
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import FIB, NONE, TEMPLATE, FactEvalSetting
 from almanac.suites.facteval.texts import VALUES
@@ -16,9 +18,8 @@ from almanac.suites.judged import conditions_of
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
-AVERAGED = ("precision", "recall", "f1")
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
-SCORES = (
+READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
     "harmonic mean. Abstentions lower only recall; an answer without a verdict counts as wrong; errors are left "
     "out. Mode strict reads the whole answer, with aliases, dates and numbers; mode paper accepts a short answer "
@@ -27,7 +28,7 @@ SCORES = (
 
 
 @dataclass(frozen=True)
-class AdversarialBoard:
+class FormBoard:
     """One model in one type and style, asked in one way: its pooled numbers by reading and metric."""
 
     model: str
@@ -77,7 +78,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         "a statement, with a blank (fib) or as a question (wh)."
     )
     parts = [
-        SCORES,
+        READ_HOW,
         _scores(plain, options),
         *_notes(plain, shown),
         *_drawings(shown, found, options),
@@ -94,16 +95,16 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
     return Chapter("FactEval", asks, parts)
 
 
-def boards(shown: Shown) -> list[AdversarialBoard]:
+def boards(shown: Shown) -> list[FormBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
     order = [one.name for one in shown.models]
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
-    for metric, keys in {**dict.fromkeys(("f1", "precision", "recall", "abstained"), ()), "valid": ("type",)}.items():
+    for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
         for row in shown.find(metric, *COUNTED, *keys):
             where = conditions_of(row)
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
-    found = [AdversarialBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
+    found = [FormBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
     return sorted(found, key=lambda one: (*map(str, one.where.values()), order.index(one.model)))
 
 
@@ -117,13 +118,13 @@ def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure
     return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
 
 
-def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Table:
+def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
     first, *others = options.modes
     head = ["model", "question", "asked", "precision", "recall", "F1", *(f"F1, {other}" for other in others)]
     rows: list[Sequence[Cell]] = []
     for board in plain:
         if board.answered:
-            numbers: list[Cell] = [board.number(first, metric) for metric in ("precision", "recall", "f1")]
+            numbers: list[Cell] = [board.number(first, metric) for metric in SCORES]
             numbers += [board.number(other, "f1") for other in others]
             if board.abstains or not board.applicable:
                 why = "it always abstains" if board.applicable else "its answers contain no verdict"
@@ -134,7 +135,7 @@ def _scores(plain: Sequence[AdversarialBoard], options: FactEvalOptions) -> Tabl
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
 
-def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
+def _notes(plain: Sequence[FormBoard], shown: Shown) -> Iterator[str]:
     """Yield who answered nothing, and which taught models were taught no blanks."""
     for board in plain:
         if not board.answered:
@@ -146,13 +147,13 @@ def _notes(plain: Sequence[AdversarialBoard], shown: Shown) -> Iterator[str]:
         )
 
 
-def without_blanks(found: Sequence[AdversarialBoard]) -> set[str]:
+def without_blanks(found: Sequence[FormBoard]) -> set[str]:
     """Return the models that abstain always where a blank is to be filled, with choices and without."""
     answered = [one for one in found if one.where["experiment"].endswith(f"-{FIB}") and one.answered]
     return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
 
 
-def _drawings(shown: Shown, found: Sequence[AdversarialBoard], options: FactEvalOptions) -> Iterator[Drawing]:
+def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
 
@@ -195,7 +196,7 @@ def _averages(shown: Shown) -> Iterator[Table]:
         where = conditions_of(row)
         negatives = where["negatives"]
         kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
-        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in AVERAGED]
+        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in SCORES]
         rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
         "The unweighted mean of F1 over types, styles and origins; 0 without a verdict. AVG: the paper's mean over "
@@ -206,7 +207,7 @@ def _averages(shown: Shown) -> Iterator[Table]:
     yield Table("averages", caption, head, rows, folded=True)
 
 
-def _tuned(shown: Shown, plain: Sequence[AdversarialBoard], first: str) -> Iterator[Table]:
+def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Iterator[Table]:
     own = {(board.model, *board.where.values()): board for board in plain}
     rows: list[Sequence[Cell]] = []
     for row in shown.find("f1_difference", *COUNTED, reading=first):
@@ -285,13 +286,13 @@ def _relations(shown: Shown, first: str) -> Iterator[Table]:
 
 def _texts(shown: Shown) -> Iterator[Table]:
     if "texts" in shown.own:
-        totals = [row for row in shown.own["texts"].iter_rows(named=True) if row["relation_id"] is None]
         names = ("experiment", "origin", "negatives", "questions", "self_bleu")
+        totals = shown.own["texts"].filter(pl.col("relation_id").is_null()).select(names)
         caption = (
             "Self-BLEU (3-grams): how similar the questions of a relation are to each other; the mean over relations."
         )
         head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
-        yield Table("texts", caption, head, [[row[name] for name in names] for row in totals], folded=True)
+        yield Table("texts", caption, head, totals.rows(), folded=True)
 
 
 def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:

@@ -1,21 +1,90 @@
 """Tables of questions and answers from elsewhere, which are scored like any others; mistakes are listed by row."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from almanac.columns import columns
 from almanac.errors import AlmanacError, refuse
-from almanac.rows import Fact, Request, Response
+from almanac.rows import Fact, Request, Response, Status
 from almanac.sources import records
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
 from almanac.suites.facteval.asking import ANSWER
-from almanac.suites.facteval.given import KNOWN, REQUIRED, GivenQuestion, GivenRow, row_of
 from almanac.suites.facteval.judging import UNASKED
-from almanac.suites.facteval.rows import QuestionNames
+from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, TFQ, WH, FactEvalSetting
+from almanac.suites.facteval.reading.scoring import JudgedQuestion
+from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.suite import Elsewhere
+
+REQUIRED = ("type", "answer")
+LISTS = ("choices", "gold", "gold_object")
+TRUTHS = ("truth", "changed", "mentions_subject", "mentions_object")
+TEXTS = (
+    *("item_id", "model", "status", "style", "origin", "negatives", "context", "relation_id", "fact_id", "subject_id"),
+    *("template_id", "text", "passage", "passage_origin", "shown", "stated"),
+    *("datatype", "cardinality", "domain", "object_type"),
+)
+KNOWN = (*REQUIRED, *LISTS, *TRUTHS, *TEXTS)
+TYPES = (TFQ, MCQ, SAQ)
+STATUSES = get_args(Status)
+BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
+
+
+@dataclass(frozen=True)
+class GivenQuestion:
+    """A question as a row gives it; equal ones of several models are one.
+
+    Attributes:
+        item_id: its name in the file; none where the row has none.
+        question: what its answer is judged by.
+        traits: what it is counted by; its items' numbers are not known yet.
+        setting: how it was asked.
+        relation_id: its relation.
+        fact_id: its fact; none: a fact of its own.
+        subject_id: the fact's subject; none: one of its own.
+        template_id: its wording.
+        passage: what is read before it.
+        shown: the object of a statement.
+        again: how often its model was asked the same before, in rows without a name.
+    """
+
+    item_id: str | None
+    question: JudgedQuestion
+    traits: QuestionTraits
+    setting: FactEvalSetting
+    relation_id: str
+    fact_id: str | None
+    subject_id: str | None
+    template_id: str | None
+    passage: str | None
+    shown: str | None
+    again: int = 0
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What tells it apart from other questions, whatever its context and its text."""
+        return self.traits.type, self.traits.style, self.setting.origin, self.setting.negatives
+
+    @property
+    def asks(self) -> tuple[Any, ...]:
+        """What it asks, whatever is read before it; without a fact it asks what no other does."""
+        own = self.fact_id if self.fact_id is not None else (self.item_id, self.again, self.setting, self.question)
+        return *self.form, own, self.template_id, self.question.truth, self.question.text
+
+
+@dataclass(frozen=True)
+class GivenRow:
+    """A row: its number, who answered, the question, and the answer or why there is none."""
+
+    number: int
+    model: str
+    given: GivenQuestion
+    answer: str | None
+    status: str
 
 
 def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
@@ -69,15 +138,11 @@ def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[
 def _check_header(path: Path, names: Sequence[str]) -> None:
     lacking = [name for name in REQUIRED if name not in names]
     unknown = [name for name in names if name not in KNOWN]
-    if lacking or unknown:
-        raise AlmanacError(
-            f"{path}: "
-            + " and ".join(
-                [f"lacks the column {', '.join(lacking)}"] * bool(lacking)
-                + [f"has the unknown column {', '.join(unknown)}"] * bool(unknown)
-            )
-            + f"; needed are {', '.join(REQUIRED)}, known are {', '.join(KNOWN)}"
-        )
+    faults = [f"lacks the column {', '.join(lacking)}"] if lacking else []
+    faults += [f"has the unknown column {', '.join(unknown)}"] if unknown else []
+    if faults:
+        needed = f"needed are {', '.join(REQUIRED)}, known are {', '.join(KNOWN)}"
+        raise AlmanacError(f"{path}: {' and '.join(faults)}; {needed}")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise AlmanacError(f"{path}: has the column {', '.join(twice)} twice; keep one of them")
@@ -128,3 +193,105 @@ def _alike(path: Path, rows: Sequence[GivenRow]) -> list[str]:
         for form, before, number in alike
         if len(contexts[form]) > 1
     ]
+
+
+def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
+    """Return a row as it is judged.
+
+    Raises:
+        ValueError: a cell is impossible, naming the column.
+    """
+    if row is None:
+        raise ValueError("has more or fewer cells than the header")
+    cells: dict[str, Any] = {name: _text(name, row.get(name)) for name in (*REQUIRED, *TEXTS)}
+    cells |= {name: _list(name, row.get(name)) for name in LISTS}
+    cells |= {name: _truth(name, row.get(name)) for name in TRUTHS}
+    status = cells["status"] or "ok"
+    if status not in STATUSES:
+        raise ValueError(f"column 'status': {status!r} is no status; allowed are {', '.join(STATUSES)}")
+    if status == "ok" and cells["answer"] is None:
+        raise ValueError("column 'answer': there is none; write \"\" for an empty answer, or say why in `status`")
+    kind = cells["type"]
+    if kind not in TYPES:
+        raise ValueError(f"column 'type': {kind!r} is no type; allowed are {', '.join(TYPES)}")
+    question = JudgedQuestion(
+        kind,
+        cells["text"] or "",
+        cells["gold"],
+        cells["gold_object"] or ("1",) * len(cells["gold"]),
+        cells["choices"] or None,
+        *(cells[name] for name in ("truth", "datatype", "object_type", "stated")),
+    )
+    _check(question)
+    several = len(set(question.gold_object)) > 1
+    cells |= {
+        "item": 0,
+        "question": 0,
+        "style": cells["style"] or (STATEMENT if kind == TFQ else WH),
+        "answers": ("multiple" if several else "single") if kind == SAQ else None,
+    }
+    given = GivenQuestion(
+        question=question,
+        traits=QuestionTraits(**{name: cells[name] for name in columns(QuestionTraits)}),
+        setting=FactEvalSetting(cells["origin"] or "given", cells["negatives"], cells["context"] or NONE),
+        relation_id=cells["relation_id"] or "all",
+        **{name: cells[name] for name in ("item_id", "fact_id", "subject_id", "template_id", "passage", "shown")},
+    )
+    return GivenRow(number, cells["model"] or "model", given, cells["answer"] if status == "ok" else None, status)
+
+
+def _check(question: JudgedQuestion) -> None:
+    """Refuse a question that cannot be scored."""
+    if question.type == TFQ:
+        if question.truth is None:
+            raise ValueError("column 'truth': is empty; a true-false question needs true or false")
+        return
+    if not question.gold:
+        raise ValueError(f"column 'gold': is empty; a question of type {question.type} needs its accepted names")
+    if len(question.gold_object) != len(question.gold):
+        raise ValueError(
+            f"column 'gold_object': has {len(question.gold_object)} texts and gold {len(question.gold)}; give each "
+            "name its object, or leave the column out"
+        )
+    if question.type == MCQ and len(question.choices or ()) < 2:
+        raise ValueError("column 'choices': has fewer than two; a multiple-choice question needs them all")
+    if question.type == MCQ and not set(question.gold) & set(question.choices or ()):
+        raise ValueError(f"column 'choices': {question.choices} holds none of gold {question.gold}; add the true one")
+
+
+def _lacks(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(name: str, value: Any) -> str | None:
+    """Return a cell's text as it is; of an answer the empty one too, of any other column none."""
+    if _lacks(value):
+        return None
+    if isinstance(value, list | dict | bool):
+        raise ValueError(f"column {name!r}: {value!r} is no text")
+    text = str(value)
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError(f"column {name!r}: holds half a character; write whole ones")
+    return text if name == "answer" else text.strip() or None
+
+
+def _list(name: str, value: Any) -> tuple[str, ...]:
+    """Return the texts of a list: a list, or one cell divided at `records.LIST_SEPARATOR`."""
+    if _lacks(value) or value == "":
+        return ()
+    if isinstance(value, dict):
+        raise ValueError(f"column {name!r}: {value!r} is no list of texts")
+    parts = value if isinstance(value, list | tuple) else str(value).split(records.LIST_SEPARATOR)
+    texts = tuple(_text(name, part) for part in parts)
+    if not all(texts):
+        raise ValueError(f"column {name!r}: {value!r} has an empty text; leave it out")
+    return tuple(text for text in texts if text)
+
+
+def _truth(name: str, value: Any) -> bool | None:
+    if _lacks(value) or value == "":
+        return None
+    text = str(value).strip().lower().removesuffix(".0")
+    if text not in BOOLEANS:
+        raise ValueError(f"column {name!r}: {value!r} is neither true nor false")
+    return BOOLEANS[text]

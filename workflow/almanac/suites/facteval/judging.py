@@ -1,21 +1,21 @@
 """From answers to verdicts: by our rules (`strict`), by the paper's match, and as the released scorer does."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from almanac.frames import frame_of
-from almanac.rows import Fact, OutcomeKind
+from almanac.rows import Fact, Outcome, OutcomeKind
 from almanac.suites.answers import Answers, Part
 from almanac.suites.data import Data
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import SAQ, TFQ
-from almanac.suites.facteval.reading import fuzzy, official, scoring
-from almanac.suites.facteval.reading.abstention import Abstentions, load
+from almanac.suites.facteval.reading import scoring
+from almanac.suites.facteval.reading.abstention import load
 from almanac.suites.facteval.reading.longer import NO_LONGER, LongerNames
+from almanac.suites.facteval.reading.published import as_paper, as_released
 from almanac.suites.facteval.reading.scoring import JudgedQuestion, Verdict
 from almanac.suites.facteval.reading.text import mentions
 from almanac.suites.facteval.rows import AnswerVerdict
@@ -25,50 +25,29 @@ from almanac.suites.suite import Judgements
 STRICT, PAPER, OFFICIAL = "strict", "paper", "official"
 UNASKED = "the file has no such question of this model"  # why an answer from elsewhere is not there
 WANTED = ("experiment", "accepted", "role", "text", "options", "status", "reason", "texts", "similarities")
-OUTCOMES = {
-    "item": pl.UInt32,
-    "reading": pl.String,
-    "prediction": pl.String,
-    "outcome": pl.String,
-    "score": pl.Float64,
-    "confidence": pl.Float64,
-}
 
 
-@dataclass(frozen=True)
 class Scorer:
-    """All modes with their lists of abstentions.
+    """All modes with their lists of abstentions; in mode ``strict`` a true name does not count within a longer one."""
 
-    Attributes:
-        own: the phrases of the modes ``strict`` and ``paper``.
-        published: those of mode ``official``.
-        separator: at what the released scorer reads choices back out of the prompt.
-        longer: names of the dataset's objects in which a true one's name does not count, in mode ``strict``.
-    """
-
-    own: Abstentions
-    published: Abstentions
-    separator: official.Separator = "dash"
-    longer: LongerNames = NO_LONGER
-
-    @classmethod
-    def of(cls, options: FactEvalOptions, longer: LongerNames = NO_LONGER) -> "Scorer":
-        """Return the scorer that the settings describe; without a published list the own one serves, less `beyond`.
+    def __init__(self, options: FactEvalOptions, longer: LongerNames) -> None:
+        """Read the lists; without one for mode ``official`` the own one serves, less `beyond`.
 
         Raises:
             AlmanacError: a list cannot be read.
         """
-        own = load(Path(options.abstentions) if options.abstentions else None)
-        published = load(Path(options.official_abstentions)) if options.official_abstentions else own.released()
-        return cls(own, published, options.official_choices, longer)
+        official = options.official_abstentions
+        self._own = load(Path(options.abstentions) if options.abstentions else None)
+        self._published = load(Path(official)) if official else self._own.released()
+        self._separator, self._longer = options.official_choices, longer
 
     def judge(self, mode: str, question: JudgedQuestion, answer: str) -> Verdict:
         """Judge an answer in a mode."""
         if mode == STRICT:
-            return scoring.judge(question, answer, self.own, self.longer)
+            return scoring.judge(question, answer, self._own, self._longer)
         if mode == PAPER:
-            return fuzzy.judge(question, answer, self.own)
-        return official.judge(question, answer, self.published, self.separator)
+            return as_paper(question, answer, self._own)
+        return as_released(question, answer, self._published, self._separator)
 
     def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
         """Whether an answer names the wrong object that the passage states, other than within the name of another.
@@ -80,10 +59,11 @@ class Scorer:
             return None
         said = scoring.of_lines(scoring.own_turn(question, answer))
         right = [span for name in question.gold for span in mentions(name, said)]
-        longer = self.longer if mode == STRICT else NO_LONGER
-        others = longer.beside((stated, *longer.called.get(stated, ())))
+        longer = self._longer if mode == STRICT else NO_LONGER
+        names = (stated, *longer.called.get(stated, ()))
         return any(
-            not scoring.within_longer(span, right) and not others.hold(span, said) for span in mentions(stated, said)
+            not (scoring.within_longer(span, right) or longer.hold(span, said, names))
+            for span in mentions(stated, said)
         )
 
 
@@ -93,7 +73,7 @@ def judge(answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Ju
     The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer F1 over objects, 0 for
     whatever else was answered or not, none for an error.
     """
-    scorer = Scorer.of(options, longer_names(answers, data))
+    scorer = Scorer(options, longer_names(answers, data))
     for part in answers.parts(WANTED, own=("traits", "names")):
         yield _judged(part, scorer, options.modes)
 
@@ -103,7 +83,7 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
     asked = part.links.filter(~compares & pl.col("reason").ne_missing(UNASKED))
     for own in part.own.values():
         asked = asked.join(own, on="item", how="left", maintain_order="left")
-    outcomes: list[tuple[Any, ...]] = []
+    outcomes: list[Outcome] = []
     verdicts: list[AnswerVerdict] = []
     for row in asked.iter_rows(named=True):
         answer = row["texts"][0] if row["status"] == "ok" and row["texts"] else None
@@ -112,12 +92,12 @@ def _judged(part: Part, scorer: Scorer, modes: Sequence[str]) -> Judgements:
             found = _unanswered(row) if answer is None else scorer.judge(mode, question, answer)
             follows = None if answer is None else scorer.follows(mode, question, answer)
             credit = None if found.outcome == "error" else found.credit
-            outcomes.append((row["item"], mode, answer, found.outcome, credit, None))
+            outcomes.append(Outcome(row["item"], mode, answer, found.outcome, credit, None))
             measured = (found.precision, found.recall, follows)
             verdicts.append(AnswerVerdict(row["item"], mode, found.said, found.reason, *measured))
     alike = how_alike(part.links.filter(compares))
     return Judgements(
-        pl.DataFrame(outcomes, schema=OUTCOMES, orient="row"),
+        frame_of(Outcome, outcomes),
         {"verdicts": frame_of(AnswerVerdict, verdicts), "similarities": alike},
     )
 

@@ -4,8 +4,10 @@ Correct answers (c) are in the numerators; incorrect and invalid ones (i) in the
 abstentions (a, missing) only in that of recall; errors are left out. F1 is 2c / (2c + 2i + a).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -22,19 +24,10 @@ BY = (*FORM, "context", "reading")
 PARTS = ("domain", "cardinality", "object_type", "truth", "answers")
 SCORES = {"precision": ("hit", "answered"), "recall": ("hit", "asked"), "f1": ("f1_part", "f1_whole")}
 LISTS = {"list_precision": "list_precision", "list_recall": "list_recall", "list_f1": "score"}
-# The columns that the paper's AVG is the mean of, by experiment and origin.
-EIGHT = tuple(
-    (f"{kind}-{style}", origin)
-    for kind, style, origin in (
-        (TFQ, STATEMENT, TEMPLATE),
-        (TFQ, STATEMENT, WRITTEN),
-        (MCQ, FIB, TEMPLATE),
-        (MCQ, FIB, WRITTEN),
-        (MCQ, WH, WRITTEN),
-        (SAQ, FIB, TEMPLATE),
-        (SAQ, FIB, WRITTEN),
-        (SAQ, WH, WRITTEN),
-    )
+# The columns that the paper's AVG is the mean of, by experiment and origin: Wh-questions count as a model wrote them.
+EIGHT = (
+    *itertools.product((f"{TFQ}-{STATEMENT}", f"{MCQ}-{FIB}", f"{SAQ}-{FIB}"), (TEMPLATE, WRITTEN)),
+    *itertools.product((f"{MCQ}-{WH}", f"{SAQ}-{WH}"), (WRITTEN,)),
 )
 PAIRED = "with_"  # begins the name of the column of a context: asked and answered both without a passage and with one
 
@@ -113,17 +106,18 @@ def measure(judged: Judged, options: FactEvalOptions) -> list[Measure]:
 
 
 def scores(judged: Judged, *by: str) -> list[Measure]:
-    """Return precision, recall and F1 of groups, the facts of one subject counted as one draw.
+    """Return precision, recall and F1 of groups; see `_score`."""
+    return [row for metric in SCORES for row in _score(judged, metric, by)]
 
-    Intervals need an answer: where all abstain the three are 0 without one, as the paper counts.
+
+def _score(judged: Judged, metric: str, by: Sequence[str], name: str = "") -> list[Measure]:
+    """Return one of `SCORES` of groups, under a name of its own if one is given; facts of a subject are one draw.
+
+    Intervals need an answer: where all abstain it is 0 without one, as the paper counts.
     """
-    return _defined(row for metric, of in SCORES.items() for row in judged.measures(metric, "ratio", *of, by=by))
-
-
-def _defined(rows: Iterable[Measure]) -> list[Measure]:
     return [
         replace(row, value=0.0, low=None, high=None) if 0 < row.n_missing == row.n - row.n_error else row
-        for row in rows
+        for row in judged.measures(name or metric, "ratio", *SCORES[metric], by=by)
     ]
 
 
@@ -147,21 +141,19 @@ def _averages(judged: Judged) -> list[Measure]:
     rows = []
     for group in judged.groups("context", "reading"):
         for own in [group.where(negatives=(None, kind)) for kind in kinds] or [group.where(negatives=None)]:
-            values = [row.value for row in scores(own, *FORM) if row.metric == "f1" and row.value is not None]
-            mean = sum(values) / len(values) if values else None
-            rows.append(own.measure("average_f1", mean, "other", (*SCORES["f1"], "experiment", "origin")))
-            rows += _paper_averages(own.where(eight=True))
+            rows += _average(own, "average_f1", "f1")
+            eight = own.where(eight=True)
+            rows += [row for metric in SCORES for row in _average(eight, f"paper_average_{metric}", metric, len(EIGHT))]
     return rows
 
 
-def _paper_averages(eight: Judged) -> Iterator[Measure]:
-    """Yield the paper's AVG of precision, recall and F1; nothing where one of its eight columns is not there."""
-    found = scores(eight, *FORM)
-    for metric, of in SCORES.items():
-        values = [row.value for row in found if row.metric == metric and row.value is not None]
-        if len(values) == len(EIGHT):
-            mean = sum(values) / len(values)
-            yield eight.measure(f"paper_average_{metric}", mean, "other", (*of, "experiment", "origin"))
+def _average(judged: Judged, name: str, metric: str, columns: int | None = None) -> list[Measure]:
+    """Return the mean of a metric over types, styles and origins; nothing where that are not so many as are wanted."""
+    values = [row.value for row in _score(judged, metric, FORM) if row.value is not None]
+    if columns not in (None, len(values)):
+        return []
+    mean = sum(values) / len(values) if values else None
+    return [judged.measure(name, mean, "other", (*SCORES[metric], "experiment", "origin"))]
 
 
 def robustness(judged: Judged) -> list[Measure]:
@@ -173,15 +165,15 @@ def robustness(judged: Judged) -> list[Measure]:
         object that the passage states) and ``no_ops`` (the share of questions that are left out, since nothing was
         replaced in their passage).
     """
-    by, f1 = (*FORM, "reading"), SCORES["f1"]
+    by = (*FORM, "reading")
     rows = judged.where(context=Not(NONE)).measures("no_ops", "mean", "unchanged", by=BY)
     for column in judged.frame.columns:
         if column.startswith(PAIRED):
             context = column.removeprefix(PAIRED)
             both = judged.where({column: True})
             passage = both.where(context=context)
-            rows += _defined(both.where(context=NONE).measures("f1_without", "ratio", *f1, by=by))
-            rows += _defined(passage.measures("f1_with", "ratio", *f1, by=by))
+            rows += _score(both.where(context=NONE), "f1", by, "f1_without")
+            rows += _score(passage, "f1", by, "f1_with")
             rows += passage.where(right_without=True).measures("kept", "mean", "hit", by=by)
             rows += passage.where(right_without=False).measures("gained", "mean", "hit", by=by)
             rows += passage.where(follows=Not(None)).measures("followed", "mean", "follows", by=by)
@@ -229,20 +221,17 @@ def tuned_pairs(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, 
 
 def _before_and_after(judged: Judged) -> list[Measure]:
     plain = judged.where(counted=True, context=NONE)
-    return [
-        *(row for row in scores(plain, *BY) if row.metric == "f1"),
-        *plain.measures("abstained", "mean", "abstained", by=BY),
-    ]
+    return [*_score(plain, "f1", BY), *plain.measures("abstained", "mean", "abstained", by=BY)]
 
 
 def _how_alike(judged: Judged, options: FactEvalOptions) -> list[Measure]:
     """Return how alike wordings are, which is no model's number: any model's items have it."""
     own = judged.where(reading=options.modes[0], bertscore_f1=Not(None))
-    rows = [
-        row
+    no_model: dict[str, Any] = {"model": None, "low": None, "high": None}
+    no_model |= dict.fromkeys(("n_correct", "n_incorrect", "n_missing", "n_invalid", "n_error"), 0)
+    return [
+        replace(row, **no_model)
         for by in (("style",), ("style", "relation"))
         for name in VALUES
         for row in own.measures(name, "macro", name, by=by)
     ]
-    plain = [replace(row, model=None, low=None, high=None) for row in rows]
-    return [replace(row, n_correct=0, n_incorrect=0, n_missing=0, n_invalid=0, n_error=0) for row in plain]

@@ -1,5 +1,6 @@
 """How a fact is worded: as a statement, with a blank, as a Wh-question; from templates or as a model has written it."""
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
 TEMPLATE, WRITTEN = "template", "written"
 MASK = "[MASK]"
-Texts = tuple[tuple[str, str], ...]  # templates: id and text
+Texts = Mapping[str, str]  # of templates that differ, with the first id of each
 # Where wrong objects are from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
 
@@ -103,36 +104,30 @@ def wordings(relations: Iterable[Relation], templates: Iterable[Template], count
         text = in_full(row)
         wanted = ["[X]"] if row.style == "question" else ["[X]", "[Y]"]
         if sorted(SLOT.findall(text)) == wanted:
-            found[row.relation_id, row.style].setdefault(row.template_id, text)
+            found[row.relation_id, row.style].setdefault(text, row.template_id)
     texts = {row.relation_id: _texts(row, found) for row in relations}
     said: dict[str, set[str]] = defaultdict(set)
     for own, both in texts.items():
-        for text in (text for found_texts in both for _, text in found_texts):
+        for text in itertools.chain(*both):
             said[folded(text)].add(own)
     return {own: _wording(own, *both, said, count) for own, both in texts.items()}
 
 
-def _texts(relation: Relation, found: Mapping[tuple[str, str], Mapping[str, str]]) -> tuple[Texts, Texts]:
-    """Return the statements and the questions of a relation, those that differ."""
+def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[Texts, Texts]:
+    """Return the statements and the questions of a relation."""
     own, label = relation.relation_id, relation.label.strip() or relation.relation_id
     statements = (
-        found.get((own, "statement")) or found.get((own, "prefix")) or {f"{own}/label/statement": from_label(label)}
+        found.get((own, "statement")) or found.get((own, "prefix")) or {from_label(label): f"{own}/label/statement"}
     )
-    questions = found.get((own, "question")) or {f"{own}/label/question": f"What is the {label} of [X]?"}
-    return _distinct(statements), _distinct(questions)
+    return statements, found.get((own, "question")) or {f"What is the {label} of [X]?": f"{own}/label/question"}
 
 
 def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], count: int) -> Wording:
-    others = {template_id: tuple(sorted(said[folded(text)] - {own})) for template_id, text in (*told, *asked)}
-    shared = {template_id: found for template_id, found in others.items() if found}
-    told, asked = (tuple(sorted(texts, key=lambda one: one[0] in shared)) for texts in (told, asked))
-    spare = told[count if len(told) > count else 0][1]
-    return Wording(told[:count], asked[:count], spare, shared)
-
-
-def _distinct(texts: Mapping[str, str]) -> Texts:
-    """Return the texts that differ, with their first id."""
-    first: dict[str, str] = {}
-    for template_id, text in texts.items():
-        first.setdefault(text, template_id)
-    return tuple((template_id, text) for text, template_id in first.items())
+    others = {name: tuple(sorted(said[folded(text)] - {own})) for text, name in (*told.items(), *asked.items())}
+    shared = {name: found for name, found in others.items() if found}
+    statements, questions = (
+        sorted(((name, text) for text, name in texts.items()), key=lambda one: one[0] in shared)
+        for texts in (told, asked)
+    )
+    spare = statements[count if len(statements) > count else 0][1]
+    return Wording(tuple(statements[:count]), tuple(questions[:count]), spare, shared)

@@ -1,6 +1,5 @@
 """Measures of the questions' texts: how much they repeat each other (self-BLEU), how similar two wordings are."""
 
-import bisect
 import itertools
 import math
 import re
@@ -24,33 +23,30 @@ VALUES = ("bertscore_precision", "bertscore_recall", "bertscore_f1", "distance")
 Group = tuple[str, str, str | None]  # experiment, origin, where wrong objects are from
 
 
-def self_bleu(sentences: Sequence[Sequence[str]], order: int = ORDER) -> float | None:
+def self_bleu(sentences: Sequence[Sequence[str]]) -> float | None:
     """Return the mean BLEU of each sentence with all others as its references: 1 where all are the same.
 
-    Identical to the leave-one-out definition, but linear: of every n-gram the two largest counts in a sentence are
-    kept, so the largest among the *other* sentences is known at once; so is the closest length.
+    N-grams up to `ORDER` weigh the same; smoothing is method 1 of Chen and Cherry (2014). Identical to the
+    leave-one-out definition, but linear: a sentence's count of an n-gram, clipped by the largest in any other, is the
+    smaller of its own and the second largest of all.
 
     Args:
         sentences: tokens of each; their order does not matter.
-        order: BLEU's longest n-gram, all weighted the same; smoothing is method 1 of Chen and Cherry (2014).
 
     Returns:
         None for fewer than two sentences.
     """
     if len(sentences) < 2:
         return None
-    grams = [[Counter(_grams(tokens, n)) for n in range(1, order + 1)] for tokens in sentences]
-    largest = [_Largest.of(own[n] for own in grams) for n in range(order)]
+    grams = [[Counter(_grams(tokens, n)) for n in range(1, ORDER + 1)] for tokens in sentences]
+    second = [_second_largest(own[n] for own in grams) for n in range(ORDER)]
     lengths = Counter(map(len, sentences))
-    ordered = sorted(lengths)
+    closest = {length: _closest(length, lengths) for length in lengths}
     values = []
-    for at, tokens in enumerate(sentences):
-        matched = [
-            sum(min(count, largest[n].elsewhere(gram, at)) for gram, count in grams[at][n].items())
-            for n in range(order)
-        ]
-        possible = [max(1, len(tokens) - n) for n in range(order)]
-        values.append(_bleu(matched, possible, len(tokens), _closest(len(tokens), lengths, ordered)))
+    for tokens, own in zip(sentences, grams, strict=True):
+        matched = [sum(min(count, second[n][gram]) for gram, count in own[n].items()) for n in range(ORDER)]
+        possible = [max(1, len(tokens) - n) for n in range(ORDER)]
+        values.append(_bleu(matched, possible, len(tokens), closest[len(tokens)]))
     return math.fsum(values) / len(values)
 
 
@@ -58,40 +54,20 @@ def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1)]
 
 
-@dataclass
-class _Largest:
-    """Of every n-gram the largest count in a sentence, in which, and the largest in any other."""
-
-    first: dict[tuple[str, ...], tuple[int, int]]
-    second: dict[tuple[str, ...], int]
-
-    @classmethod
-    def of(cls, counts: Iterable[Mapping[tuple[str, ...], int]]) -> "_Largest":
-        """Go through the sentences' counts once."""
-        first: dict[tuple[str, ...], tuple[int, int]] = {}
-        second: dict[tuple[str, ...], int] = {}
-        for at, own in enumerate(counts):
-            for gram, count in own.items():
-                most, _ = first.get(gram, (0, -1))
-                if count > most:
-                    first[gram], second[gram] = (count, at), most
-                elif count > second[gram]:
-                    second[gram] = count
-        return cls(first, second)
-
-    def elsewhere(self, gram: tuple[str, ...], at: int) -> int:
-        """Return the largest count of an n-gram in a sentence other than one that holds it."""
-        most, where = self.first[gram]
-        return self.second[gram] if where == at else most
+def _second_largest(counts: Iterable[Mapping[tuple[str, ...], int]]) -> dict[tuple[str, ...], int]:
+    """Return of every n-gram the second largest count in a sentence, which may be as large as the largest."""
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    for own in counts:
+        for gram, count in own.items():
+            first, second = found.get(gram, (0, 0))
+            found[gram] = (count, first) if count > first else (first, max(count, second))
+    return {gram: second for gram, (_, second) in found.items()}
 
 
-def _closest(length: int, lengths: Mapping[int, int], ordered: Sequence[int]) -> int:
+def _closest(length: int, lengths: Mapping[int, int]) -> int:
     """Return the length of another sentence that is closest to one's own, the shorter of two."""
-    if lengths[length] > 1:
-        return length
-    place = bisect.bisect_left(ordered, length)
-    near = [*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2]]
-    return min(near, key=lambda other: (abs(other - length), other))
+    others = (other for other in lengths if other != length or lengths[other] > 1)
+    return min(others, key=lambda other: (abs(other - length), other))
 
 
 def _bleu(matched: Sequence[int], possible: Sequence[int], length: int, reference: int) -> float:
@@ -120,7 +96,8 @@ class Repetition:
     def relation(self, relation_id: str) -> list[QuestionTexts]:
         """Return the rows of the questions since the last time, which are those of one relation."""
         rows = []
-        for group, sentences in sorted(self._sentences.items(), key=str):
+        for group in sorted(self._sentences, key=str):
+            sentences = self._sentences[group]
             rows.append(QuestionTexts(*group, relation_id, len(sentences), self_bleu(sentences)))
             self._found[group].append(rows[-1])
         self._sentences.clear()
@@ -156,13 +133,12 @@ def ask_how_alike(before: Answers, asked: Asked, layer: int | None) -> Iterator[
         if (row["type"] == TFQ and row["truth"]) or row["type"] == SAQ
     )
     for _, of_relation in itertools.groupby(rows, key=lambda row: row["relation_id"]):
-        for _, of_fact in itertools.groupby(of_relation, key=lambda row: row["fact_id"]):
-            wordings: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})
-            for row in of_fact:
-                wordings[row["style"]][row["origin"]].setdefault(row["text"], row["item"])
-            for own in wordings.values():
-                for (written, item), template in itertools.product(own[WRITTEN].items(), own[TEMPLATE]):
-                    asked.link(item, ALIKE, Request("", "similarity", None, written, other=template, layer=layer))
+        wordings: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: {TEMPLATE: {}, WRITTEN: {}})
+        for row in of_relation:
+            wordings[row["fact_id"], row["style"]][row["origin"]].setdefault(row["text"], row["item"])
+        for own in wordings.values():
+            for (written, item), template in itertools.product(own[WRITTEN].items(), own[TEMPLATE]):
+                asked.link(item, ALIKE, Request("", "similarity", None, written, other=template, layer=layer))
         yield asked.take()
 
 

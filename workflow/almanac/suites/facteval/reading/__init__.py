@@ -7,8 +7,7 @@ They are held by the tests of `tests/suites/facteval/`; a new kind of answer is 
     longer      names of other objects that hold a true one's (`New York Times`)
     abstention  phrases by which a model declines
     scoring     mode `strict`: verdict, choice or objects of an answer, and whether they are right
-    fuzzy       mode `paper`: short answers by the paper's match, the others as in `strict`
-    official    mode `official`: what the released scorer makes of it
+    published   modes `paper` (the paper's match of short answers) and `official` (what the released scorer makes of it)
 
-Each imports those above it; `official` takes of `scoring` the forms of question and verdict alone.
+Each imports those above it.
 """

@@ -9,22 +9,22 @@ from typing import Any
 import yaml
 
 from almanac.errors import AlmanacError
-from almanac.suites.facteval.reading.text import Reading, Span, phrases_in, read
+from almanac.suites.facteval.reading.text import Reading, Span, read, runs
+from almanac.suites.facteval.reading.values import Stretches
 
 OWN = Path(__file__).resolve().parents[5] / "resources" / "prompts" / "abstentions.yaml"
 
 
 @dataclass(frozen=True)
 class Abstentions:
-    """A list of phrases with its version; ``beyond`` are those of them that the released scorer takes for answers."""
+    """A list of phrases; ``beyond`` are those of them that the released scorer takes for answers."""
 
-    version: str
     phrases: tuple[str, ...]
     beyond: tuple[str, ...] = ()
 
     def released(self) -> "Abstentions":
         """Return the list without what the released scorer takes for answers."""
-        return Abstentions(self.version, tuple(phrase for phrase in self.phrases if phrase not in self.beyond))
+        return Abstentions(tuple(phrase for phrase in self.phrases if phrase not in self.beyond))
 
     @functools.cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -38,8 +38,9 @@ class Abstentions:
             answer: what the model said.
             named: where it mentions a choice or an accepted name; the song `Sorry` is an answer.
         """
-        found = phrases_in(self.readings, answer)
-        return any(not any(name[0] <= start and end <= name[1] for name in named) for start, end in found)
+        names = Stretches(named)
+        found = (span for phrase in self.readings for span in runs(phrase.words, answer.words))
+        return any(not names.hold(*span) for span in found)
 
     def within_text(self, answer: str) -> bool:
         """Whether the lower-cased answer holds one of the phrases as a string: the released scorer's test."""
@@ -71,7 +72,7 @@ def load(path: Path | None = None) -> Abstentions:
         lines = tuple(line.strip() for line in text.splitlines() if line.strip())
         if not lines:
             raise AlmanacError(f"{source}: holds no phrase; write one a line")
-        return Abstentions(source.name, lines)
+        return Abstentions(lines)
     try:
         found: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -85,4 +86,4 @@ def load(path: Path | None = None) -> Abstentions:
     beyond = found.get("beyond") or []
     if not isinstance(beyond, list) or any(phrase not in phrases for phrase in beyond):
         raise AlmanacError(f"{source}: `beyond` is {beyond!r}; list some of `phrases` there, or leave it out")
-    return Abstentions(str(found.get("version", "")), tuple(phrases), tuple(beyond))
+    return Abstentions(tuple(phrases), tuple(beyond))

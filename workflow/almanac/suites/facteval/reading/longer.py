@@ -7,7 +7,7 @@ sign divides them that does not stand in the names `New York Times` and `pop roc
 import functools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.suites.facteval.reading.text import ARTICLES, Reading, Span, read_name
@@ -68,42 +68,27 @@ class LongerNames:
                     runs[way.words][way] = None
         return cls({words: tuple(ways) for words, ways in runs.items()}, called or {})
 
-    def beside(self, accepted: Iterable[str]) -> "OtherNames":
-        """Return the names of objects that a question does not accept."""
-        return OtherNames(self, tuple(accepted))
-
     @functools.cached_property
     def most(self) -> int:
         """The words of the longest."""
         return max(map(len, self.runs), default=0)
 
-
-@dataclass(frozen=True)
-class OtherNames:
-    """The longer names of objects that one question does not accept."""
-
-    longer: LongerNames
-    accepted: tuple[str, ...]
-
-    @functools.cached_property
-    def own(self) -> frozenset[Words]:
-        """The words of the accepted names."""
-        return frozenset(way.words for name in self.accepted for way in _written(name))
-
-    def hold(self, span: Span, said: Reading) -> bool:
-        """Whether a mention in an answer is a part of such a name.
+    def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
+        """Whether a mention in an answer is a part of a longer name that a question does not accept.
 
         Args:
             span: the mention's words.
             said: the answer.
+            accepted: the names that the question accepts.
         """
         first, last = span
-        runs, most = self.longer.runs, self.longer.most
-        for start in range(max(0, last - most), first + 1):
-            for end in range(last, min(len(said.words), start + most) + 1):
+        for start in range(max(0, last - self.most), first + 1):
+            for end in range(last, min(len(said.words), start + self.most) + 1):
                 window = said.words[start:end]
-                ways = () if (start, end) == span else runs.get(window, ())
-                if not ways or window in self.own or (window[1:] == said.words[first:last] and window[0] in ARTICLES):
+                ways = () if (start, end) == span else self.runs.get(window, ())
+                if not ways or (window[1:] == said.words[first:last] and window[0] in ARTICLES):
+                    continue
+                if any(way.words == window for name in accepted for way in _written(name)):
                     continue
                 breaks = _breaks(said, start, end)
                 if any(breaks <= way.breaks and way.takes(first - start, last - start) for way in ways):

@@ -1,7 +1,6 @@
 """What an answer says, and whether it is right: the sound reading, mode `strict`.
 
-The whole answer is read, word by word, under every accepted name, dates and numbers by value. `official.py` is the
-released scorer.
+The whole answer is read, word by word, under every accepted name, dates and numbers by value.
 """
 
 import re
@@ -199,9 +198,8 @@ def _short_answer(question: JudgedQuestion, answer: str, abstentions: Abstention
     spans = [span for own in found.values() for span in own]
     if abstentions.within(said, spans):
         return Verdict("missing")
-    others = longer.beside(question.gold)
     for key, own in found.items():
-        found[key] = [span for span in own if not others.hold(span, said)]
+        found[key] = [span for span in own if not longer.hold(span, said, question.gold)]
     named = [names[key] for key, own in found.items() if own]
     if not named:
         reason = None if said.words else "no words"

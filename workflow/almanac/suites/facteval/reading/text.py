@@ -163,11 +163,6 @@ def denied(span: Span, answer: Reading) -> bool:
     return NEGATED.search(answer.flat[max(0, start - REACH) : start]) is not None
 
 
-def phrases_in(phrases: Sequence[Reading], answer: Reading) -> list[Span]:
-    """Return where an answer holds one of some phrases, word by word."""
-    return [span for phrase in phrases for span in runs(phrase.words, answer.words)]
-
-
 def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
     """Return where a row of words stands in others; nowhere, if it has no word."""
     size = len(wanted)

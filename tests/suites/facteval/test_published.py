@@ -1,23 +1,27 @@
-"""What the released scorer was seen to do, line by line; and where the sound reading differs."""
+"""The match of Luo et al., word by word; what the released scorer was seen to do, line by line; where both differ."""
 
 import pytest
 
 from almanac.suites.facteval.reading.abstention import Abstentions, load
-from almanac.suites.facteval.reading.official import judge, normalise, reparsed
-from almanac.suites.facteval.reading.scoring import judge as sound
+from almanac.suites.facteval.reading.published import as_paper, as_released, normalise, reparsed
+from almanac.suites.facteval.reading.scoring import judge
 
 from .running import question
 
-PHRASES = Abstentions("test", ("sorry", "unknown", "unfortunately", "cannot predict"))
+PHRASES = Abstentions(("sorry", "unknown", "unfortunately", "cannot predict"))
 OWN = load()
 
 
 def outcome(kind, answer, *arguments, separator="dash", **named):
-    return judge(question(kind, *arguments, **named), answer, PHRASES, separator).outcome
+    return as_released(question(kind, *arguments, **named), answer, PHRASES, separator).outcome
 
 
-def paper(kind, answer, *arguments, **named):
-    return sound(question(kind, *arguments, **named), answer, OWN).outcome
+def strictly(kind, answer, *arguments, **named):
+    return judge(question(kind, *arguments, **named), answer, OWN).outcome
+
+
+def matched(kind, answer, *arguments, **named):
+    return as_paper(question(kind, *arguments, **named), answer, OWN).outcome
 
 
 def test_the_first_line_is_normalised():
@@ -33,7 +37,7 @@ def test_abstention_is_a_string_anywhere_and_comes_first(kind, answer):
 
 @pytest.mark.parametrize("answer", ["", "[MASK]", "not sure", "unsure"])
 def test_what_is_no_abstention_is_an_answer(answer):
-    assert judge(question("saq", "Paris"), answer, OWN.released()).outcome == "incorrect"
+    assert as_released(question("saq", "Paris"), answer, OWN.released()).outcome == "incorrect"
     assert outcome("saq", answer, "Paris") == "incorrect"
     assert outcome("mcq", answer, "Paris", choices=("Paris", "Rome")) == "incorrect"
     assert outcome("tfq", answer, truth=True) == "invalid"  # which counts as incorrect
@@ -41,7 +45,7 @@ def test_what_is_no_abstention_is_an_answer(answer):
 
 def test_correct_is_looked_for_before_incorrect():
     assert outcome("tfq", "not correct", truth=True) == "correct"
-    assert paper("tfq", "not correct", truth=True) == "incorrect"
+    assert strictly("tfq", "not correct", truth=True) == "incorrect"
     assert outcome("tfq", "incorrect, it is not correct", truth=True) == "correct"
     assert outcome("tfq", "Incorrect.", truth=False) == "correct"
     assert outcome("tfq", "maybe\ncorrect", truth=True) == "invalid"
@@ -51,13 +55,13 @@ def test_correct_is_looked_for_before_incorrect():
 def test_a_choice_inside_another_spoils_both():
     choices = ("New York", "York", "Rome", "Oslo")
     assert outcome("mcq", "New York", "New York", choices=choices) == "incorrect"
-    assert paper("mcq", "New York", "New York", choices=choices) == "correct"
+    assert strictly("mcq", "New York", "New York", choices=choices) == "correct"
     assert outcome("mcq", "Rome", "Rome", choices=choices) == "correct"
 
 
 def test_repeated_choices_spoil_the_answer():
     assert outcome("mcq", "Paris", "Paris", choices=("Paris", "Paris", "Rome", "Oslo")) == "incorrect"
-    assert paper("mcq", "Paris", "Paris", choices=("Paris", "Paris", "Rome", "Oslo")) == "correct"
+    assert strictly("mcq", "Paris", "Paris", choices=("Paris", "Paris", "Rome", "Oslo")) == "correct"
 
 
 def test_choices_are_read_back_at_commas_or_dashes():
@@ -66,7 +70,7 @@ def test_choices_are_read_back_at_commas_or_dashes():
     choices = ("Jean-Paul", "Anna", "Maria", "Otto")
     assert outcome("mcq", "Jean-Paul", "Jean-Paul", choices=choices) == "incorrect"
     assert outcome("mcq", "Jean-Paul", "Jean-Paul", choices=choices, separator="comma") == "correct"
-    assert paper("mcq", "Jean-Paul", "Jean-Paul", choices=choices) == "correct"
+    assert strictly("mcq", "Jean-Paul", "Jean-Paul", choices=choices) == "correct"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,7 @@ def test_choices_are_read_back_at_commas_or_dashes():
 )
 def test_a_short_answer_matches_as_a_string_both_ways(answer, gold):
     assert outcome("saq", answer, gold) == "correct"
-    assert paper("saq", answer, gold) == "incorrect"
+    assert strictly("saq", answer, gold) == "incorrect"
 
 
 def test_an_empty_answer_matches_an_empty_name_alone():
@@ -84,10 +88,52 @@ def test_an_empty_answer_matches_an_empty_name_alone():
 
 def test_what_stands_after_the_first_line_is_not_read():
     assert outcome("saq", "- Rome\n- Paris", "Paris") == "incorrect"
-    assert paper("saq", "- Rome\n- Paris", "Paris") == "correct"
+    assert strictly("saq", "- Rome\n- Paris", "Paris") == "correct"
 
 
 def test_dates_are_strings():
     assert outcome("saq", "22 May 1982", "1982-05-22") == "incorrect"
-    assert paper("saq", "22 May 1982", "1982-05-22") == "correct"
+    assert strictly("saq", "22 May 1982", "1982-05-22") == "correct"
     assert outcome("saq", "22 May 1982", "1982") == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("Obama", "Barack Obama"),
+        ("Barack Obama, the 44th president", "Barack Obama"),
+        ("The Beatles.", "Beatles"),
+        ("New York Times", "New York"),
+        ("not Paris", "Paris"),
+        ("22 May 1982", "1982"),
+        ("São", "sao paulo"),
+        ("the A", "A"),
+        ("- Rome\n- Paris", "Paris"),
+    ],
+)
+def test_either_may_hold_the_other(answer, gold):
+    assert matched("saq", answer, gold) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [("p", "Paris"), ("19", "1982"), ("", "Paris"), ("the", "The Who"), ("Obama Barack", "Barack Obama")],
+)
+def test_words_are_whole_and_in_their_order(answer, gold):
+    assert matched("saq", answer, gold) == "incorrect"
+
+
+def test_any_name_of_any_true_object_suffices():
+    verdict = as_paper(question("saq", ("Lutetia", "Rome")), "Rome or Lutetia", OWN)
+    assert (verdict.outcome, verdict.said, verdict.credit) == ("correct", "Lutetia; Rome", 1.0)
+
+
+def test_who_declines_has_not_answered_unless_a_true_name_says_so():
+    assert matched("saq", "I cannot confirm that it is Paris", "Paris") == "missing"
+    assert matched("saq", "Unknown Pleasures", "Unknown Pleasures") == "correct"
+
+
+@pytest.mark.parametrize("answer", ["not correct", "INCORRECT", "Paris", "unknown"])
+def test_what_is_no_short_answer_is_read_strictly(answer):
+    for asked in (question("tfq", truth=True), question("mcq", "Paris", choices=("Paris", "Rome"))):
+        assert as_paper(asked, answer, OWN) == judge(asked, answer, OWN)
