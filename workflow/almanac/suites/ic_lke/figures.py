@@ -169,12 +169,12 @@ def against(rows: Sequence[Measure]) -> Figure:
     return figure
 
 
-def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], float]) -> Figure:
+def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
     """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
 
     Args:
         measures: ``probability_at`` and ``replaced_at``.
-        means: the mean probability of true pairs by model, experiment and arrangement.
+        means: the mean probability of true pairs.
     """
     rows = [(row, conditions_of(row)) for row in measures if row.value is not None]
     models = list(dict.fromkeys(str(row.model) for row, _ in rows))
@@ -187,8 +187,10 @@ def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], f
         for metric, style in LOOKS.items():
             points = [(int(str(at["place"])), row.value) for row, at in own if row.metric == metric]
             axes.plot([at for at, _ in points], [share for _, share in points], linestyle="none", **style)
-        if (model, *kind) in means:
-            axes.axhline(means[model, *kind], color="#000000", linewidth=1)
+        for row in means:
+            at = conditions_of(row)
+            if row.model == model and (at["experiment"], at["arrangement"]) == kind and row.value is not None:
+                axes.axhline(row.value, color="#000000", linewidth=1)
         unit_axis(axes)
         if line == 0:
             axes.set_title(f"{kind[0].replace('_', ' ')}\n{kind[1]}", fontsize=9)
