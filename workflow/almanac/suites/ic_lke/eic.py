@@ -100,10 +100,10 @@ class Eic(ChoiceSuite[EicOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``examples``.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         costs: Counter[tuple[str, str]] = Counter()
         for relation_id, own in data.drawn.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             if tested:
                 examples = draw_examples(own, options.examples, options.seed, 0, "examples")
                 first = EicSetting(shots=options.first)

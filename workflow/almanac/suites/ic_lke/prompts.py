@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -63,17 +62,13 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
-        found = published.read(Path(options.published)) if options.published is not None else {}
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        found = published.read(options.published)
         prompts: Sets = {**_sets(data, options), **found}
-        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = data.asked(own, options.sample, options.seed)
+        for relation_id in chosen(data.drawn, options.relations, self.name):
+            tested = questioner.tested[relation_id]
             for experiment, sets in prompts.items():
-                drawn = list(sets.get(relation_id, ()))[: options.prompts]
-                if len(drawn) < options.prompts:
-                    reason = f"{len(drawn)} prompts; asked for are {options.prompts}, and what there is is asked"
-                    questioner.asked.refuse(f"{experiment} of relation {relation_id}", reason)
-                for number, template in enumerate(drawn):
+                for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
                     for fact in tested:
                         request = Request(
                             request_id="",
@@ -152,6 +147,17 @@ def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
 def ends_in_object(template: Template) -> bool:
     """Return whether what follows a template's text is its object: nothing is lost where the object is deleted."""
     return "[Y]" not in template.text or template.text.rstrip(" .").endswith("[Y]")
+
+
+def drawn(
+    questioner: Questioner, sets: Mapping[str, Sequence[Template]], kind: str, relation_id: str, wanted: int
+) -> Sequence[Template]:
+    """Return a relation's first prompts of a kind, as many as are wanted; where it has fewer, that is listed."""
+    found = sets.get(relation_id, ())[:wanted]
+    if len(found) < wanted:
+        reason = f"{len(found)} prompts; asked for are {wanted}, and what there is is asked"
+        questioner.asked.refuse(f"{kind} of relation {relation_id}", reason)
+    return found
 
 
 def prompt(template: Template) -> str:

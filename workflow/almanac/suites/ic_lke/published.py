@@ -26,12 +26,12 @@ class PublishedPrompt:
     text: str
 
 
-def read(path: Path) -> dict[str, dict[str, list[Template]]]:
+def read(named: str | None) -> dict[str, dict[str, list[Template]]]:
     """Read published prompts.
 
     Args:
-        path: JSON Lines of `PublishedPrompt`; or an archive of LPAQA's repository (``.zip``), of which
-            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined.
+        named: a file of `PublishedPrompt` as JSON Lines; or an archive of LPAQA's repository (``.zip``), of which
+            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined; none: there are no such prompts.
 
     Returns:
         Templates by kind and relation, in the order of the file.
@@ -39,6 +39,9 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     Raises:
         AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
     """
+    if named is None:
+        return {}
+    path = Path(named)
     if path.suffix == ".zip":
         released = lpaqa.prompts(path, LPAQA.values())
         return {kind: released[name] for kind, name in LPAQA.items()}

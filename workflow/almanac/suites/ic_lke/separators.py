@@ -6,7 +6,6 @@ separated by a space, as in the paper. The last space of an infix goes with the 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import polars as pl
@@ -75,11 +74,11 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         relations = chosen(data.by_relation, options.relations, self.name)
         infixes = _infixes(data, relations, options)
         for relation_id, own in relations.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
@@ -175,7 +174,7 @@ def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: Separator
     if options.mined:
         shown = [fact for own in relations.values() for fact in own if fact.split != "test"]
         mined = mining.by_relation(mining.mine(data.evidence, shown, data.names))
-    released = published.read(Path(options.published)) if options.published is not None else {}
+    released = published.read(options.published)
     written = [row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN]
     out: dict[str, list[Infix]] = {}
     for relation_id in relations:

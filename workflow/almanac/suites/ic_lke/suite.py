@@ -53,10 +53,10 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than examples are asked for.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         sentences = {row.relation_id: row for row in reversed(data.templates) if row.text.rstrip(" .").endswith("[Y]")}
         for relation_id, own in data.drawn.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             for draw in range(options.draws):
                 examples = draw_examples(own, options.shots, options.seed, draw)
                 setting = IcLkeSetting(options.shots, draw)

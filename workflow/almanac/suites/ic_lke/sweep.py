@@ -48,9 +48,9 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
             for shots in options.examples:
