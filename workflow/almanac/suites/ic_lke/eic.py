@@ -27,12 +27,11 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, judge_choices
+from almanac.suites.ic_lke.choices import ChoiceSuite, judge_choices, of_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
-from almanac.suites.ic_lke.suite import IN_CONTEXT, LEVELS
-from almanac.suites.judged import Judged, Not, Range
-from almanac.suites.recovery import recovery
+from almanac.suites.ic_lke.suite import IN_CONTEXT
+from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Judgements, Method, Own, Round
 from almanac.tables import hash_order, seed_of
 
@@ -149,27 +148,21 @@ class Eic(ChoiceSuite[EicOptions]):
         """Compute every number of one model.
 
         Returns:
-            IC-LKE's by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE (`agreement`);
-            and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
+            `of_choices` by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE
+            (`agreement`); and for each ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
         """
-        by = ("experiment",)
-        rows = accuracy(judged, *by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=(*by, "relation"))
+        rows = of_choices(judged, "experiment")
         read = own["read"].sum().row(0)
         costs = {row["experiment"]: row for row in own["costs"].iter_rows(named=True)}
-        for group in judged.groups(*by):
+        for group in judged.groups("experiment"):
             experiment = str(group.conditions["experiment"])
-            rows.append(chance(group))
-            for level in LEVELS:
-                rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
             if experiment != IN_CONTEXT:
                 rows += agreement(group)
             cost = costs[experiment]
             rows.append(group.measure("texts", cost["texts"], "count"))
             for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
                 rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None, "count"))
-        return rows + recovery(judged, *by)
+        return rows
 
     def chapter(self, shown: Shown, options: EicOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.eic`."""

@@ -19,7 +19,7 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter, published
-from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, unanswered
+from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
 from almanac.suites.ic_lke.prompts import drawn, prompt
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, chosen, draw_examples
@@ -106,18 +106,14 @@ class Generated(Suite[GeneratedOptions]):
                 None if text is None else present(text, accepted, experiment)
                 for text, accepted, experiment in links.select("prediction", "accepted", "experiment").iter_rows()
             ]
-            hit = pl.Series("hit", found, dtype=pl.Boolean)
-            outcome = pl.when(hit).then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
-            yield Judgements(
-                links.select(
-                    "item",
-                    "prediction",
-                    pl.when(hit.is_null()).then(unanswered()).otherwise(outcome).alias("outcome"),
-                    hit.cast(pl.Float64).alias("score"),
-                    pl.lit(None, pl.Float64).alias("confidence"),
-                ),
-                {},
+            judged = links.with_columns(pl.Series("score", found, dtype=pl.Boolean)).select(
+                "item",
+                "prediction",
+                outcome(pl.col("score")),
+                pl.col("score").cast(pl.Float64),
+                pl.lit(None, pl.Float64).alias("confidence"),
             )
+            yield Judgements(judged, {})
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:
         """Compute every number of one model.

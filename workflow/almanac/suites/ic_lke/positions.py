@@ -23,7 +23,7 @@ from almanac.suites.asked import Asked, Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import PAPER, unanswered
+from almanac.suites.ic_lke.choices import PAPER, outcome
 from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
 from almanac.suites.ic_lke.questions import chosen
 from almanac.suites.judged import Judged, Not, conditions_of
@@ -103,21 +103,14 @@ class Positions(Suite[PositionOptions]):
         for part in answers.parts(("accepted", "status", "index", "logprobs")):
             found = part.links.with_columns(pl.when(pl.col("status") == "ok").then(value).alias("score"))
             correct = pl.col("score").exp() > HALF
-            yield Judgements(
-                found.select(
-                    "item",
-                    pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),
-                    pl.when(pl.col("score").is_null())
-                    .then(unanswered())
-                    .when(correct)
-                    .then(pl.lit("correct"))
-                    .otherwise(pl.lit("incorrect"))
-                    .alias("outcome"),
-                    "score",
-                    pl.col("score").exp().alias("confidence"),
-                ),
-                {},
+            judged = found.select(
+                "item",
+                pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),
+                outcome(correct),
+                "score",
+                pl.col("score").exp().alias("confidence"),
             )
+            yield Judgements(judged, {})
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: PositionOptions) -> list[Measure]:
         """Compute every number of one model.

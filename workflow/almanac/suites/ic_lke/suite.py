@@ -11,15 +11,13 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviation
+from almanac.suites.ic_lke.choices import ChoiceSuite, deviation, of_choices
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
-from almanac.suites.judged import Judged, Range
-from almanac.suites.recovery import recovery
+from almanac.suites.judged import Judged
 from almanac.suites.suite import Method, Round
 
 IN_CONTEXT, CLOZE = "in_context", "cloze"
-LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
 
 
 class IcLkeSetting(NamedTuple):
@@ -70,22 +68,14 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         """Compute every number of one model.
 
         Returns:
-            By experiment, number of examples and draw: accuracy and probability mass over all relations (mean over
-            relations) and in each, chance, accuracy@K, and the recovery of what was taught. Of several draws
-            ``deviation_over_draws``, the standard deviation (n - 1) of their accuracies.
+            `of_choices` by experiment, number of examples and draw. Of several draws ``deviation_over_draws``, the
+            standard deviation (n - 1) of their accuracies.
         """
-        by = ("experiment", "shots", "draw")
-        rows = accuracy(judged, *by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=(*by, "relation"))
-        rows += [chance(group) for group in judged.groups(*by)]
-        for group in judged.groups(*by):
-            for level in LEVELS:
-                rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
+        rows = of_choices(judged, "experiment", "shots", "draw")
         for group in judged.groups("experiment", "shots"):
             if (spread := deviation(group, "draw")) is not None:
                 rows.append(group.measure("deviation_over_draws", spread, "other", ("hit", "draw")))
-        return rows + recovery(judged, *by)
+        return rows
 
     def chapter(self, shown: Shown, options: IcLkeOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.ic_lke`."""

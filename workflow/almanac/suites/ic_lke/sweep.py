@@ -11,11 +11,10 @@ from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, answered, chance, deviation
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, accuracy_at_k, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
-from almanac.suites.ic_lke.suite import LEVELS
-from almanac.suites.judged import Judged, Not, Range
+from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Round
 
 SWEEP = "sweep"
@@ -76,15 +75,13 @@ class Sweep(ChoiceSuite[SweepOptions]):
         groups = list(judged.groups("shots"))
         for group in groups:
             rows.append(group.measure("deviation_at_shots", deviation(group, "draw"), "other", ("hit", "draw")))
-            whole = accuracy(group, relations=False)[0].value
-            if whole is not None and answered(group):
-                reached[int(str(group.conditions["shots"]))] = whole
+            [whole] = group.measures(metric, "macro_of_facts", "hit")
+            if whole.value is not None and group.frame["hit"].is_not_null().all():  # a longer text may be too long
+                reached[int(str(group.conditions["shots"]))] = whole.value
         if groups:
             least = enough(reached, options.enough) if len(reached) == len(groups) else None
             rows += [groups[-1].measure("enough_shots", least, of=("hit", "shots")), chance(groups[-1])]
-            for level in LEVELS:
-                sure = groups[-1].where(draw=0, confidence=Range(least=level))
-                rows += sure.measures("accuracy_at_k", "share", "hit")
+            rows += accuracy_at_k(groups[-1].where(draw=0))
         return rows
 
     def chapter(self, shown: Shown, options: SweepOptions) -> Chapter | None:
