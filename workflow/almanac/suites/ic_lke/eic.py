@@ -10,24 +10,23 @@ A choice is read after the choices of earlier test facts, most of them wrong. ``
 positions, after train facts only.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import polars as pl
 
+from almanac.frames import as_frame, frame_of
 from almanac.rows import Fact, Measure, Request
 from almanac.statistics.agreement import cohens_kappa
 from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import Estimate
-from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, judge_choices, of_choices
+from almanac.suites.ic_lke.choices import ChoiceSuite, difference, judge_choices, of_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
 from almanac.suites.ic_lke.suite import IN_CONTEXT
@@ -39,7 +38,6 @@ SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
 GLUE = {"comma": ", ", "space": " "}  # between pairs
 INSIDE = " "  # within a pair
-DRAWS = 1000  # of the bootstrap of the paired difference
 WANTED = (
     *("experiment", "role", "index", "request_id", "choices", "pieces"),
     *("status", "logprobs", "token_counts"),
@@ -100,7 +98,7 @@ class Eic(ChoiceSuite[EicOptions]):
             AlmanacError: a relation has fewer train facts than ``examples``.
         """
         questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
-        costs: Counter[tuple[str, str]] = Counter()
+        costs = [frame_of(ReadingCost, ())]
         for relation_id, own in data.drawn.items():
             tested = questioner.tested[relation_id]
             if tested:
@@ -111,11 +109,10 @@ class Eic(ChoiceSuite[EicOptions]):
             else:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
             batch = questioner.asked.take()
-            _count(costs, batch)
+            costs.append(_costs(batch))
             yield batch
-        for experiment in sorted({name for name, _ in costs}):
-            counted = (costs[experiment, name] for name in ("texts", "characters", "distinct"))
-            questioner.asked.own["costs"].append(ReadingCost(experiment, *counted))
+        whole = pl.concat(costs).group_by("experiment").sum().sort("experiment")
+        questioner.asked.own["costs"] += [ReadingCost(*row) for row in whole.iter_rows()]
         yield questioner.asked.take()
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
@@ -241,28 +238,23 @@ class _Sequences:
         return out
 
 
-def _count(costs: Counter[tuple[str, str]], batch: Batch) -> None:
-    """Add what each experiment makes a model read; a request that serves several facts counts once."""
-    experiments = dict(zip(*(batch.items.column(name).to_pylist() for name in ("item", "experiment")), strict=True))
-    requests = {row["request_id"]: row for row in batch.requests.to_pylist()}
-    lengths = {row["context_id"]: len(row["text"]) for row in batch.contexts.to_pylist()}
-    own: dict[str, set[str]] = {}
-    for item, request_id in zip(
-        *(batch.links.column(name).to_pylist() for name in ("item", "request_id")), strict=True
-    ):
-        own.setdefault(experiments[item], set()).add(request_id)
-    for experiment, names in own.items():
-        contexts = set()
-        for request in map(requests.__getitem__, names):
-            texts = [len(request["text"]) + len(choice) for choice in request["choices"] or ()]
-            if request["pieces"] is not None:
-                texts.append(sum(map(len, request["pieces"])))
-            context = lengths.get(request["context_id"], 0)
-            costs[experiment, "texts"] += len(texts)
-            costs[experiment, "characters"] += sum(texts) + context * len(texts)
-            costs[experiment, "distinct"] += sum(texts)
-            contexts.add(request["context_id"])
-        costs[experiment, "distinct"] += sum(lengths.get(context, 0) for context in contexts)
+def _costs(batch: Batch) -> pl.DataFrame:
+    """Return what each experiment makes a model read; a request that serves several facts counts once."""
+    items, links, requests, contexts = map(as_frame, (batch.items, batch.links, batch.requests, batch.contexts))
+    texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces are one text
+    parts = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_chars()).list.sum()
+    requests = requests.select(
+        "request_id", "context_id", texts.alias("texts"), (texts * pl.col("text").str.len_chars() + parts).alias("own")
+    )
+    contexts = contexts.select("context_id", pl.col("text").str.len_chars().cast(pl.Int64).alias("context"))
+    read = links.join(items, on="item").select("experiment", "request_id").unique().join(requests, on="request_id")
+    read = read.join(contexts, on="context_id", how="left").with_columns(pl.col("context").fill_null(0))
+    shared = pl.col("context").filter(pl.col("context_id").is_first_distinct())
+    return read.group_by("experiment").agg(
+        pl.col("texts").sum(),
+        (pl.col("own") + pl.col("context") * pl.col("texts")).sum().alias("characters"),
+        (pl.col("own").sum() + shared.sum()).alias("distinct"),
+    )
 
 
 def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
@@ -302,18 +294,12 @@ def agreement(judged: Judged) -> list[Measure]:
     """
     both = judged.where(hit=Not(None), in_context_hit=Not(None))
     ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()
-    difference = macro_difference(
-        [float(one) - float(other) for one, other in zip(ours, theirs, strict=True)],
-        both.frame["relation"].cast(pl.String).to_list(),
-        both.frame["subject"].cast(pl.String).to_list(),
-        DRAWS,
-        seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model),
-    )
+    seed = seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model)
     means = both.frame.group_by("relation", maintain_order=True).agg(
         pl.col("hit", "in_context_hit").cast(pl.Float64).mean()
     )
     found: dict[str, Estimate] = {
-        "accuracy_difference": difference,
+        "accuracy_difference": difference(both.frame, "in_context_hit", seed),
         "kappa": cohens_kappa(ours, theirs),
         "pearson": pearson(means["hit"].to_list(), means["in_context_hit"].to_list()),
     }

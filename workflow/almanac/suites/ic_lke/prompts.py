@@ -1,7 +1,7 @@
 """The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -110,13 +110,18 @@ def _sets(data: Data, options: PromptsOptions) -> Sets:
     if "written" in options.kinds:
         found["written"] = _written(data.templates)
     if "mined" in options.kinds:
-        unasked = [fact for fact in data.facts if fact.split != "test"]
-        found["mined"] = by_relation(mine(data.evidence, unasked, data.names))
+        found["mined"] = mined(data, data.by_relation)
     out: dict[str, Mapping[str, Sequence[Template]]] = {}
     for kind, own in found.items():
         for variant in options.variants:
             out[f"{kind}_{variant}"] = {relation: _usable(variant, listed) for relation, listed in own.items()}
     return out
+
+
+def mined(data: Data, relations: Container[str]) -> Mapping[str, list[Template]]:
+    """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
+    unasked = [fact for fact in data.facts if fact.split != "test" and fact.relation_id in relations]
+    return by_relation(mine(data.evidence, unasked, data.names))
 
 
 def _written(templates: Sequence[Template]) -> Mapping[str, list[Template]]:
