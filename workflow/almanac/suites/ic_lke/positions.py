@@ -15,7 +15,6 @@ from typing import ClassVar, NamedTuple
 import polars as pl
 
 from almanac.dataset.invented import Names
-from almanac.dataset.names import true_objects
 from almanac.dataset.text import normalise
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
@@ -171,17 +170,10 @@ class _Relation:
     def __init__(
         self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
     ) -> None:
-        names = data.names
-        self._asked, self._relation_id, self._facts, self._names, self._options = (
-            asked,
-            relation_id,
-            facts,
-            names,
-            options,
-        )
-        self._true = true_objects(facts, names)
-        self._known = {normalise(name) for key in names.entities for name in names.names(key)}
-        self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}
+        self._asked, self._relation_id, self._facts, self._options = asked, relation_id, facts, options
+        self._names, self._true = data.names, data.true
+        self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
+        self._objects = {fact.object_key: self._names.folded(fact.object_key) for fact in facts}
 
     def wrong(self, fact: Fact) -> list[str]:
         """Return the objects of the relation that share no name with a true object of the fact's subject."""
@@ -190,8 +182,7 @@ class _Relation:
 
     def one_a_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, of each subject one and of subjects that read alike one."""
-        usable = [fact for fact in self._facts if self.wrong(fact)]
-        drawn = {fact.fact_id: fact for fact in usable if fact.split is not None}
+        drawn = {fact.fact_id: fact for fact in self._facts if fact.split is not None and self.wrong(fact)}
         found: dict[str, Fact] = {}
         for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
             found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])
