@@ -13,7 +13,7 @@ throughout, so nothing underflows: texts at -10,000 nats have ratios like any ot
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 NOTHING = -math.inf  # the logarithm of 0
 
@@ -84,8 +84,7 @@ class Leaves:
     relations: tuple[tuple[tuple[Beta, ...], ...], ...]
 
 
-@dataclass(frozen=True)
-class KarrEstimate:
+class KarrEstimate(NamedTuple):
     """A fact's logarithms (nats): of N, of both denominators, of both ratios and of KaRR; or why there is none."""
 
     numerator: float | None = None

@@ -42,7 +42,7 @@ class Runs:
         Raises:
             AlmanacError: there is no dataset to draw from.
         """
-        if options.resamples and not (data.templates or data.relations):
+        if not (data.templates or data.relations):
             raise AlmanacError("measure karr: resamples draws from the dataset again; give its folder (--facts), or 0")
         pools, _ = pools_of(data, options)
         resampling = {mode: Resampling(pools, variant) for mode, variant in VARIANTS.items()}
