@@ -5,7 +5,7 @@ failed are ``error``.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from almanac.suites.suite import Judgements, Method, Own, Suite
 
 Settings = TypeVar("Settings", bound=SuiteOptions)
 WANTED = ("status", "index", "logprobs", "choices")
+SHARES = {"best": pl.Int64, "score": pl.Float64, "confidence": pl.Float64, "hit": pl.Boolean}
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
 DRAWS = 1000  # of the bootstrap of a paired difference
 PAPER = "Wu et al., Towards Reliable Latent Knowledge Estimation in LLMs"
@@ -63,14 +64,9 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
         ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them.
     """
     own = links.filter(pl.col("status") == "ok", pl.col("logprobs").is_not_null(), pl.col("index").is_not_null())
-    best, score, confidence, correct = shares(own["logprobs"], own["index"].to_numpy())
-    judged = own.select(
-        "item",
-        own["choices"].list.get(pl.Series(best, dtype=pl.Int64)).str.strip_chars().alias("prediction"),
-        pl.Series("hit", correct, dtype=pl.Boolean),
-        pl.Series("score", score, dtype=pl.Float64),
-        pl.Series("confidence", confidence, dtype=pl.Float64),
-    )
+    own = own.hstack(_shares(own["logprobs"], own["index"].to_numpy()))
+    prediction = pl.col("choices").list.get(pl.col("best")).str.strip_chars().alias("prediction")
+    judged = own.select("item", prediction, "hit", "score", "confidence")
     whole = links.select("item", "status").join(judged, on="item", how="left", maintain_order="left")
     return whole.select("item", "prediction", outcome(pl.col("hit")), "score", "confidence")
 
@@ -85,31 +81,19 @@ def outcome(hit: pl.Expr) -> pl.Expr:
     return known.otherwise(silent).alias("outcome")
 
 
-class Shares(NamedTuple):
-    """What log-probabilities of choices say of items; arrays ``(items,)``.
-
-    Attributes:
-        best: the place of the first of the best choices.
-        true: the log of the true choice's share among all.
-        highest: the share of the best.
-        correct: whether the true choice alone is best.
-    """
-
-    best: NDArray[np.int64]
-    true: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    correct: NDArray[np.bool_]
-
-
-def shares(logprobs: pl.Series, true: NDArray[np.int64]) -> Shares:
+def _shares(logprobs: pl.Series, true: NDArray[np.int64]) -> pl.DataFrame:
     """Return what log-probabilities of choices say of items.
 
     Args:
         logprobs: of each item's choices, nats.
         true: the place of each item's true choice, ``(items,)``.
+
+    Returns:
+        A row an item: ``best``, the place of the first of the best choices; ``score``, the log of the true choice's
+        share among all; ``confidence``, the share of the best; ``hit``, whether the true choice alone is best.
     """
     if not len(logprobs):
-        return Shares(np.array([], np.int64), np.array([]), np.array([]), np.array([], bool))
+        return pl.DataFrame(schema=SHARES)
     counts = logprobs.list.len().to_numpy().astype(int)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     values = logprobs.explode().to_numpy()
@@ -122,7 +106,7 @@ def shares(logprobs: pl.Series, true: NDArray[np.int64]) -> Shares:
     best = np.minimum.reduceat(np.where(is_best, place, np.iinfo(int).max), starts)
     at_true = values[starts + true]
     alone = np.add.reduceat(is_best.astype(int), starts) == 1
-    return Shares(best, at_true - total, np.exp(highest - total), (at_true == highest) & alone)
+    return pl.DataFrame((best, at_true - total, np.exp(highest - total), (at_true == highest) & alone), SHARES)
 
 
 def accuracy(judged: Judged, *by: str, metric: str = "accuracy") -> list[Measure]:

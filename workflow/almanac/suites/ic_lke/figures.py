@@ -249,17 +249,11 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
         axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
     axes.set_yticks(range(len(models)), models)
     axes.set_ylim(len(models) - 0.5, -0.5)
-    _band(figure, len(models))
+    for row in range(0, len(models), 2):  # every second is shaded: a row's points are seen to belong together
+        axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("share with the object" if chance is None else "accuracy")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
-
-
-def _band(figure: Figure, rows: int) -> None:
-    """Shade every second row, so that a row's points are seen to belong together."""
-    [axes] = figure.axes
-    for row in range(0, rows, 2):
-        axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)

@@ -1,6 +1,5 @@
 """The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
 
-from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -108,7 +107,8 @@ def _sets(data: Data, options: PromptsOptions) -> Sets:
     """Return written and mined prompts by experiment and relation, each in the order in which they are taken."""
     found: dict[str, Mapping[str, list[Template]]] = {}
     if "written" in options.kinds:
-        found["written"] = _written(data.templates)
+        listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are no prompts of this kind
+        found["written"] = published.by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
         found["mined"] = mined(data, data.by_relation)
     out: dict[str, Mapping[str, Sequence[Template]]] = {}
@@ -122,15 +122,6 @@ def mined(data: Data, relations: Container[str]) -> Mapping[str, list[Template]]
     """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
     unasked = [fact for fact in data.facts if fact.split != "test" and fact.relation_id in relations]
     return by_relation(mine(data.evidence, unasked, data.names))
-
-
-def _written(templates: Sequence[Template]) -> Mapping[str, list[Template]]:
-    """Return each relation's sentences and prefixes by their ids; questions are no prompts of this kind."""
-    out: dict[str, list[Template]] = defaultdict(list)
-    for template in sorted(templates, key=lambda row: row.template_id):
-        if template.style in ("prefix", "statement"):
-            out[template.relation_id].append(template)
-    return out
 
 
 def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:

@@ -47,11 +47,21 @@ def read(named: str | None) -> dict[str, dict[str, list[Template]]]:
         return {kind: released[name] for kind, name in LPAQA.items()}
     rows = tables.read_jsonl(path, PublishedPrompt)
     refuse([f"{path}: {line}" for line in _mistakes(rows)])
-    out: dict[str, dict[str, list[Template]]] = {kind: defaultdict(list) for kind in KINDS}
-    for row in rows:
-        name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
-        out[row.kind][row.relation_id].append(Template(name, row.relation_id, row.text, "prefix", row.kind, None, ()))
-    return {kind: dict(found) for kind, found in out.items()}
+    found = list(map(_template, rows))
+    return {kind: by_relation(row for row in found if row.origin == kind) for kind in KINDS}
+
+
+def _template(row: PublishedPrompt) -> Template:
+    name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
+    return Template(name, row.relation_id, row.text, "prefix", row.kind, None, ())
+
+
+def by_relation(templates: Iterable[Template]) -> dict[str, list[Template]]:
+    """Return templates by their relation, in their order."""
+    out: dict[str, list[Template]] = defaultdict(list)
+    for row in templates:
+        out[row.relation_id].append(row)
+    return dict(out)
 
 
 def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:

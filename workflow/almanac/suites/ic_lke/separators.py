@@ -4,7 +4,6 @@ An infix is the text between ``[X]`` and ``[Y]`` of a template, used in the exam
 separated by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -157,10 +156,8 @@ def layout_of(infix: str) -> PromptLayout:
 
 def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:
     """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
-    written: dict[str, list[Template]] = defaultdict(list)
-    for row in data.templates:
-        if row.style == "statement" and row.origin != mining.ORIGIN:
-            written[row.relation_id].append(row)
+    statements = (row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN)
+    written = published.by_relation(statements)
     kinds: dict[str, tuple[Mapping[str, Sequence[Template]], int]] = {WRITTEN: (written, options.written)}
     if options.mined:
         kinds[MINED] = (mined(data, relations), options.mined)
