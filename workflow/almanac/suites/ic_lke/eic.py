@@ -85,7 +85,6 @@ class Eic(ChoiceSuite[EicOptions]):
     setting = EicSetting
     reads_predictions = True
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(TokensRead, at="judged")}
-    needs = frozenset({"choices"})
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
         Method("isolated", "EIC-LKE, isolated", {"experiment": ISOLATED}, ("slots",)),

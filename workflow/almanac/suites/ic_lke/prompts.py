@@ -48,7 +48,6 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     summary = "the same choices after written and mined prompts, without examples"
     options = PromptsOptions
     setting = PromptSetting
-    needs = frozenset({"choices"})
     methods = tuple(
         Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in EXPERIMENTS.items()
     )
@@ -79,7 +78,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
                         )
                         questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
             yield questioner.asked.take()
-        for relation_id in published.strangers(found, data.drawn):
+        for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
             questioner.asked.refuse(f"published prompts of relation {relation_id}", reason)
         yield questioner.asked.take()
@@ -111,11 +110,11 @@ def _sets(data: Data, options: PromptsOptions) -> Sets:
         found["written"] = published.by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
         found["mined"] = mined(data, data.by_relation)
-    out: dict[str, Mapping[str, Sequence[Template]]] = {}
-    for kind, own in found.items():
-        for variant in options.variants:
-            out[f"{kind}_{variant}"] = {relation: _usable(variant, listed) for relation, listed in own.items()}
-    return out
+    return {
+        f"{kind}_{variant}": {relation: _usable(variant, listed) for relation, listed in own.items()}
+        for kind, own in found.items()
+        for variant in options.variants
+    }
 
 
 def mined(data: Data, relations: Container[str]) -> Mapping[str, list[Template]]:

@@ -1,7 +1,7 @@
 """Published prompts: a user's file, checked row by row, or LPAQA's, from its repository."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -73,8 +73,3 @@ def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
             yield f"prompt {number}: {row.text!r} must hold [X] once, for the subject, and [Y] at most once"
         if first.setdefault(row, number) != number:
             yield f"prompt {number}: stands already as prompt {first[row]}; keep one of them"
-
-
-def strangers(published: Mapping[str, Mapping[str, Sequence[Template]]], relations: Iterable[str]) -> list[str]:
-    """Return the relations of published prompts that a dataset does not have, sorted."""
-    return sorted({relation for found in published.values() for relation in found} - set(relations))

@@ -63,7 +63,6 @@ class Separators(ChoiceSuite[SeparatorOptions]):
     options = SeparatorOptions
     setting = SeparatorSetting
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}
-    needs = frozenset({"choices"})
 
     def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts with a space, the released code's separators, written and mined infixes.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.rows import Fact, Measure, Request, Template
+from almanac.rows import Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.chapter import Chapter, Shown
@@ -39,7 +39,6 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     summary = "pick one object of many after in-context examples"
     options = IcLkeOptions
     setting = IcLkeSetting
-    needs = frozenset({"choices"})
     methods = (
         Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), {"draw": 0}, held=True),
         Method("cloze", "Cloze", {"experiment": CLOZE}),
@@ -60,8 +59,11 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
                 setting = IcLkeSetting(options.shots, draw)
                 layout = LAYOUTS[options.layout]
                 questioner.ask_in_context(examples, tested, layout, IN_CONTEXT, setting, options.best_only)
-            if options.cloze and relation_id in sentences:
-                _ask_cloze(questioner, tested, sentences[relation_id])
+            if options.cloze and (template := sentences.get(relation_id)) is not None:
+                for fact in tested:
+                    text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
+                    request = Request("", "fill", None, text, choices=questioner.labels(fact))
+                    questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)
             yield questioner.asked.take()
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: IcLkeOptions) -> list[Measure]:
@@ -80,11 +82,3 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     def chapter(self, shown: Shown, options: IcLkeOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.ic_lke`."""
         return chapter.ic_lke(shown, options)
-
-
-def _ask_cloze(questioner: Questioner, tested: list[Fact], template: Template) -> None:
-    """Ask a sentence with a blank for the object, to be filled from the choices."""
-    for fact in tested:
-        text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
-        request = Request(request_id="", kind="fill", context_id=None, text=text, choices=questioner.labels(fact))
-        questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)

@@ -39,7 +39,6 @@ class Sweep(ChoiceSuite[SweepOptions]):
     summary = "pick an object after an increasing number of examples"
     options = SweepOptions
     setting = SweepSetting
-    needs = frozenset({"choices"})
 
     def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts after each number of examples, by each draw; without examples all draws are one.
