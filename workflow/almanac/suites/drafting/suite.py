@@ -73,13 +73,9 @@ class Drafting(Author[DraftingOptions]):
                 f"{answers.rounds[0].folder}: none of {sum(silent.values())} requests was answered "
                 f"({'; '.join(sorted(silent))[:200]}); templates are drafted by a model that generates"
             )
-        relations = sorted(drafter.relations)
-        return judge(
-            texts,
-            data.templates,
-            {relation: drafter.pairs(relation) for relation in relations},
-            {relation: drafter.object_names(relation) for relation in relations},
-        )
+        pairs = {relation: drafter.pairs(relation) for relation in drafter.relations}
+        names = {relation: drafter.object_names(relation) for relation in drafter.relations}
+        return judge(texts, data.templates, pairs, names)
 
 
 def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[Batch]:

@@ -79,7 +79,7 @@ class Karr(Suite[KarrOptions]):
             )
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
         tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
-        asker = Asker.of(pools, tested, asked)
+        asker = Asker(pools, data.choices_of(tested), asked)
         facts = [fact for fact in tested if fact.relation_id in pools.templates]
         if before is not None:
             yield from expected.ask(asker, facts, before)
