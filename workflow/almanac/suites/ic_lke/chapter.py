@@ -1,7 +1,7 @@
 """The chapters of the page on IC-LKE and its experiments."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,14 @@ from almanac.suites.judged import Not, Range
 ASKED = ("experiment", "shots", "draw")
 BEHIND = {"examples": "in context", "hgp": "human-generated prompts", "mmp": "machine-mined prompts"}
 EXPERIMENTS = {"in_context": "in context", "cloze": "cloze", "as_is": "as it is"}
+PROMPTS = {
+    "written_clean": "Written prompts",
+    "written_mangled": "Written prompts, mangled",
+    "mined_clean": "Mined prompts",
+    "mined_mangled": "Mined prompts, mangled",
+    "hgp": "Human-generated prompts",
+    "mmp": "Machine-mined prompts",
+}
 RECOVERED = {
     "recovery_auc": "AUC",
     "prior_auc": "AUC of the prior",
@@ -280,13 +288,8 @@ def generated(shown: Shown) -> Chapter | None:
     return Chapter("Generated text", asks, [*parts, *shown.not_asked()])
 
 
-def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
-    """Return the accuracy of each kind of prompt, with the deviation over prompts.
-
-    Args:
-        shown: what is known.
-        labels: the kinds of prompts, as they are shown.
-    """
+def prompts(shown: Shown) -> Chapter | None:
+    """Return the accuracy of each kind of prompt, with the deviation over prompts."""
     from almanac.suites.ic_lke import figures
 
     every = shown.find("accuracy", "experiment")
@@ -296,7 +299,7 @@ def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
         experiment = shown.at(row)["experiment"]
         spread = shown.one("accuracy_deviation", str(row.model), experiment=experiment)
         deviation = None if spread is None else spread.value
-        rows.append((row.model, labels[experiment], row, deviation))
+        rows.append((row.model, PROMPTS[experiment], row, deviation))
         points[str(row.model)][experiment] = figures.Point(row.value or 0.0, deviation)
     caption = (
         "Mean over the prompts of a relation, averaged over relations; and the standard deviation over a relation's "
@@ -307,12 +310,12 @@ def prompts(shown: Shown, labels: Mapping[str, str]) -> Chapter | None:
         caption = (
             "Accuracy by model and kind of prompt; bars are the standard deviation over the prompts of a relation."
         )
-        parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, labels, 1 / shown.choices)))
+        parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, PROMPTS, 1 / shown.choices)))
     silent_models = sorted({str(row.model) for row in every} - set(points))
     if silent_models:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")
     by_relation = _known(shown.find("accuracy", "experiment", "relation"))
-    parts.append(_by_relation(shown, "prompts", [(row, labels[shown.at(row)["experiment"]]) for row in by_relation]))
+    parts.append(_by_relation(shown, "prompts", [(row, PROMPTS[shown.at(row)["experiment"]]) for row in by_relation]))
     asks = (
         "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates "
         "up to the object; mined ones are the strings that connect most pairs of subject and object in the "

@@ -20,14 +20,6 @@ from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
 
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
-EXPERIMENTS = {
-    "written_clean": "Written prompts",
-    "written_mangled": "Written prompts, mangled",
-    "mined_clean": "Mined prompts",
-    "mined_mangled": "Mined prompts, mangled",
-    "hgp": "Human-generated prompts",
-    "mmp": "Machine-mined prompts",
-}
 
 
 class PromptSetting(NamedTuple):
@@ -49,7 +41,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     options = PromptsOptions
     setting = PromptSetting
     methods = tuple(
-        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in EXPERIMENTS.items()
+        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in chapter.PROMPTS.items()
     )
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
@@ -99,7 +91,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
 
     def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
         """Return what the page shows; see `chapter.prompts`."""
-        return chapter.prompts(shown, EXPERIMENTS)
+        return chapter.prompts(shown)
 
 
 def _sets(data: Data, options: PromptsOptions) -> Sets:

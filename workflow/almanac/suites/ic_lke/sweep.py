@@ -88,9 +88,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
         return chapter.sweep(shown, options)
 
 
-def enough(accuracies: Mapping[int, float], share: float) -> int | None:
+def enough(accuracies: Mapping[int, float], share: float) -> int:
     """Return the least number of examples whose accuracy reaches a share of the accuracy at the most examples."""
-    if not accuracies:
-        return None
     wanted = share * accuracies[max(accuracies)]
     return min(shots for shots, value in accuracies.items() if value >= wanted)
