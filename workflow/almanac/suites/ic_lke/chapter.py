@@ -1,4 +1,4 @@
-"""The chapters of the page on IC-LKE and its experiments."""
+"""The chapters of the page on IC-LKE and its experiments, each as `Suite.chapter` returns it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,15 @@ from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
-from almanac.suites.ic_lke.options import IcLkeOptions, PositionOptions, SweepOptions
+from almanac.suites.ic_lke.options import (
+    EicOptions,
+    GeneratedOptions,
+    IcLkeOptions,
+    PositionOptions,
+    PromptsOptions,
+    SeparatorOptions,
+    SweepOptions,
+)
 from almanac.suites.judged import Not, Range
 
 ASKED = ("experiment", "shots", "draw")
@@ -118,7 +126,7 @@ def _recovery(shown: Shown) -> Iterator[Table]:
         yield Table("recovery", "How much of what the models were taught is recovered.", head, rows, folded=True)
 
 
-def eic(shown: Shown) -> Chapter | None:
+def eic(shown: Shown, options: EicOptions) -> Chapter | None:
     """Return EIC-LKE against IC-LKE: accuracy, agreement and cost."""
     from almanac.suites.ic_lke import figures
 
@@ -190,7 +198,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
     return Chapter("How many examples are enough", asks, parts)
 
 
-def separators(shown: Shown) -> Chapter | None:
+def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
     """Return accuracy by separator, and less that of the space."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("accuracy", "separator"):
@@ -261,7 +269,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
     return Chapter("Unknown and incorrect examples", asks, [*parts, *shown.not_asked()])
 
 
-def generated(shown: Shown) -> Chapter | None:
+def generated(shown: Shown, options: GeneratedOptions) -> Chapter | None:
     """Return how often the generated text contains the object."""
     from almanac.suites.ic_lke import figures
 
@@ -288,7 +296,7 @@ def generated(shown: Shown) -> Chapter | None:
     return Chapter("Generated text", asks, [*parts, *shown.not_asked()])
 
 
-def prompts(shown: Shown) -> Chapter | None:
+def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
     """Return the accuracy of each kind of prompt, with the deviation over prompts."""
     from almanac.suites.ic_lke import figures
 

@@ -23,9 +23,8 @@ from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import Estimate
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import ChoiceSuite, difference, judge_choices, of_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
@@ -83,6 +82,7 @@ class Eic(ChoiceSuite[EicOptions]):
     summary = "many facts in one text, a choice of each; and each by itself"
     options = EicOptions
     setting = EicSetting
+    chapter = staticmethod(chapters.eic)
     reads_predictions = True
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(TokensRead, at="judged")}
     methods = (
@@ -159,10 +159,6 @@ class Eic(ChoiceSuite[EicOptions]):
             for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
                 rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None, "count"))
         return rows
-
-    def chapter(self, shown: Shown, options: EicOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.eic`."""
-        return chapter.eic(shown)
 
 
 @dataclass(frozen=True)

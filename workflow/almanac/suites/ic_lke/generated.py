@@ -16,9 +16,9 @@ from almanac.dataset.text import normalise
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
 from almanac.suites.ic_lke.prompts import drawn, prompt
@@ -59,6 +59,7 @@ class Generated(Suite[GeneratedOptions]):
     paper = PAPER
     options = GeneratedOptions
     setting = GeneratedSetting
+    chapter = staticmethod(chapters.generated)
     own: ClassVar[Mapping[str, Own]] = OFFERED
     needs = frozenset({"choices"})
     methods = (
@@ -129,10 +130,6 @@ class Generated(Suite[GeneratedOptions]):
             rows += deviations(group, "present_deviation", "prompt")
         behind_examples = judged.where(behind=EXAMPLES, experiment=(NAMES, BEGINS))
         return rows + recovery(behind_examples, "experiment", "shots")
-
-    def chapter(self, shown: Shown, options: GeneratedOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.generated`."""
-        return chapter.generated(shown)
 
 
 def _add(

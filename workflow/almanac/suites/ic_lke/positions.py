@@ -19,9 +19,8 @@ from almanac.dataset.text import normalise
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import PAPER, outcome
 from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
 from almanac.suites.ic_lke.questions import chosen
@@ -70,6 +69,7 @@ class Positions(Suite[PositionOptions]):
     paper = PAPER
     options = PositionOptions
     setting = PositionSetting
+    chapter = staticmethod(chapters.positions)
     own: ClassVar[Mapping[str, Own]] = {"places": Own(Position, of="item")}
 
     def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
@@ -150,10 +150,6 @@ class Positions(Suite[PositionOptions]):
                 by_dose[dose, part] = row
         most = max((dose for dose, _ in by_dose), default=0)
         return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
-
-    def chapter(self, shown: Shown, options: PositionOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.positions`."""
-        return chapter.positions(shown, options)
 
 
 def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> BarResult:

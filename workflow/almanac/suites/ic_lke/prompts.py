@@ -9,9 +9,9 @@ from almanac.dataset.mining import by_relation, mine
 from almanac.rows import Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
 from almanac.suites.ic_lke.questions import Questioner, chosen
@@ -40,8 +40,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     summary = "the same choices after written and mined prompts, without examples"
     options = PromptsOptions
     setting = PromptSetting
+    chapter = staticmethod(chapters.prompts)
     methods = tuple(
-        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in chapter.PROMPTS.items()
+        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in chapters.PROMPTS.items()
     )
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
@@ -88,10 +89,6 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         for group in judged.groups("experiment"):
             rows += [*deviations(group, "accuracy_deviation", "prompt"), chance(group)]
         return rows + recovery(judged, "experiment")
-
-    def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.prompts`."""
-        return chapter.prompts(shown)
 
 
 def _sets(data: Data, options: PromptsOptions) -> Sets:

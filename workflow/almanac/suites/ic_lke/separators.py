@@ -15,9 +15,9 @@ from almanac.dataset import mining
 from almanac.rows import Fact, Measure, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations, difference
 from almanac.suites.ic_lke.options import SeparatorOptions
 from almanac.suites.ic_lke.prompts import mined
@@ -62,6 +62,7 @@ class Separators(ChoiceSuite[SeparatorOptions]):
     summary = "pick an object with other separators between subject and object"
     options = SeparatorOptions
     setting = SeparatorSetting
+    chapter = staticmethod(chapters.separators)
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}
 
     def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
@@ -114,10 +115,6 @@ class Separators(ChoiceSuite[SeparatorOptions]):
             every = infixes.frame["separator"].cast(pl.String).unique().sort()
             rows += differences(judged, INFIXES, every.to_list(), "infix_difference")
         return rows
-
-    def chapter(self, shown: Shown, options: SeparatorOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.separators`."""
-        return chapter.separators(shown)
 
 
 def differences(judged: Judged, name: str, others: Sequence[str], metric: str = "difference") -> list[Measure]:

@@ -8,9 +8,8 @@ import polars as pl
 from almanac.rows import Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import ChoiceSuite, deviation, of_choices
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
@@ -39,6 +38,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     summary = "pick one object of many after in-context examples"
     options = IcLkeOptions
     setting = IcLkeSetting
+    chapter = staticmethod(chapters.ic_lke)
     methods = (
         Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), {"draw": 0}, held=True),
         Method("cloze", "Cloze", {"experiment": CLOZE}),
@@ -78,7 +78,3 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
             if (spread := deviation(group, "draw")) is not None:
                 rows.append(group.measure("deviation_over_draws", spread, "other", ("hit", "draw")))
         return rows
-
-    def chapter(self, shown: Shown, options: IcLkeOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.ic_lke`."""
-        return chapter.ic_lke(shown, options)

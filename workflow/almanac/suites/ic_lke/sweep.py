@@ -8,9 +8,8 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
+from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, accuracy_at_k, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
@@ -39,6 +38,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
     summary = "pick an object after an increasing number of examples"
     options = SweepOptions
     setting = SweepSetting
+    chapter = staticmethod(chapters.sweep)
 
     def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts after each number of examples, by each draw; without examples all draws are one.
@@ -82,10 +82,6 @@ class Sweep(ChoiceSuite[SweepOptions]):
             rows += [groups[-1].measure("enough_shots", least, of=("hit", "shots")), chance(groups[-1])]
             rows += accuracy_at_k(groups[-1].where(draw=0))
         return rows
-
-    def chapter(self, shown: Shown, options: SweepOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.sweep`."""
-        return chapter.sweep(shown, options)
 
 
 def enough(accuracies: Mapping[int, float], share: float) -> int:
