@@ -138,7 +138,7 @@ def accuracy_at_k(judged: Judged) -> list[Measure]:
 
 
 def difference(facts: pl.DataFrame, other: str, seed: int) -> Estimate:
-    """Return the accuracy of facts that were asked in two ways, less that by the column ``other``; see `paired`."""
+    """Return the accuracy of facts asked in two ways, less that by the column ``other``; see `macro_difference`."""
     less = (facts["hit"].cast(pl.Float64) - facts[other].cast(pl.Float64)).to_list()
     relations, subjects = (facts[name].cast(pl.String).to_list() for name in (RELATION, SUBJECT))
     return macro_difference(less, relations, subjects, DRAWS, seed)
