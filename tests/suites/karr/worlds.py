@@ -195,8 +195,8 @@ class Measured:
         outcomes = pl.concat(part.outcomes for part in parts if part.outcomes.width)
         assert outcomes["item"].to_list() == list(range(answers.count))  # in their order, every one
         self.own = {name: answers.own(name) for name in SUITE.tables("asked")}
-        for name in SUITE.tables("judged"):
-            self.own[name] = pl.concat(part.own[name] for part in parts if name in part.own)
+        for name, row in SUITE.tables("judged").items():
+            self.own[name] = pl.concat([frame_of(row, ()), *(part.own[name] for part in parts if name in part.own)])
         outcomes = outcomes.with_columns(pl.lit("").alias("reading"))
         self.judged: Judged = join(SUITE, options, answers, data, outcomes, self.own)
         self.rows = SUITE.measure(self.judged, self.own, options)

@@ -20,14 +20,13 @@ class Drafter:
 
     def __init__(self, data: Data, options: DraftingOptions) -> None:
         self.relations = {row.relation_id: row for row in data.relations}
-        self._names = data.names
+        self._names, self._facts = data.names, data.by_relation
         self._options = options
-        self._facts = {relation: {fact.fact_id: fact for fact in own} for relation, own in data.by_relation.items()}
         self._prompts: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
 
     def shown(self, relation_id: str) -> list[Fact]:
         """Return the facts of a relation that are shown, drawn by a seed."""
-        own = self._facts.get(relation_id, {})
+        own = {fact.fact_id: fact for fact in self._facts.get(relation_id, ())}
         order = hash_order(own, self._options.seed, "shown", relation_id)
         return [own[fact_id] for fact_id in order[: self._options.facts]]
 
@@ -39,7 +38,7 @@ class Drafter:
 
     def object_names(self, relation_id: str) -> set[str]:
         """Return all names of a relation's objects; none of a relation without facts."""
-        facts = self._facts.get(relation_id, {}).values()
+        facts = self._facts.get(relation_id, ())
         return {name for fact in facts for name in self._names.names(fact.object_key)}
 
     def draft_text(self, relation: Relation, style: str) -> str:

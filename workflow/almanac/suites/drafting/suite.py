@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import polars as pl
+
 from almanac.dataset.templates import DROP, KEEP, SLOTS, DraftedText, filled, judge
 from almanac.errors import AlmanacError
 from almanac.rows import Draft, Request
@@ -71,13 +73,9 @@ class Drafting(Author[DraftingOptions]):
                 f"{answers.rounds[0].folder}: none of {sum(silent.values())} requests was answered "
                 f"({'; '.join(sorted(silent))[:200]}); templates are drafted by a model that generates"
             )
-        relations = sorted(drafter.relations)
-        return judge(
-            texts,
-            data.templates,
-            {relation: drafter.pairs(relation) for relation in relations},
-            {relation: drafter.object_names(relation) for relation in relations},
-        )
+        pairs = {relation: drafter.pairs(relation) for relation in drafter.relations}
+        names = {relation: drafter.object_names(relation) for relation in drafter.relations}
+        return judge(texts, data.templates, pairs, names)
 
 
 def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[Batch]:
@@ -90,41 +88,31 @@ def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[
         raise AlmanacError(f"drafting: relations: {', '.join(strange)}: not in the dataset, which has {there}")
     asked = Asked()
     for relation_id in sorted(options.relations or drafter.relations):
-        if not drafter.shown(relation_id):
+        shown, relation = drafter.shown(relation_id), drafter.relations[relation_id]
+        if not shown:
             continue
-        for style in options.styles:
-            text = drafter.draft_text(drafter.relations[relation_id], style)
-            _generate(asked, drafter, relation_id, DRAFT, style, None, text, options)
+        wanted: list[tuple[str, str, str | None, str]] = [
+            (DRAFT, style, None, drafter.draft_text(relation, style)) for style in options.styles
+        ]
         own = [row for row in data.templates if row.relation_id == relation_id and row.style in SLOTS]
-        for row in sorted(own, key=lambda one: one.template_id) if options.paraphrases else ():
-            text = drafter.paraphrase_text(row.text)
-            _generate(asked, drafter, relation_id, PARAPHRASE, row.style, row.template_id, text, options)
+        wanted += [
+            (PARAPHRASE, row.style, row.template_id, drafter.paraphrase_text(row.text))
+            for row in (sorted(own, key=lambda one: one.template_id) if options.paraphrases else ())
+        ]
+        for experiment, style, parent, text in wanted:
+            request = Request(
+                request_id="",
+                kind="generate",
+                context_id=None,
+                text=text,
+                max_new_tokens=options.tokens,
+                stop=("\n",),
+                samples=options.samples,
+                temperature=options.temperature,
+                seed=seed_of(options.seed, "drafting", relation_id, style, parent) % 2**31,
+            )
+            asked.link(asked.item(experiment, DraftSetting(style), shown[0], template=parent), experiment, request)
         yield asked.take()
-
-
-def _generate(
-    asked: Asked,
-    drafter: Drafter,
-    relation_id: str,
-    experiment: str,
-    style: str,
-    parent: str | None,
-    text: str,
-    options: DraftingOptions,
-) -> None:
-    request = Request(
-        request_id="",
-        kind="generate",
-        context_id=None,
-        text=text,
-        max_new_tokens=options.tokens,
-        stop=("\n",),
-        samples=options.samples,
-        temperature=options.temperature,
-        seed=seed_of(options.seed, "drafting", relation_id, style, parent) % 2**31,
-    )
-    fact = drafter.shown(relation_id)[0]
-    asked.link(asked.item(experiment, DraftSetting(style), fact, template=parent), experiment, request)
 
 
 def _texts(answers: Answers) -> tuple[list[DraftedText], dict[str, int]]:
@@ -133,15 +121,11 @@ def _texts(answers: Answers) -> tuple[list[DraftedText], dict[str, int]]:
     silent: dict[str, int] = defaultdict(int)
     columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
     for part in answers.parts(columns):
-        for row in part.links.iter_rows(named=True):
-            if row["experiment"] != ROUND_TRIP:
-                if row["status"] != "ok":
-                    silent[f"{row['status']}: {row['reason']}"] += 1
-                written = (
-                    DraftedText(row["relation_id"], row["style"], text, row["template_id"])
-                    for text in row["texts"] or ()
-                )
-                out += written
+        for row in part.links.filter(pl.col("experiment") != ROUND_TRIP).iter_rows(named=True):
+            if row["status"] != "ok":
+                silent[f"{row['status']}: {row['reason']}"] += 1
+            texts = row["texts"] or ()
+            out += [DraftedText(row["relation_id"], row["style"], text, row["template_id"]) for text in texts]
     return out, silent
 
 

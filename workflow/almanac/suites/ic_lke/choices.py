@@ -5,22 +5,28 @@ failed are ``error``.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from almanac.rows import Measure
+from almanac.statistics.intervals import Estimate
+from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.questions import OFFERED
-from almanac.suites.judged import Condition, Judged
+from almanac.suites.judged import RELATION, SUBJECT, Judged, Range
 from almanac.suites.options import SuiteOptions
+from almanac.suites.recovery import recovery
 from almanac.suites.suite import Judgements, Method, Own, Suite
 
 Settings = TypeVar("Settings", bound=SuiteOptions)
 WANTED = ("status", "index", "logprobs", "choices")
+SHARES = {"best": pl.Int64, "score": pl.Float64, "confidence": pl.Float64, "hit": pl.Boolean}
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
+DRAWS = 1000  # of the bootstrap of a paired difference
 PAPER = "Wu et al., Towards Reliable Latent Knowledge Estimation in LLMs"
 
 
@@ -33,6 +39,7 @@ class ChoiceSuite(Suite[Settings]):
 
     paper = PAPER
     own: ClassVar[Mapping[str, Own]] = OFFERED
+    needs = frozenset({"choices"})
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
         """Judge every item by the one request that serves it."""
@@ -58,48 +65,36 @@ def judge_choices(links: pl.DataFrame) -> pl.DataFrame:
         ``item``, ``prediction``, ``outcome``, ``score`` and ``confidence``, as `ChoiceSuite` has them.
     """
     own = links.filter(pl.col("status") == "ok", pl.col("logprobs").is_not_null(), pl.col("index").is_not_null())
-    best, score, confidence, correct = shares(own["logprobs"], own["index"].to_numpy())
-    judged = own.select(
-        "item",
-        own["choices"].list.get(pl.Series(best, dtype=pl.Int64)).str.strip_chars().alias("prediction"),
-        pl.Series("outcome", np.where(correct, "correct", "incorrect"), dtype=pl.String),
-        pl.Series("score", score, dtype=pl.Float64),
-        pl.Series("confidence", confidence, dtype=pl.Float64),
-    )
+    own = own.hstack(_shares(own["logprobs"], own["index"].to_numpy()))
+    prediction = pl.col("choices").list.get(pl.col("best")).str.strip_chars().alias("prediction")
+    judged = own.select("item", prediction, "hit", "score", "confidence")
     whole = links.select("item", "status").join(judged, on="item", how="left", maintain_order="left")
-    return whole.select("item", "prediction", pl.col("outcome").fill_null(unanswered()), "score", "confidence")
+    return whole.select("item", "prediction", outcome(pl.col("hit")), "score", "confidence")
 
 
-def unanswered() -> pl.Expr:
-    """Return the outcome of an item without an answer: missing where the model refused (``status``), else error."""
-    return pl.when(pl.col("status") == "refused").then(pl.lit("missing")).otherwise(pl.lit("error"))
+def outcome(hit: pl.Expr) -> pl.Expr:
+    """Return the outcome of an item by whether it is right; of one without an answer ``status`` says how so.
 
-
-class Shares(NamedTuple):
-    """What log-probabilities of choices say of items; arrays ``(items,)``.
-
-    Attributes:
-        best: the place of the first of the best choices.
-        true: the log of the true choice's share among all.
-        highest: the share of the best.
-        correct: whether the true choice alone is best.
+    It is missing where the model refused, else an error.
     """
-
-    best: NDArray[np.int64]
-    true: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    correct: NDArray[np.bool_]
+    silent = pl.when(pl.col("status") == "refused").then(pl.lit("missing")).otherwise(pl.lit("error"))
+    known = pl.when(hit).then(pl.lit("correct")).when(~hit).then(pl.lit("incorrect"))
+    return known.otherwise(silent).alias("outcome")
 
 
-def shares(logprobs: pl.Series, true: NDArray[np.int64]) -> Shares:
+def _shares(logprobs: pl.Series, true: NDArray[np.int64]) -> pl.DataFrame:
     """Return what log-probabilities of choices say of items.
 
     Args:
         logprobs: of each item's choices, nats.
         true: the place of each item's true choice, ``(items,)``.
+
+    Returns:
+        A row an item: ``best``, the place of the first of the best choices; ``score``, the log of the true choice's
+        share among all; ``confidence``, the share of the best; ``hit``, whether the true choice alone is best.
     """
     if not len(logprobs):
-        return Shares(np.array([], np.int64), np.array([]), np.array([]), np.array([], bool))
+        return pl.DataFrame(schema=SHARES)
     counts = logprobs.list.len().to_numpy().astype(int)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     values = logprobs.explode().to_numpy()
@@ -112,20 +107,41 @@ def shares(logprobs: pl.Series, true: NDArray[np.int64]) -> Shares:
     best = np.minimum.reduceat(np.where(is_best, place, np.iinfo(int).max), starts)
     at_true = values[starts + true]
     alone = np.add.reduceat(is_best.astype(int), starts) == 1
-    return Shares(best, at_true - total, np.exp(highest - total), (at_true == highest) & alone)
+    return pl.DataFrame((best, at_true - total, np.exp(highest - total), (at_true == highest) & alone), SHARES)
 
 
-def accuracy(
-    judged: Judged,
-    *by: str,
-    metric: str = "accuracy",
-    where: Mapping[str, Condition] | None = None,
-    relations: bool = True,
-) -> list[Measure]:
+def accuracy(judged: Judged, *by: str, metric: str = "accuracy") -> list[Measure]:
     """Return the accuracy of each group as mean over relations, and in each; a fact's several answers count as one."""
-    own = judged.where(where)
-    rows = own.measures(metric, "macro_of_facts", "hit", by=by)
-    return rows + (own.measures(metric, "macro_of_facts", "hit", by=(*by, "relation")) if relations else [])
+    keys = (by, (*by, "relation"))
+    return [row for own in keys for row in judged.measures(metric, "macro_of_facts", "hit", by=own)]
+
+
+def of_choices(judged: Judged, *by: str) -> list[Measure]:
+    """Return what every experiment with choices counts of each group.
+
+    Returns:
+        ``accuracy`` and ``probability_mass`` over all relations (mean over relations) and in each, ``chance``,
+        ``accuracy_at_k`` over the facts answered with a confidence of at least K, and the recovery of what was taught.
+    """
+    rows = accuracy(judged, *by) + recovery(judged, *by)
+    for own in (by, (*by, "relation")):
+        rows += judged.measures("probability_mass", "macro", "probability", by=own)
+    for group in judged.groups(*by):
+        rows += [chance(group), *accuracy_at_k(group)]
+    return rows
+
+
+def accuracy_at_k(judged: Judged) -> list[Measure]:
+    """Return the accuracy over the facts answered with a confidence of at least each of `LEVELS`."""
+    sure = (judged.where(confidence=Range(least=level)) for level in LEVELS)
+    return [row for own in sure for row in own.measures("accuracy_at_k", "share", "hit")]
+
+
+def difference(facts: pl.DataFrame, other: str, seed: int) -> Estimate:
+    """Return the accuracy of facts asked in two ways, less that by the column ``other``; see `macro_difference`."""
+    less = (facts["hit"].cast(pl.Float64) - facts[other].cast(pl.Float64)).to_list()
+    relations, subjects = (facts[name].cast(pl.String).to_list() for name in (RELATION, SUBJECT))
+    return macro_difference(less, relations, subjects, DRAWS, seed)
 
 
 def chance(judged: Judged) -> Measure:
@@ -141,7 +157,8 @@ def deviation(judged: Judged, of: str) -> float | None:
         judged: items of all askings.
         of: the column that tells the askings apart.
     """
-    found = [row.value for row in accuracy(judged, of, relations=False) if row.value is not None]
+    rows = judged.measures("accuracy", "macro_of_facts", "hit", by=[of])
+    found = [row.value for row in rows if row.value is not None]
     return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
 
@@ -150,8 +167,3 @@ def deviations(judged: Judged, metric: str, of: str) -> list[Measure]:
     each = [own.measure(metric, deviation(own, of), of=("hit", of)) for own in judged.groups("relation")]
     known = [row.value for row in each if row.value is not None]
     return [judged.measure(metric, float(np.mean(known)) if known else None, of=("hit", of)), *each]
-
-
-def answered(judged: Judged) -> bool:
-    """Return whether every item has an answer: a longer text may be too long for some."""
-    return bool(judged.frame["hit"].is_not_null().all())

@@ -10,29 +10,26 @@ A choice is read after the choices of earlier test facts, most of them wrong. ``
 positions, after train facts only.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import polars as pl
 
+from almanac.frames import as_frame, frame_of
 from almanac.rows import Fact, Measure, Request
 from almanac.statistics.agreement import cohens_kappa
 from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import Estimate
-from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, judge_choices
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke.choices import ChoiceSuite, difference, judge_choices, of_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
-from almanac.suites.ic_lke.suite import IN_CONTEXT, LEVELS
-from almanac.suites.judged import Judged, Not, Range
-from almanac.suites.recovery import recovery
+from almanac.suites.ic_lke.suite import IN_CONTEXT
+from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Judgements, Method, Own, Round
 from almanac.tables import hash_order, seed_of
 
@@ -40,7 +37,6 @@ SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
 GLUE = {"comma": ", ", "space": " "}  # between pairs
 INSIDE = " "  # within a pair
-DRAWS = 1000  # of the bootstrap of the paired difference
 WANTED = (
     *("experiment", "role", "index", "request_id", "choices", "pieces"),
     *("status", "logprobs", "token_counts"),
@@ -86,9 +82,9 @@ class Eic(ChoiceSuite[EicOptions]):
     summary = "many facts in one text, a choice of each; and each by itself"
     options = EicOptions
     setting = EicSetting
+    chapter = staticmethod(chapters.eic)
     reads_predictions = True
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "costs": Own(ReadingCost), "read": Own(TokensRead, at="judged")}
-    needs = frozenset({"choices"})
     methods = (
         Method("sequence", "EIC-LKE", {"experiment": SEQUENCE}, ("slots",)),
         Method("isolated", "EIC-LKE, isolated", {"experiment": ISOLATED}, ("slots",)),
@@ -100,10 +96,10 @@ class Eic(ChoiceSuite[EicOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``examples``.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
-        costs: Counter[tuple[str, str]] = Counter()
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        costs = [frame_of(ReadingCost, ())]
         for relation_id, own in data.drawn.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             if tested:
                 examples = draw_examples(own, options.examples, options.seed, 0, "examples")
                 first = EicSetting(shots=options.first)
@@ -112,11 +108,10 @@ class Eic(ChoiceSuite[EicOptions]):
             else:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
             batch = questioner.asked.take()
-            _count(costs, batch)
+            costs.append(_costs(batch))
             yield batch
-        for experiment in sorted({name for name, _ in costs}):
-            counted = (costs[experiment, name] for name in ("texts", "characters", "distinct"))
-            questioner.asked.own["costs"].append(ReadingCost(experiment, *counted))
+        whole = pl.concat(costs).group_by("experiment").sum().sort("experiment")
+        questioner.asked.own["costs"] += [ReadingCost(*row) for row in whole.iter_rows()]
         yield questioner.asked.take()
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
@@ -149,31 +144,21 @@ class Eic(ChoiceSuite[EicOptions]):
         """Compute every number of one model.
 
         Returns:
-            IC-LKE's by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE (`agreement`);
-            and for each experiment ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
+            `of_choices` by experiment; for ``sequence`` and ``isolated`` also how far they agree with IC-LKE
+            (`agreement`); and for each ``texts``, ``tokens`` and ``distinct_tokens``: what a model reads for it, about.
         """
-        by = ("experiment",)
-        rows = accuracy(judged, *by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=(*by, "relation"))
+        rows = of_choices(judged, "experiment")
         read = own["read"].sum().row(0)
         costs = {row["experiment"]: row for row in own["costs"].iter_rows(named=True)}
-        for group in judged.groups(*by):
+        for group in judged.groups("experiment"):
             experiment = str(group.conditions["experiment"])
-            rows.append(chance(group))
-            for level in LEVELS:
-                rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
             if experiment != IN_CONTEXT:
                 rows += agreement(group)
             cost = costs[experiment]
             rows.append(group.measure("texts", cost["texts"], "count"))
             for metric, name in (("tokens", "characters"), ("distinct_tokens", "distinct")):
                 rows.append(group.measure(metric, round(read[0] / read[1] * cost[name]) if read[1] else None, "count"))
-        return rows + recovery(judged, *by)
-
-    def chapter(self, shown: Shown, options: EicOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.eic`."""
-        return chapter.eic(shown)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -248,28 +233,23 @@ class _Sequences:
         return out
 
 
-def _count(costs: Counter[tuple[str, str]], batch: Batch) -> None:
-    """Add what each experiment makes a model read; a request that serves several facts counts once."""
-    experiments = dict(zip(*(batch.items.column(name).to_pylist() for name in ("item", "experiment")), strict=True))
-    requests = {row["request_id"]: row for row in batch.requests.to_pylist()}
-    lengths = {row["context_id"]: len(row["text"]) for row in batch.contexts.to_pylist()}
-    own: dict[str, set[str]] = {}
-    for item, request_id in zip(
-        *(batch.links.column(name).to_pylist() for name in ("item", "request_id")), strict=True
-    ):
-        own.setdefault(experiments[item], set()).add(request_id)
-    for experiment, names in own.items():
-        contexts = set()
-        for request in map(requests.__getitem__, names):
-            texts = [len(request["text"]) + len(choice) for choice in request["choices"] or ()]
-            if request["pieces"] is not None:
-                texts.append(sum(map(len, request["pieces"])))
-            context = lengths.get(request["context_id"], 0)
-            costs[experiment, "texts"] += len(texts)
-            costs[experiment, "characters"] += sum(texts) + context * len(texts)
-            costs[experiment, "distinct"] += sum(texts)
-            contexts.add(request["context_id"])
-        costs[experiment, "distinct"] += sum(lengths.get(context, 0) for context in contexts)
+def _costs(batch: Batch) -> pl.DataFrame:
+    """Return what each experiment makes a model read; a request that serves several facts counts once."""
+    items, links, requests, contexts = map(as_frame, (batch.items, batch.links, batch.requests, batch.contexts))
+    texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces are one text
+    parts = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_chars()).list.sum()
+    requests = requests.select(
+        "request_id", "context_id", texts.alias("texts"), (texts * pl.col("text").str.len_chars() + parts).alias("own")
+    )
+    contexts = contexts.select("context_id", pl.col("text").str.len_chars().cast(pl.Int64).alias("context"))
+    read = links.join(items, on="item").select("experiment", "request_id").unique().join(requests, on="request_id")
+    read = read.join(contexts, on="context_id", how="left").with_columns(pl.col("context").fill_null(0))
+    shared = pl.col("context").filter(pl.col("context_id").is_first_distinct())
+    return read.group_by("experiment").agg(
+        pl.col("texts").sum(),
+        (pl.col("own") + pl.col("context") * pl.col("texts")).sum().alias("characters"),
+        (pl.col("own").sum() + shared.sum()).alias("distinct"),
+    )
 
 
 def _as_choices(links: pl.DataFrame) -> pl.DataFrame:
@@ -309,18 +289,12 @@ def agreement(judged: Judged) -> list[Measure]:
     """
     both = judged.where(hit=Not(None), in_context_hit=Not(None))
     ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()
-    difference = macro_difference(
-        [float(one) - float(other) for one, other in zip(ours, theirs, strict=True)],
-        both.frame["relation"].cast(pl.String).to_list(),
-        both.frame["subject"].cast(pl.String).to_list(),
-        DRAWS,
-        seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model),
-    )
+    seed = seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model)
     means = both.frame.group_by("relation", maintain_order=True).agg(
         pl.col("hit", "in_context_hit").cast(pl.Float64).mean()
     )
     found: dict[str, Estimate] = {
-        "accuracy_difference": difference,
+        "accuracy_difference": difference(both.frame, "in_context_hit", seed),
         "kappa": cohens_kappa(ours, theirs),
         "pearson": pearson(means["hit"].to_list(), means["in_context_hit"].to_list()),
     }

@@ -1,9 +1,10 @@
 """The figures of IC-LKE and its experiments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
@@ -31,7 +32,7 @@ def by_relation(rows: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
         rows: the accuracy of each model in each relation.
         labels: the relations' names.
     """
-    models = list(dict.fromkeys(str(row.model) for row in rows))
+    models = _models(rows)
     value = {(str(conditions_of(row)["relation"]), row.model): row.value for row in rows}
     means = {
         relation: float(np.mean([value[relation, model] for model in models if (relation, model) in value]))
@@ -59,13 +60,13 @@ def by_relation(rows: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
 def by_exposure(rows: Sequence[Measure], chance: float) -> Figure:
     """Draw accuracy by the number of times a fact was taught, a line a model and experiment, with 95 % intervals."""
     at = [(row, conditions_of(row)) for row in rows if row.value is not None]
-    doses = sorted({int(str(where["dose"])) for _, where in at})
+    doses = sorted({_count(row, "dose") for row, _ in at})
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
     for index, (model, experiment) in enumerate(dict.fromkeys((row.model, where["experiment"]) for row, where in at)):
         own = [row for row, where in at if (row.model, where["experiment"]) == (model, experiment)]
-        own.sort(key=lambda row: int(str(conditions_of(row)["dose"])))
-        places = np.array([doses.index(int(str(conditions_of(row)["dose"]))) for row in own]) + 0.05 * index
+        own.sort(key=lambda row: _count(row, "dose"))
+        places = np.array([doses.index(_count(row, "dose")) for row in own]) + 0.05 * index
         share, low, high = values(own)
         label = str(model) if experiment == "in_context" else f"{model} ({experiment})"
         reach = np.maximum([share - low, high - share], 0)
@@ -84,13 +85,11 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     """Draw accuracy over the facts answered with at least confidence K, and below it how many these are."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    for index, model in enumerate(dict.fromkeys(row.model for row in rows)):
+    for index, model in enumerate(_models(rows)):
         own = sorted((row for row in rows if row.model == model), key=_least)
-        level = np.array([_least(row) for row in own])
-        share, low, high = values(own)
-        upper.plot(level, share, label=model, markersize=5, **look(index, str(model)))
-        upper.fill_between(level, low, high, color=look(index, str(model))["color"], alpha=0.15, linewidth=0)
-        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, str(model)))
+        level = [_least(row) for row in own]
+        _plot(upper, level, own, index)
+        lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, model))
     chance_line(upper, chance)
     upper.set_ylabel("accuracy")
     upper.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))  # above the line of chance
@@ -103,6 +102,24 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
     lower.spines[["top", "right"]].set_visible(False)
     lower.set_xlabel("K: least confidence (share of the chosen object)")
     return figure
+
+
+def _models(rows: Iterable[Measure]) -> list[str]:
+    """Return the models in their order."""
+    return list(dict.fromkeys(str(row.model) for row in rows))
+
+
+def _count(row: Measure, column: str) -> int:
+    """Return the whole number by which a number's items were chosen in a column."""
+    return int(str(conditions_of(row)[column]))
+
+
+def _plot(axes: Axes, at: Sequence[float], rows: Sequence[Measure], index: int) -> None:
+    """Draw a model's numbers as a line in the band of their intervals."""
+    share, low, high = values(rows)
+    own_look = look(index, str(rows[0].model))
+    axes.plot(at, share, label=rows[0].model, markersize=5, **own_look)
+    axes.fill_between(at, low, high, color=own_look["color"], alpha=0.15, linewidth=0)
 
 
 def _least(row: Measure) -> float:
@@ -120,14 +137,11 @@ def by_shots(rows: Sequence[Measure], enough: Mapping[str, float | None], chance
     """
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")
     axes = figure.subplots()
-    for index, model in enumerate(dict.fromkeys(str(row.model) for row in rows)):
-        own = sorted((row for row in rows if row.model == model), key=lambda row: int(str(conditions_of(row)["shots"])))
-        at = [int(str(conditions_of(row)["shots"])) for row in own]
-        share, low, high = values(own)
-        axes.plot(at, share, markersize=5, label=model, **look(index, str(model)))
-        axes.fill_between(at, low, high, color=look(index, str(model))["color"], alpha=0.15, linewidth=0)
+    for index, model in enumerate(_models(rows)):
+        own = sorted((row for row in rows if row.model == model), key=lambda row: _count(row, "shots"))
+        _plot(axes, [_count(row, "shots") for row in own], own, index)
         if (least := enough.get(model)) is not None:
-            axes.axvline(least, color=look(index, str(model))["color"], linestyle="--", linewidth=1)
+            axes.axvline(least, color=look(index, model)["color"], linestyle="--", linewidth=1)
     axes.axhline(chance, color=GREY, linestyle=":", linewidth=1)
     unit_axis(axes)
     axes.set_xlabel("examples")
@@ -146,7 +160,7 @@ def against(rows: Sequence[Measure]) -> Figure:
         (str(at["experiment"]), str(row.model), at["relation"]): row.value
         for row, at in ((row, conditions_of(row)) for row in rows)
     }
-    models = list(dict.fromkeys(str(row.model) for row in rows))
+    models = _models(rows)
     others = [name for name in dict.fromkeys(name for name, _, _ in value) if name != "in_context"]
     figure = Figure(figsize=(0.8 + 3.2 * len(others), 3.6), layout="constrained")
     panels = figure.subplots(1, len(others), sharey=True, squeeze=False)[0]
@@ -169,15 +183,15 @@ def against(rows: Sequence[Measure]) -> Figure:
     return figure
 
 
-def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], float]) -> Figure:
+def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
     """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
 
     Args:
         measures: ``probability_at`` and ``replaced_at``.
-        means: the mean probability of true pairs by model, experiment and arrangement.
+        means: the mean probability of true pairs.
     """
     rows = [(row, conditions_of(row)) for row in measures if row.value is not None]
-    models = list(dict.fromkeys(str(row.model) for row, _ in rows))
+    models = _models(row for row, _ in rows)
     kinds = list(dict.fromkeys((str(at["experiment"]), str(at["arrangement"])) for _, at in rows))
     figure = Figure(figsize=(2.1 * len(kinds) + 0.6, 1.7 * len(models) + 0.9), layout="constrained")
     panels = figure.subplots(len(models), len(kinds), sharex=True, sharey=True, squeeze=False)
@@ -185,10 +199,13 @@ def by_place(measures: Sequence[Measure], means: Mapping[tuple[str, str, str], f
         model, kind = models[line], kinds[column]
         own = [(row, at) for row, at in rows if row.model == model and (at["experiment"], at["arrangement"]) == kind]
         for metric, style in LOOKS.items():
-            points = [(int(str(at["place"])), row.value) for row, at in own if row.metric == metric]
-            axes.plot([at for at, _ in points], [share for _, share in points], linestyle="none", **style)
-        if (model, *kind) in means:
-            axes.axhline(means[model, *kind], color="#000000", linewidth=1)
+            points = [row for row, _ in own if row.metric == metric]
+            places, shares = [_count(row, "place") for row in points], [row.value for row in points]
+            axes.plot(places, shares, linestyle="none", **style)
+        for row in means:
+            at = conditions_of(row)
+            if row.model == model and (at["experiment"], at["arrangement"]) == kind and row.value is not None:
+                axes.axhline(row.value, color="#000000", linewidth=1)
         unit_axis(axes)
         if line == 0:
             axes.set_title(f"{kind[0].replace('_', ' ')}\n{kind[1]}", fontsize=9)
@@ -232,17 +249,11 @@ def by_prompts(found: Mapping[str, Mapping[str, Point]], methods: Mapping[str, s
         axes.annotate("chance", (chance, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color=GREY)
     axes.set_yticks(range(len(models)), models)
     axes.set_ylim(len(models) - 0.5, -0.5)
-    _band(figure, len(models))
+    for row in range(0, len(models), 2):  # every second is shaded: a row's points are seen to belong together
+        axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("share with the object" if chance is None else "accuracy")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
-
-
-def _band(figure: Figure, rows: int) -> None:
-    """Shade every second row, so that a row's points are seen to belong together."""
-    [axes] = figure.axes
-    for row in range(0, rows, 2):
-        axes.axhspan(row - 0.5, row + 0.5, color="#f2f4f6", zorder=-1, linewidth=0)

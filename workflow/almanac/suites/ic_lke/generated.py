@@ -7,7 +7,7 @@ cut. An empty text is an answer, and incorrect.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import polars as pl
@@ -16,12 +16,12 @@ from almanac.dataset.text import normalise
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
-from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, unanswered
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
+from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
-from almanac.suites.ic_lke.prompts import prompt
+from almanac.suites.ic_lke.prompts import drawn, prompt
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, chosen, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
@@ -59,6 +59,7 @@ class Generated(Suite[GeneratedOptions]):
     paper = PAPER
     options = GeneratedOptions
     setting = GeneratedSetting
+    chapter = staticmethod(chapters.generated)
     own: ClassVar[Mapping[str, Own]] = OFFERED
     needs = frozenset({"choices"})
     methods = (
@@ -78,32 +79,23 @@ class Generated(Suite[GeneratedOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
-        prompts = published.read(Path(options.published)) if options.published is not None else {}
+        greedy = Request("", "generate", None, "", max_new_tokens=options.new_tokens, samples=1, temperature=0.0)
+        prompts = published.read(options.published)
         for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             if not tested:
                 asked.refuse(f"relation {relation_id}", "it has no test fact")
             pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
             context_id = asked.context(layout.context(pairs)) if pairs else None
             for fact in tested:
                 text = layout.question(questioner.subject(fact), bool(pairs))
-                request = Request(
-                    "", "generate", context_id, text, max_new_tokens=options.new_tokens, samples=1, temperature=0.0
-                )
-                _add(questioner, fact, setting, request)
+                _add(questioner, fact, setting, replace(greedy, context_id=context_id, text=text))
             for kind, listed in prompts.items():
-                drawn = listed.get(relation_id, ())[: options.prompts]
-                if len(drawn) < options.prompts:
-                    reason = f"{len(drawn)} prompts; asked for are {options.prompts}, and what there is is asked"
-                    asked.refuse(f"{kind} of relation {relation_id}", reason)
-                for number, template in enumerate(drawn):
+                for number, template in enumerate(drawn(questioner, listed, kind, relation_id, options.prompts)):
                     for fact in tested:
-                        text = prompt(template).replace("[X]", questioner.subject(fact))
-                        request = Request(
-                            "", "generate", None, text, max_new_tokens=options.new_tokens, samples=1, temperature=0.0
-                        )
+                        request = replace(greedy, text=prompt(template).replace("[X]", questioner.subject(fact)))
                         _add(questioner, fact, GeneratedSetting(0, kind, number), request, template.template_id)
             yield asked.take()
 
@@ -115,18 +107,14 @@ class Generated(Suite[GeneratedOptions]):
                 None if text is None else present(text, accepted, experiment)
                 for text, accepted, experiment in links.select("prediction", "accepted", "experiment").iter_rows()
             ]
-            hit = pl.Series("hit", found, dtype=pl.Boolean)
-            outcome = pl.when(hit).then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
-            yield Judgements(
-                links.select(
-                    "item",
-                    "prediction",
-                    pl.when(hit.is_null()).then(unanswered()).otherwise(outcome).alias("outcome"),
-                    hit.cast(pl.Float64).alias("score"),
-                    pl.lit(None, pl.Float64).alias("confidence"),
-                ),
-                {},
+            judged = links.with_columns(pl.Series("score", found, dtype=pl.Boolean)).select(
+                "item",
+                "prediction",
+                outcome(pl.col("score")),
+                pl.col("score").cast(pl.Float64),
+                pl.lit(None, pl.Float64).alias("confidence"),
             )
+            yield Judgements(judged, {})
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: GeneratedOptions) -> list[Measure]:
         """Compute every number of one model.
@@ -142,10 +130,6 @@ class Generated(Suite[GeneratedOptions]):
             rows += deviations(group, "present_deviation", "prompt")
         behind_examples = judged.where(behind=EXAMPLES, experiment=(NAMES, BEGINS))
         return rows + recovery(behind_examples, "experiment", "shots")
-
-    def chapter(self, shown: Shown, options: GeneratedOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.generated`."""
-        return chapter.generated(shown)
 
 
 def _add(

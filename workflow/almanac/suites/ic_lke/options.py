@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from almanac.options import OnDisk
+from almanac.options import OnDisk, Options
 from almanac.suites.options import Sample, SuiteOptions
 
 LayoutName = Annotated[
@@ -14,28 +14,34 @@ LayoutName = Annotated[
 Relations = Annotated[tuple[str, ...], Field(description="ids of the relations to ask; none: all")]
 
 
-class IcLkeOptions(SuiteOptions):
-    """How facts are asked as in-context multiple choice."""
+BestOnly = Annotated[
+    bool,
+    Field(description="compute only the predicted choice and its share exactly; choices that cannot win are skipped"),
+]
+
+
+class ShotOptions(Options):
+    """How many examples precede a subject."""
 
     shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
+
+    @property
+    def shown(self) -> tuple[str, int]:
+        """The setting that says how many train facts of a relation are shown, and how many these are."""
+        return "shots", self.shots
+
+
+class IcLkeOptions(ShotOptions, SuiteOptions):
+    """How facts are asked as in-context multiple choice."""
+
     draws: Annotated[int, Field(ge=1, description="independent draws of the examples")] = 1
     layout: LayoutName = "paper"
     sample: Sample = None
     cloze: Annotated[bool, Field(description="also ask one template per relation with a blank, for masked models")] = (
         False
     )
-    best_only: Annotated[
-        bool,
-        Field(
-            description="compute only the predicted choice and its share exactly; choices that cannot win are skipped"
-        ),
-    ] = False
+    best_only: BestOnly = False
     seed: Annotated[int, Field(ge=0, description="seed of the draws of examples")] = 0
-
-    @property
-    def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
-        return "shots", self.shots
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: names are short; see `SuiteOptions`."""
@@ -132,10 +138,9 @@ Published = Annotated[
 ]
 
 
-class SeparatorOptions(SuiteOptions):
+class SeparatorOptions(ShotOptions, SuiteOptions):
     """Which separators are tried."""
 
-    shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     written: Annotated[int, Field(ge=0, description="infixes from a relation's own templates, at most")] = 3
     mined: Annotated[
         int, Field(ge=0, description="infixes mined from the texts of a dataset's train facts, at most")
@@ -148,11 +153,6 @@ class SeparatorOptions(SuiteOptions):
     relations: Relations = ()
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
-
-    @property
-    def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
-        return "shots", self.shots
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: an infix is three."""
@@ -244,12 +244,7 @@ class PromptsOptions(SuiteOptions):
     prompts: Annotated[int, Field(ge=1, le=100, description="prompts per relation and kind")] = 3
     relations: Relations = ()
     sample: Sample = None
-    best_only: Annotated[
-        bool,
-        Field(
-            description="compute only the predicted choice and its share exactly; choices that cannot win are skipped"
-        ),
-    ] = False
+    best_only: BestOnly = False
     seed: Annotated[int, Field(ge=0, description="seed of the sample; with IC-LKE's, the same facts are asked")] = 0
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
@@ -259,10 +254,9 @@ class PromptsOptions(SuiteOptions):
         return asked * sets * self.prompts * (10 + choices * 4)
 
 
-class GeneratedOptions(SuiteOptions):
+class GeneratedOptions(ShotOptions, SuiteOptions):
     """What is generated, and after which prompts."""
 
-    shots: Annotated[int, Field(ge=0, description="in-context examples before the test subject")] = 50
     new_tokens: Annotated[int, Field(ge=1, description="tokens that the model generates greedily")] = 50
     published: Published = None
     prompts: Annotated[int, Field(ge=1, description="published prompts per relation and kind, at most")] = 3
@@ -270,11 +264,6 @@ class GeneratedOptions(SuiteOptions):
     relations: Relations = ()
     sample: Sample = None
     seed: Annotated[int, Field(ge=0, description="seed of the draw of examples")] = 0
-
-    @property
-    def shown(self) -> tuple[str, int]:
-        """The setting that says how many train facts of a relation are shown, and how many these are."""
-        return "shots", self.shots
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about; one that it writes counts as twenty."""

@@ -15,15 +15,13 @@ from typing import ClassVar, NamedTuple
 import polars as pl
 
 from almanac.dataset.invented import Names
-from almanac.dataset.names import true_objects
 from almanac.dataset.text import normalise
 from almanac.rows import Fact, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import PAPER, unanswered
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke.choices import PAPER, outcome
 from almanac.suites.ic_lke.options import Arrangement, Kind, PositionOptions
 from almanac.suites.ic_lke.questions import chosen
 from almanac.suites.judged import Judged, Not, conditions_of
@@ -71,6 +69,7 @@ class Positions(Suite[PositionOptions]):
     paper = PAPER
     options = PositionOptions
     setting = PositionSetting
+    chapter = staticmethod(chapters.positions)
     own: ClassVar[Mapping[str, Own]] = {"places": Own(Position, of="item")}
 
     def ask(self, at: Round, data: Data, options: PositionOptions, before: Answers | None) -> Iterator[Batch]:
@@ -103,21 +102,14 @@ class Positions(Suite[PositionOptions]):
         for part in answers.parts(("accepted", "status", "index", "logprobs")):
             found = part.links.with_columns(pl.when(pl.col("status") == "ok").then(value).alias("score"))
             correct = pl.col("score").exp() > HALF
-            yield Judgements(
-                found.select(
-                    "item",
-                    pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),
-                    pl.when(pl.col("score").is_null())
-                    .then(unanswered())
-                    .when(correct)
-                    .then(pl.lit("correct"))
-                    .otherwise(pl.lit("incorrect"))
-                    .alias("outcome"),
-                    "score",
-                    pl.col("score").exp().alias("confidence"),
-                ),
-                {},
+            judged = found.select(
+                "item",
+                pl.when(correct).then(pl.col("accepted").list.first()).alias("prediction"),
+                outcome(correct),
+                "score",
+                pl.col("score").exp().alias("confidence"),
             )
+            yield Judgements(judged, {})
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: PositionOptions) -> list[Measure]:
         """Compute every number of one model.
@@ -159,10 +151,6 @@ class Positions(Suite[PositionOptions]):
         most = max((dose for dose, _ in by_dose), default=0)
         return [_verdict(start, most, by_dose.get((most, start)), by_dose.get((0, start))) for start in options.starts]
 
-    def chapter(self, shown: Shown, options: PositionOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.positions`."""
-        return chapter.positions(shown, options)
-
 
 def _verdict(start: int, dose: int, most: Measure | None, never: Measure | None) -> BarResult:
     if not dose or most is None or never is None:
@@ -178,17 +166,10 @@ class _Relation:
     def __init__(
         self, asked: Asked, relation_id: str, facts: Sequence[Fact], data: Data, options: PositionOptions
     ) -> None:
-        names = data.names
-        self._asked, self._relation_id, self._facts, self._names, self._options = (
-            asked,
-            relation_id,
-            facts,
-            names,
-            options,
-        )
-        self._true = true_objects(facts, names)
-        self._known = {normalise(name) for key in names.entities for name in names.names(key)}
-        self._objects = {fact.object_key: names.folded(fact.object_key) for fact in facts}
+        self._asked, self._relation_id, self._facts, self._options = asked, relation_id, facts, options
+        self._names, self._true = data.names, data.true
+        self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
+        self._objects = {fact.object_key: self._names.folded(fact.object_key) for fact in facts}
 
     def wrong(self, fact: Fact) -> list[str]:
         """Return the objects of the relation that share no name with a true object of the fact's subject."""
@@ -197,8 +178,7 @@ class _Relation:
 
     def one_a_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, of each subject one and of subjects that read alike one."""
-        usable = [fact for fact in self._facts if self.wrong(fact)]
-        drawn = {fact.fact_id: fact for fact in usable if fact.split is not None}
+        drawn = {fact.fact_id: fact for fact in self._facts if fact.split is not None and self.wrong(fact)}
         found: dict[str, Fact] = {}
         for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
             found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])

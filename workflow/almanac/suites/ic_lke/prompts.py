@@ -1,8 +1,6 @@
 """The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -11,9 +9,9 @@ from almanac.dataset.mining import by_relation, mine
 from almanac.rows import Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
 from almanac.suites.ic_lke.questions import Questioner, chosen
@@ -22,14 +20,6 @@ from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
 
 Sets = Mapping[str, Mapping[str, Sequence[Template]]]  # by experiment and relation
-EXPERIMENTS = {
-    "written_clean": "Written prompts",
-    "written_mangled": "Written prompts, mangled",
-    "mined_clean": "Mined prompts",
-    "mined_mangled": "Mined prompts, mangled",
-    "hgp": "Human-generated prompts",
-    "mmp": "Machine-mined prompts",
-}
 
 
 class PromptSetting(NamedTuple):
@@ -50,9 +40,9 @@ class Prompts(ChoiceSuite[PromptsOptions]):
     summary = "the same choices after written and mined prompts, without examples"
     options = PromptsOptions
     setting = PromptSetting
-    needs = frozenset({"choices"})
+    chapter = staticmethod(chapters.prompts)
     methods = tuple(
-        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in EXPERIMENTS.items()
+        Method(name, label, {"experiment": name}, once={"prompt": 0}) for name, label in chapters.PROMPTS.items()
     )
 
     def ask(self, at: Round, data: Data, options: PromptsOptions, before: Answers | None) -> Iterator[Batch]:
@@ -63,17 +53,13 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
-        found = published.read(Path(options.published)) if options.published is not None else {}
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        found = published.read(options.published)
         prompts: Sets = {**_sets(data, options), **found}
-        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = data.asked(own, options.sample, options.seed)
+        for relation_id in chosen(data.drawn, options.relations, self.name):
+            tested = questioner.tested[relation_id]
             for experiment, sets in prompts.items():
-                drawn = list(sets.get(relation_id, ()))[: options.prompts]
-                if len(drawn) < options.prompts:
-                    reason = f"{len(drawn)} prompts; asked for are {options.prompts}, and what there is is asked"
-                    questioner.asked.refuse(f"{experiment} of relation {relation_id}", reason)
-                for number, template in enumerate(drawn):
+                for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
                     for fact in tested:
                         request = Request(
                             request_id="",
@@ -85,7 +71,7 @@ class Prompts(ChoiceSuite[PromptsOptions]):
                         )
                         questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
             yield questioner.asked.take()
-        for relation_id in published.strangers(found, data.drawn):
+        for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):
             reason = f"the file of published prompts speaks of {relation_id}, which is not in the dataset"
             questioner.asked.refuse(f"published prompts of relation {relation_id}", reason)
         yield questioner.asked.take()
@@ -104,33 +90,26 @@ class Prompts(ChoiceSuite[PromptsOptions]):
             rows += [*deviations(group, "accuracy_deviation", "prompt"), chance(group)]
         return rows + recovery(judged, "experiment")
 
-    def chapter(self, shown: Shown, options: PromptsOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.prompts`."""
-        return chapter.prompts(shown, EXPERIMENTS)
-
 
 def _sets(data: Data, options: PromptsOptions) -> Sets:
     """Return written and mined prompts by experiment and relation, each in the order in which they are taken."""
     found: dict[str, Mapping[str, list[Template]]] = {}
     if "written" in options.kinds:
-        found["written"] = _written(data.templates)
+        listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are no prompts of this kind
+        found["written"] = published.by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
-        unasked = [fact for fact in data.facts if fact.split != "test"]
-        found["mined"] = by_relation(mine(data.evidence, unasked, data.names))
-    out: dict[str, Mapping[str, Sequence[Template]]] = {}
-    for kind, own in found.items():
-        for variant in options.variants:
-            out[f"{kind}_{variant}"] = {relation: _usable(variant, listed) for relation, listed in own.items()}
-    return out
+        found["mined"] = mined(data, data.by_relation)
+    return {
+        f"{kind}_{variant}": {relation: _usable(variant, listed) for relation, listed in own.items()}
+        for kind, own in found.items()
+        for variant in options.variants
+    }
 
 
-def _written(templates: Sequence[Template]) -> Mapping[str, list[Template]]:
-    """Return each relation's sentences and prefixes by their ids; questions are no prompts of this kind."""
-    out: dict[str, list[Template]] = defaultdict(list)
-    for template in sorted(templates, key=lambda row: row.template_id):
-        if template.style in ("prefix", "statement"):
-            out[template.relation_id].append(template)
-    return out
+def mined(data: Data, relations: Container[str]) -> Mapping[str, list[Template]]:
+    """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
+    unasked = [fact for fact in data.facts if fact.split != "test" and fact.relation_id in relations]
+    return by_relation(mine(data.evidence, unasked, data.names))
 
 
 def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
@@ -152,6 +131,17 @@ def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:
 def ends_in_object(template: Template) -> bool:
     """Return whether what follows a template's text is its object: nothing is lost where the object is deleted."""
     return "[Y]" not in template.text or template.text.rstrip(" .").endswith("[Y]")
+
+
+def drawn(
+    questioner: Questioner, sets: Mapping[str, Sequence[Template]], kind: str, relation_id: str, wanted: int
+) -> Sequence[Template]:
+    """Return a relation's first prompts of a kind, as many as are wanted; where it has fewer, that is listed."""
+    found = sets.get(relation_id, ())[:wanted]
+    if len(found) < wanted:
+        reason = f"{len(found)} prompts; asked for are {wanted}, and what there is is asked"
+        questioner.asked.refuse(f"{kind} of relation {relation_id}", reason)
+    return found
 
 
 def prompt(template: Template) -> str:

@@ -1,7 +1,7 @@
 """Published prompts: a user's file, checked row by row, or LPAQA's, from its repository."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -26,12 +26,12 @@ class PublishedPrompt:
     text: str
 
 
-def read(path: Path) -> dict[str, dict[str, list[Template]]]:
+def read(named: str | None) -> dict[str, dict[str, list[Template]]]:
     """Read published prompts.
 
     Args:
-        path: JSON Lines of `PublishedPrompt`; or an archive of LPAQA's repository (``.zip``), of which
-            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined.
+        named: a file of `PublishedPrompt` as JSON Lines; or an archive of LPAQA's repository (``.zip``), of which
+            ``manual_paraphrase`` is human-generated and ``mine`` machine-mined; none: there are no such prompts.
 
     Returns:
         Templates by kind and relation, in the order of the file.
@@ -39,16 +39,29 @@ def read(path: Path) -> dict[str, dict[str, list[Template]]]:
     Raises:
         AlmanacError: the file cannot be read, or rows are no prompts; up to twenty mistakes together.
     """
+    if named is None:
+        return {}
+    path = Path(named)
     if path.suffix == ".zip":
         released = lpaqa.prompts(path, LPAQA.values())
         return {kind: released[name] for kind, name in LPAQA.items()}
     rows = tables.read_jsonl(path, PublishedPrompt)
     refuse([f"{path}: {line}" for line in _mistakes(rows)])
-    out: dict[str, dict[str, list[Template]]] = {kind: defaultdict(list) for kind in KINDS}
-    for row in rows:
-        name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
-        out[row.kind][row.relation_id].append(Template(name, row.relation_id, row.text, "prefix", row.kind, None, ()))
-    return {kind: dict(found) for kind, found in out.items()}
+    found = list(map(_template, rows))
+    return {kind: by_relation(row for row in found if row.origin == kind) for kind in KINDS}
+
+
+def _template(row: PublishedPrompt) -> Template:
+    name = f"{row.relation_id}/{row.kind}/{identity(row.text)[:12]}"
+    return Template(name, row.relation_id, row.text, "prefix", row.kind, None, ())
+
+
+def by_relation(templates: Iterable[Template]) -> dict[str, list[Template]]:
+    """Return templates by their relation, in their order."""
+    out: dict[str, list[Template]] = defaultdict(list)
+    for row in templates:
+        out[row.relation_id].append(row)
+    return dict(out)
 
 
 def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
@@ -60,8 +73,3 @@ def _mistakes(rows: Sequence[PublishedPrompt]) -> Iterable[str]:
             yield f"prompt {number}: {row.text!r} must hold [X] once, for the subject, and [Y] at most once"
         if first.setdefault(row, number) != number:
             yield f"prompt {number}: stands already as prompt {first[row]}; keep one of them"
-
-
-def strangers(published: Mapping[str, Mapping[str, Sequence[Template]]], relations: Iterable[str]) -> list[str]:
-    """Return the relations of published prompts that a dataset does not have, sorted."""
-    return sorted({relation for found in published.values() for relation in found} - set(relations))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 from almanac.dataset.names import ObjectNames
@@ -61,26 +62,26 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Questioner:
-    """Turns test facts into questions: what all questions of a dataset share."""
+    """Turns test facts into questions: what all questions of a dataset share; ``tested`` are the facts by relation."""
 
     names: ObjectNames
     true: Mapping[tuple[str, str], tuple[str, ...]]
     wrong: Mapping[str, Choices]
+    tested: Mapping[str, list[Fact]]
     asked: Asked
 
     @classmethod
-    def of(cls, data: Data, own: Mapping[str, Own], sample: int | None, seed: int) -> "Questioner":
+    def of(cls, data: Data, own: Mapping[str, type], sample: int | None, seed: int) -> "Questioner":
         """Return the questioner of the facts of a dataset that are asked, with nothing asked yet.
 
         Args:
             data: the dataset.
-            own: the suite's own tables.
+            own: the suite's own tables of what is asked.
             sample: how many facts of a relation are asked (none: all), as `Data.tested` draws them.
             seed: of that draw.
         """
-        asked = Asked({name: table.row for name, table in own.items() if table.at == "asked"})
-        tested = [fact for facts in data.tested(sample, seed).values() for fact in facts]
-        return cls(data.names, data.true, data.choices_of(tested), asked)
+        tested = data.tested(sample, seed)
+        return cls(data.names, data.true, data.choices_of(chain(*tested.values())), tested, Asked(own))
 
     def subject(self, fact: Fact) -> str:
         """Return the text shown for a fact's subject."""

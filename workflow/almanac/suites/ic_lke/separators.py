@@ -4,25 +4,25 @@ An infix is the text between ``[X]`` and ``[Y]`` of a template, used in the exam
 separated by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 import polars as pl
 
 from almanac.dataset import mining
 from almanac.rows import Fact, Measure, Template
-from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter, published
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke import published
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations, difference
 from almanac.suites.ic_lke.options import SeparatorOptions
+from almanac.suites.ic_lke.prompts import mined
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, chosen, draw_examples
-from almanac.suites.judged import Condition, Judged
+from almanac.suites.judged import Judged
 from almanac.suites.suite import Own, Round
 from almanac.tables import seed_of
 
@@ -30,7 +30,6 @@ SEPARATOR = "separator"  # the experiment
 SPACE, CODE = "space", "code"
 WRITTEN, MINED = "written", "mined"
 INFIXES = "infixes"  # numbers over all infixes
-DRAWS = 1000  # of the bootstrap of a paired difference
 
 
 class SeparatorSetting(NamedTuple):
@@ -63,8 +62,8 @@ class Separators(ChoiceSuite[SeparatorOptions]):
     summary = "pick an object with other separators between subject and object"
     options = SeparatorOptions
     setting = SeparatorSetting
+    chapter = staticmethod(chapters.separators)
     own: ClassVar[Mapping[str, Own]] = {**OFFERED, "infixes": Own(Infix)}
-    needs = frozenset({"choices"})
 
     def ask(self, at: Round, data: Data, options: SeparatorOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts with a space, the released code's separators, written and mined infixes.
@@ -75,11 +74,11 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         relations = chosen(data.by_relation, options.relations, self.name)
         infixes = _infixes(data, relations, options)
         for relation_id, own in relations.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
@@ -109,51 +108,33 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         for group in judged.groups("separator"):
             name = str(group.conditions["separator"])
             if name != SPACE:
-                rows += differences(judged, name, {"separator": (name, SPACE)})
+                rows += differences(judged, name, [name])
         infixes = judged.where(infix=True)
         if not infixes.frame.is_empty():
             rows += accuracy(infixes) + deviations(infixes, "deviation", "separator")
-            rows += differences(judged, INFIXES, {"separator": _either(infixes)}, "infix_difference")
+            every = infixes.frame["separator"].cast(pl.String).unique().sort()
+            rows += differences(judged, INFIXES, every.to_list(), "infix_difference")
         return rows
 
-    def chapter(self, shown: Shown, options: SeparatorOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.separators`."""
-        return chapter.separators(shown)
 
-
-def _either(infixes: Judged) -> Condition:
-    """Return the separators that are infixes, and the space."""
-    return (*infixes.frame["separator"].cast(pl.String).unique().sort().to_list(), SPACE)
-
-
-def differences(judged: Judged, name: str, where: Mapping[str, Condition], metric: str = "difference") -> list[Measure]:
-    """Return the accuracy of a separator less that of the space on the same facts, over all relations and in each.
+def differences(judged: Judged, name: str, others: Sequence[str], metric: str = "difference") -> list[Measure]:
+    """Return the accuracy of separators less that of the space on the same facts, over all relations and in each.
 
     Args:
         judged: items of all separators.
-        name: the separator's, for the seed of the bootstrap.
-        where: its items and those of the space.
+        name: what the separators are called, for the seed of the bootstrap.
+        others: the separators.
         metric: what the numbers are called.
     """
-    own = judged.where(where)
+    own = judged.where(separator=(*others, SPACE))
     seed = seed_of(judged.suite, judged.dataset, judged.model, name)
-    return [_difference(group, metric, seed) for group in (own, *own.groups("relation"))]
-
-
-def _difference(judged: Judged, metric: str, seed: int) -> Measure:
-    known = judged.frame.filter(pl.col("hit").is_not_null()).with_columns(pl.col("hit").cast(pl.Int8))
-    space = known.filter(pl.col("separator") == SPACE).select("fact", "hit")
-    pairs = known.filter(pl.col("separator") != SPACE).join(
-        space, on="fact", how="inner", suffix="_space", maintain_order="left"
-    )
-    estimate = macro_difference(
-        (pairs["hit"] - pairs["hit_space"]).cast(pl.Float64).to_list(),
-        pairs["relation"].cast(pl.String).to_list(),
-        pairs["subject"].cast(pl.String).to_list(),
-        DRAWS,
-        seed,
-    )
-    return judged.measure(metric, estimate, of=("hit", "fact", "separator"))
+    rows = []
+    for group in (own, *own.groups("relation")):
+        known = group.frame.filter(pl.col("hit").is_not_null())
+        space = known.filter(pl.col("separator") == SPACE).select("fact", pl.col("hit").alias("hit_space"))
+        pairs = known.filter(pl.col("separator") != SPACE).join(space, on="fact", maintain_order="left")
+        rows.append(group.measure(metric, difference(pairs, "hit_space", seed), of=("hit", "fact", "separator")))
+    return rows
 
 
 def infix_of(text: str) -> str | None:
@@ -171,29 +152,21 @@ def layout_of(infix: str) -> PromptLayout:
 
 def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:
     """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
-    mined: Mapping[str, list[Template]] = {}
+    statements = (row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN)
+    written = published.by_relation(statements)
+    kinds: dict[str, tuple[Mapping[str, Sequence[Template]], int]] = {WRITTEN: (written, options.written)}
     if options.mined:
-        shown = [fact for own in relations.values() for fact in own if fact.split != "test"]
-        mined = mining.by_relation(mining.mine(data.evidence, shown, data.names))
-    released = published.read(Path(options.published)) if options.published is not None else {}
-    written = [row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN]
-    out: dict[str, list[Infix]] = {}
+        kinds[MINED] = (mined(data, relations), options.mined)
+    kinds |= {kind: (listed, options.infixes) for kind, listed in published.read(options.published).items()}
+    out = {}
     for relation_id in relations:
-        own = [row for row in written if row.relation_id == relation_id]
-        seen: set[str] = set()
-        found = _take(own, WRITTEN, options.written, seen)
-        found += _take(mined.get(relation_id, ()), MINED, options.mined, seen)
-        for kind, listed in released.items():
-            found += _take(listed.get(relation_id, ()), kind, options.infixes, seen)
-        out[relation_id] = found
+        found: dict[str, Infix] = {}
+        for kind, (listed, most) in kinds.items():
+            fresh: dict[str, Template] = {}
+            for row in listed.get(relation_id, ()):
+                if (text := infix_of(row.text)) is not None and text not in found:
+                    fresh.setdefault(text, row)
+            for number, (text, row) in enumerate(islice(fresh.items(), most), 1):
+                found[text] = Infix(relation_id, f"{kind} {number}", row.template_id, text)
+        out[relation_id] = list(found.values())
     return out
-
-
-def _take(templates: Iterable[Template], kind: str, most: int, seen: set[str]) -> list[Infix]:
-    found: list[Infix] = []
-    for template in templates:
-        text = infix_of(template.text)
-        if text is not None and text not in seen and len(found) < most:
-            seen.add(text)
-            found.append(Infix(template.relation_id, f"{kind} {len(found) + 1}", template.template_id, text))
-    return found

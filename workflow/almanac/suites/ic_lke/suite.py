@@ -5,21 +5,18 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.rows import Fact, Measure, Request, Template
+from almanac.rows import Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviation
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke.choices import ChoiceSuite, deviation, of_choices
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
-from almanac.suites.judged import Judged, Range
-from almanac.suites.recovery import recovery
+from almanac.suites.judged import Judged
 from almanac.suites.suite import Method, Round
 
 IN_CONTEXT, CLOZE = "in_context", "cloze"
-LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
 
 
 class IcLkeSetting(NamedTuple):
@@ -41,7 +38,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
     summary = "pick one object of many after in-context examples"
     options = IcLkeOptions
     setting = IcLkeSetting
-    needs = frozenset({"choices"})
+    chapter = staticmethod(chapters.ic_lke)
     methods = (
         Method("in_context", "IC-LKE", {"experiment": IN_CONTEXT}, ("shots",), {"draw": 0}, held=True),
         Method("cloze", "Cloze", {"experiment": CLOZE}),
@@ -53,48 +50,31 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than examples are asked for.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         sentences = {row.relation_id: row for row in reversed(data.templates) if row.text.rstrip(" .").endswith("[Y]")}
         for relation_id, own in data.drawn.items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             for draw in range(options.draws):
                 examples = draw_examples(own, options.shots, options.seed, draw)
                 setting = IcLkeSetting(options.shots, draw)
                 layout = LAYOUTS[options.layout]
                 questioner.ask_in_context(examples, tested, layout, IN_CONTEXT, setting, options.best_only)
-            if options.cloze and relation_id in sentences:
-                _ask_cloze(questioner, tested, sentences[relation_id])
+            if options.cloze and (template := sentences.get(relation_id)) is not None:
+                for fact in tested:
+                    text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
+                    request = Request("", "fill", None, text, choices=questioner.labels(fact))
+                    questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)
             yield questioner.asked.take()
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: IcLkeOptions) -> list[Measure]:
         """Compute every number of one model.
 
         Returns:
-            By experiment, number of examples and draw: accuracy and probability mass over all relations (mean over
-            relations) and in each, chance, accuracy@K, and the recovery of what was taught. Of several draws
-            ``deviation_over_draws``, the standard deviation (n - 1) of their accuracies.
+            `of_choices` by experiment, number of examples and draw. Of several draws ``deviation_over_draws``, the
+            standard deviation (n - 1) of their accuracies.
         """
-        by = ("experiment", "shots", "draw")
-        rows = accuracy(judged, *by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=by)
-        rows += judged.measures("probability_mass", "macro", "probability", by=(*by, "relation"))
-        rows += [chance(group) for group in judged.groups(*by)]
-        for group in judged.groups(*by):
-            for level in LEVELS:
-                rows += group.where(confidence=Range(least=level)).measures("accuracy_at_k", "share", "hit")
+        rows = of_choices(judged, "experiment", "shots", "draw")
         for group in judged.groups("experiment", "shots"):
             if (spread := deviation(group, "draw")) is not None:
                 rows.append(group.measure("deviation_over_draws", spread, "other", ("hit", "draw")))
-        return rows + recovery(judged, *by)
-
-    def chapter(self, shown: Shown, options: IcLkeOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.ic_lke`."""
-        return chapter.ic_lke(shown, options)
-
-
-def _ask_cloze(questioner: Questioner, tested: list[Fact], template: Template) -> None:
-    """Ask a sentence with a blank for the object, to be filled from the choices."""
-    for fact in tested:
-        text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
-        request = Request(request_id="", kind="fill", context_id=None, text=text, choices=questioner.labels(fact))
-        questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)
+        return rows

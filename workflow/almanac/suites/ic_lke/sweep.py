@@ -8,14 +8,12 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
-from almanac.suites.ic_lke import chapter
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, answered, chance, deviation
+from almanac.suites.ic_lke import chapter as chapters
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, accuracy_at_k, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
-from almanac.suites.ic_lke.suite import LEVELS
-from almanac.suites.judged import Judged, Not, Range
+from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Round
 
 SWEEP = "sweep"
@@ -40,7 +38,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
     summary = "pick an object after an increasing number of examples"
     options = SweepOptions
     setting = SweepSetting
-    needs = frozenset({"choices"})
+    chapter = staticmethod(chapters.sweep)
 
     def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts after each number of examples, by each draw; without examples all draws are one.
@@ -48,9 +46,9 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.own, options.sample, options.seed)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = data.asked(own, options.sample, options.seed)
+            tested = questioner.tested[relation_id]
             if not tested:
                 questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
             for shots in options.examples:
@@ -76,25 +74,17 @@ class Sweep(ChoiceSuite[SweepOptions]):
         groups = list(judged.groups("shots"))
         for group in groups:
             rows.append(group.measure("deviation_at_shots", deviation(group, "draw"), "other", ("hit", "draw")))
-            whole = accuracy(group, relations=False)[0].value
-            if whole is not None and answered(group):
-                reached[int(str(group.conditions["shots"]))] = whole
+            [whole] = group.measures(metric, "macro_of_facts", "hit")
+            if whole.value is not None and group.frame["hit"].is_not_null().all():  # a longer text may be too long
+                reached[int(str(group.conditions["shots"]))] = whole.value
         if groups:
             least = enough(reached, options.enough) if len(reached) == len(groups) else None
             rows += [groups[-1].measure("enough_shots", least, of=("hit", "shots")), chance(groups[-1])]
-            for level in LEVELS:
-                sure = groups[-1].where(draw=0, confidence=Range(least=level))
-                rows += sure.measures("accuracy_at_k", "share", "hit")
+            rows += accuracy_at_k(groups[-1].where(draw=0))
         return rows
 
-    def chapter(self, shown: Shown, options: SweepOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.sweep`."""
-        return chapter.sweep(shown, options)
 
-
-def enough(accuracies: Mapping[int, float], share: float) -> int | None:
+def enough(accuracies: Mapping[int, float], share: float) -> int:
     """Return the least number of examples whose accuracy reaches a share of the accuracy at the most examples."""
-    if not accuracies:
-        return None
     wanted = share * accuracies[max(accuracies)]
     return min(shots for shots, value in accuracies.items() if value >= wanted)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
-from almanac.rows import Fact, NotAsked, Request
+from almanac.rows import Choices, Fact, NotAsked, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.draws import FactDraw, Pools, sentences
@@ -135,21 +135,15 @@ class Asker:
 
     Attributes:
         pools: what is drawn from.
-        wrong: the labels of each fact's wrong choices.
+        wrong: the wrong choices of the facts.
         asked: what is asked.
         sentences: the strings of the round.
     """
 
     pools: Pools
-    wrong: Mapping[str, Sequence[str]]
+    wrong: Mapping[str, Choices]
     asked: Asked
     sentences: Sentences = field(default_factory=Sentences)
-
-    @classmethod
-    def of(cls, pools: Pools, facts: Iterable[Fact], asked: Asked) -> "Asker":
-        """Return the asker of some facts of a dataset."""
-        wrong = pools.data.choices_of(facts)
-        return cls(pools, {fact_id: row.labels for fact_id, row in wrong.items()}, asked)
 
     def ask(self, objects: Objects) -> Iterator[Batch]:
         """Yield facts with their objects by every method, method by method; the baselines are not asked of the null.
@@ -196,7 +190,8 @@ class Asker:
         true = pools.data.true[fact.relation_id, fact.subject_id]
         label, own = pools.names.label(fact.object_key), pools.names.label(fact.subject_id)
         others = {pools.names.label(key) for key in true if key != fact.object_key}
-        wrong = [one for one in self.wrong.get(fact.fact_id, ()) if one != label]
+        offered = self.wrong.get(fact.fact_id)
+        wrong = [one for one in offered.labels if one != label] if offered is not None else []
         exclude = (*STOPWORDS.split(), *sorted(others - {label}))
         pool = pools.template_pool(fact.relation_id) if options.resamples else ()
         for name, key in objects.items():

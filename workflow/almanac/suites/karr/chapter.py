@@ -1,9 +1,11 @@
 """KaRR's chapter of the page: the methods compared, the null, and the analyses."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Shown, Table, silent
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.options import KarrOptions
 
@@ -60,36 +62,34 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
     return Chapter("KaRR", ASKS, parts)
 
 
-def _methods(shown: Shown) -> Iterator[Table | str]:
-    def known(model: str, experiment: str, asked: str = FACTS) -> Measure | None:
-        return shown.one("known", model, experiment=experiment, asked=asked)
+def _number(shown: Shown, metric: str, *keys: str, **fixed: Any) -> Callable[[str, str], Measure | None]:
+    """Return the column of the number that was made by exactly these conditions; as `Shown.find`."""
+    return lambda model, experiment: next(
+        iter(shown.find(metric, *keys, model=model, experiment=experiment, **fixed)), None
+    )
 
-    def recovered(metric: str) -> Column:
-        return lambda model, experiment: next(
-            iter(shown.find(metric, "dose", "hit", model=model, experiment=experiment, asked=FACTS)), None
-        )
+
+def _methods(shown: Shown) -> Iterator[Table | str]:
+    known, limit = _number(shown, "known", asked=FACTS), _number(shown, "threshold", asked=FACTS)
 
     def threshold(model: str, experiment: str) -> Measure | None:
         row = known(model, experiment)
-        answered = row is not None and row.value is not None
-        return shown.one("threshold", model, experiment=experiment, asked=FACTS) if answered else None
+        return None if row is None or row.value is None else limit(model, experiment)
 
     columns: dict[str, Column] = {
         "known": known,
         "without value": lambda model, experiment: silent(known(model, experiment)),
-        "false": lambda model, experiment: known(model, experiment, NULL),
-        "null model": lambda model, experiment: shown.one(
-            "null_model_known", model, experiment=experiment, asked=FACTS
-        ),
+        "false": _number(shown, "known", asked=NULL),
+        "null model": _number(shown, "null_model_known", asked=FACTS),
         "threshold": threshold,
-        "AUC": recovered("recovery_auc"),
-        "recall": recovered("recall"),
-        "τ": recovered("kendall"),
+        "AUC": _number(shown, "recovery_auc", "dose", "hit", asked=FACTS),
+        "recall": _number(shown, "recall", "dose", "hit", asked=FACTS),
+        "τ": _number(shown, "kendall", "dose", "hit", asked=FACTS),
     }
     yield from _table(shown, "methods", METHODS, columns)
     silent_ones = [
-        f"{model.name} {NAMES[experiment]}"
-        for experiment, model in _lines(shown)
+        f"{model.name} {name}"
+        for (experiment, name), model in product(NAMES.items(), shown.models)
         if (found := known(model.name, experiment)) is not None and found.value is None
     ]
     if silent_ones:
@@ -97,26 +97,24 @@ def _methods(shown: Shown) -> Iterator[Table | str]:
 
 
 def _expected(shown: Shown) -> Iterator[Table]:
-    def known(asked: str) -> Column:
-        return lambda model, experiment: shown.one("known", model, experiment=experiment, asked=asked, paired=True)
+    spurious = _number(shown, "known", asked=SPURIOUS, paired=True)
 
     def facts(model: str, experiment: str) -> int | None:
-        row = shown.one("known", model, experiment=experiment, asked=SPURIOUS, paired=True)
+        row = spurious(model, experiment)
         return None if row is None else row.n
 
-    def delta(model: str, experiment: str) -> Measure | None:
-        return next(iter(shown.find("spurious_delta", "asked", model=model, experiment=experiment, paired=True)), None)
-
-    columns: dict[str, Column] = {"SP": known(SPURIOUS), "facts": facts, "true": known(FACTS), "ΔP": delta}
+    columns: dict[str, Column] = {
+        "SP": spurious,
+        "facts": facts,
+        "true": _number(shown, "known", asked=FACTS, paired=True),
+        "ΔP": _number(shown, "spurious_delta", "asked", paired=True),
+    }
     yield from _table(shown, "expected", EXPECTED, columns)
 
 
 def _draws(shown: Shown) -> Iterator[Table]:
-    def over(metric: str) -> Column:
-        return lambda model, experiment: shown.one(metric, model, experiment=experiment, asked=FACTS)
-
     columns = {
-        f"{replaced}: {metric}": over(f"{metric}_over_{replaced}")
+        f"{replaced}: {metric}": _number(shown, f"{metric}_over_{replaced}", asked=FACTS)
         for replaced in ("templates", "names")
         for metric in ("deviation", "variance")
     }
@@ -124,17 +122,15 @@ def _draws(shown: Shown) -> Iterator[Table]:
 
 
 def _labels(shown: Shown) -> Iterator[Table]:
-    def found(metric: str, model: str, experiment: str) -> Measure | None:
-        rows = shown.find(metric, "hit", "label", model=model, experiment=experiment, asked=FACTS)
-        return next(iter(rows), None)
+    tau = _number(shown, "kendall_labels", "hit", "label", asked=FACTS)
 
     def p(model: str, experiment: str) -> float | None:
-        row = found("kendall_labels", model, experiment)
+        row = tau(model, experiment)
         return None if row is None else row.p
 
     columns: dict[str, Column] = {
-        "recall": lambda model, experiment: found("recall_labels", model, experiment),
-        "τ": lambda model, experiment: found("kendall_labels", model, experiment),
+        "recall": _number(shown, "recall_labels", "hit", "label", asked=FACTS),
+        "τ": tau,
         "p": p,
     }
     yield from _table(shown, "labels", LABELS, columns)
@@ -162,20 +158,13 @@ def _coverage(shown: Shown) -> Iterator[Table]:
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
 
-def _lines(shown: Shown) -> Iterator[tuple[str, Entrant]]:
-    """Yield the methods with the models, as tables list them."""
-    for experiment in NAMES:
-        for model in shown.models:
-            yield experiment, model
-
-
 def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column]) -> Iterator[Table]:
     """Yield a table of the models and methods that have any number, without columns in which nothing stands."""
     rows: list[dict[str, Cell]] = []
-    for experiment, model in _lines(shown):
+    for (experiment, method), model in product(NAMES.items(), shown.models):
         cells = {title: column(model.name, experiment) for title, column in columns.items()}
         if any(isinstance(cell, Measure) and cell.value is not None for cell in cells.values()):
-            rows.append({"model": model.name, "method": NAMES[experiment], **cells})
+            rows.append({"model": model.name, "method": method, **cells})
     head = [title for title in ("model", "method", *columns) if any(row[title] is not None for row in rows)]
     if rows:
         yield Table(name, caption, head, [[row[title] for title in head] for row in rows])

@@ -11,10 +11,13 @@ throughout, so nothing underflows: texts at -10,000 nats have ratios like any ot
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import chain
+from typing import Generic, Literal, NamedTuple, TypeVar
 
+Leaf = TypeVar("Leaf")
+Read = TypeVar("Read")
 NOTHING = -math.inf  # the logarithm of 0
 
 
@@ -69,8 +72,8 @@ class Beta:
 
 
 @dataclass(frozen=True)
-class Leaves:
-    """The values from which one fact's KaRR is computed.
+class Leaves(Generic[Leaf]):
+    """The values from which one fact's KaRR is computed; and in the same shape the sentences that they are read of.
 
     Attributes:
         own: one beta a template and name of the subject.
@@ -79,13 +82,24 @@ class Leaves:
             template; its weight is that of the name.
     """
 
-    own: tuple[Beta, ...]
-    subjects: tuple[tuple[Beta, ...], ...]
-    relations: tuple[tuple[tuple[Beta, ...], ...], ...]
+    own: tuple[Leaf, ...]
+    subjects: tuple[tuple[Leaf, ...], ...]
+    relations: tuple[tuple[tuple[Leaf, ...], ...], ...]
+
+    def all(self) -> Iterator[Leaf]:
+        """Yield every beta."""
+        return chain(self.own, *self.subjects, *chain(*self.relations))
+
+    def map(self, read: Callable[[Leaf], Read]) -> "Leaves[Read]":
+        """Return what is read of every beta, in the same order and shape."""
+        return Leaves(
+            tuple(map(read, self.own)),
+            tuple([tuple(map(read, betas)) for betas in self.subjects]),
+            tuple([tuple([tuple(map(read, betas)) for betas in relations]) for relations in self.relations]),
+        )
 
 
-@dataclass(frozen=True)
-class KarrEstimate:
+class KarrEstimate(NamedTuple):
     """A fact's logarithms (nats): of N, of both denominators, of both ratios and of KaRR; or why there is none."""
 
     numerator: float | None = None
@@ -111,7 +125,7 @@ def log_mean(values: Sequence[float]) -> float:
     return log_sum(values) - math.log(len(values)) if values else NOTHING
 
 
-def estimate(leaves: Leaves, variant: Variant) -> KarrEstimate:
+def estimate(leaves: Leaves[Beta], variant: Variant) -> KarrEstimate:
     """Compute a fact's KaRR.
 
     Args:
@@ -125,7 +139,7 @@ def estimate(leaves: Leaves, variant: Variant) -> KarrEstimate:
         return KarrEstimate(reason="the relation has no template, or the subject no name")
     weighed = [leaves.own, *leaves.subjects]
     if variant.weights == "normalised":  # the released code leaves such a name out of the sum over relations
-        weighed += [betas for relations in leaves.relations for betas in relations]
+        weighed += chain(*leaves.relations)
     unweighed = sum(beta.weight is None for own in weighed for beta in own)
     if variant.weights != "uniform" and unweighed:
         return KarrEstimate(reason=f"{unweighed} sentences before the object have no token that can be scored")
@@ -153,7 +167,7 @@ def _weighted_mean(betas: Sequence[Beta]) -> float:
     return log_sum(beta.weight - whole + log_sum(beta.gammas) for beta in betas if beta.weight is not None)
 
 
-def _expected(leaves: Leaves, mean: Callable[[Sequence[Beta]], float]) -> tuple[float, float, float]:
+def _expected(leaves: Leaves[Beta], mean: Callable[[Sequence[Beta]], float]) -> tuple[float, float, float]:
     """Names, subjects and relations count alike; the betas of one subject and relation as ``mean`` says."""
     return (
         mean(leaves.own),
@@ -162,7 +176,7 @@ def _expected(leaves: Leaves, mean: Callable[[Sequence[Beta]], float]) -> tuple[
     )
 
 
-def _by_sentence(leaves: Leaves) -> tuple[float, float, float]:
+def _by_sentence(leaves: Leaves[Beta]) -> tuple[float, float, float]:
     """Weights are raw likelihoods; only the draws of subjects and relations are averaged.
 
     A name without a token that can be scored is left out of the sum over relations, as the released code does.
@@ -175,7 +189,7 @@ def _by_sentence(leaves: Leaves) -> tuple[float, float, float]:
     return (
         total(leaves.own),
         log_sum(map(total, leaves.subjects)) - math.log(max(1, len(leaves.subjects))),
-        log_sum(total(betas) for relations in leaves.relations for betas in relations) - math.log(max(1, drawn)),
+        log_sum(map(total, chain(*leaves.relations))) - math.log(max(1, drawn)),
     )
 
 

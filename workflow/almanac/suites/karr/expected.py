@@ -38,7 +38,7 @@ def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]
         AlmanacError: the first round has asked other facts, by other methods, with other draws or with no question what
             is expected.
     """
-    pools = asker.pools
+    pools, options = asker.pools, asker.pools.options
     first = _First.of(before, pools)
     objects = []
     for fact in facts:
@@ -47,15 +47,10 @@ def ask(asker: Asker, facts: Sequence[Fact], before: Answers) -> Iterator[Batch]
             asker.asked.refuse(found.thing, found.reason)
         else:
             objects.append((fact, {SPURIOUS: found}))
-    first.check_facts({fact.fact_id for fact in facts}, _methods(pools))
-    yield from asker.ask(objects)
-
-
-def _methods(pools: Pools) -> set[str]:
-    """Return by what facts are asked."""
-    options = pools.options
     prompts = [K_PROMPTS] if "paper" in options.modes else []
-    return {*options.modes, *((*LAMA, PARAREL, *prompts) if options.baselines else ())}
+    methods = {*options.modes, *((*LAMA, PARAREL, *prompts) if options.baselines else ())}
+    first.check_facts({fact.fact_id for fact in facts}, methods)
+    yield from asker.ask(objects)
 
 
 @dataclass(frozen=True)

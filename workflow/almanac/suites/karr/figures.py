@@ -13,8 +13,9 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Shown
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
-from almanac.suites.looks import legend, look
+from almanac.suites.looks import legend, look, unit_axis, values
 
+STROKES = ("-", "--", ":", "-.")  # of families
 MOST_RELATIONS = 30  # as many as the paper draws
 
 
@@ -68,8 +69,7 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("KaRR")
     for axes in grid.flat:
-        axes.set_ylim(-0.02, 1.02)
-        axes.spines[["top", "right"]].set_visible(False)
+        unit_axis(axes)
     legend(figure, list(grid.flat[: len(relations)]))
     figure.supylabel("share of facts above", fontsize=9)
     return figure
@@ -121,8 +121,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("parameters")
     axes.set_ylabel("share called known")
-    axes.set_ylim(-0.02, 1.02)
-    axes.spines[["top", "right"]].set_visible(False)
+    unit_axis(axes)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -177,8 +176,7 @@ def _panels(modes: Sequence[str]) -> tuple[Figure, list[Axes]]:
     panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
     for axes, mode in zip(panels, modes, strict=True):
         axes.set_title(mode)
-        axes.set_ylim(-0.02, 1.02)
-        axes.spines[["top", "right"]].set_visible(False)
+        unit_axis(axes)
     return figure, panels
 
 
@@ -191,7 +189,7 @@ def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> N
 
 def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int, line: str = "-") -> None:
     """Draw shares with their intervals, joined by a line or by none."""
-    share, low, high = (np.array([getattr(row, name) for row in rows], dtype=float) for name in SIDES)
+    share, low, high = values(rows)
     reach = np.maximum([share - low, high - share], 0)
     axes.errorbar(at, share, yerr=reach, label=label, linestyle=line, capsize=2, markersize=4, **look(index, label))
 
@@ -212,7 +210,3 @@ def _parameters(count: int) -> str:
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return str(count)
-
-
-STROKES = ("-", "--", ":", "-.")
-SIDES = ("value", "low", "high")

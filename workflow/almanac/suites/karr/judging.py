@@ -32,6 +32,7 @@ WANTED = (
     *("status", "reason", "logprobs", "token_counts", "token_logprobs", "ranks", "tokens"),
 )
 FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")  # the last six are a `Blank`
+LOGARITHMS = pl.col("numerator", "by_subject", "by_relation")
 
 
 class AskedItem(NamedTuple):
@@ -57,7 +58,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         for question in judged.questions:
             if question.experiment in VARIANTS:
                 karr, made_of = judged.karr(question)
-                values.append((question.item, *_logarithms(karr)))
+                values.append((question.item, *karr))
                 leaves += made_of
                 verdicts.append(KarrVerdict(score=karr.karr))
             else:
@@ -66,13 +67,13 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
                 drawn, blanks = judged.drawn_for(question), judged.blanks[question.item]
                 runs.add(question.experiment, question.fact_id, drawn, judged.numbers, blanks)
         found.append(_frame(judged.questions, verdicts))
-        yield Judgements(pl.DataFrame(), {"values": _table(KarrValue, values), "leaves": _table(KarrLeaf, leaves)})
+        # For the logarithm of 0 none.
+        finite = _table(KarrValue, values).with_columns(pl.when(LOGARITHMS.is_finite()).then(LOGARITHMS))
+        yield Judgements(pl.DataFrame(), {"values": finite, "leaves": _table(KarrLeaf, leaves)})
     whole = pl.concat(found)
     limits = thresholds(whole.filter(pl.col("score").is_not_null()), answers.exposures, options)
     logs = {mode: math.log(limit) for mode, limit in limits.items()}
     tables = {
-        "values": _table(KarrValue, ()),
-        "leaves": _table(KarrLeaf, ()),
         "thresholds": frame_of(Threshold, (Threshold(mode, limit) for mode, limit in limits.items())),
         "runs": frame_of(ReplacedRun, runs.rows(logs) if runs is not None else ()),
         "labelled": _labelled(whole, answers, data, options),
@@ -167,13 +168,6 @@ class _Part:
 def _table(row: type, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """Return rows of a class, in the order of its fields, as columns."""
     return pl.DataFrame(rows, as_frame(schema(row).empty_table()).schema, orient="row")
-
-
-def _logarithms(karr: KarrEstimate) -> tuple[float | str | None, ...]:
-    """Return a KaRR as columns of `KarrValue`; for the logarithm of 0 none."""
-    parts = (karr.numerator, karr.by_subject, karr.by_relation)
-    finite = (value if value is not None and math.isfinite(value) else None for value in parts)
-    return (*finite, karr.karr_s, karr.karr_r, karr.karr, karr.reason)
 
 
 def _frame(questions: Sequence[AskedItem], verdicts: Sequence[KarrVerdict]) -> pl.DataFrame:

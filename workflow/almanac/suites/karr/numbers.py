@@ -9,7 +9,7 @@ import polars as pl
 
 from almanac.suites.karr.draws import FactDraw
 from almanac.suites.karr.estimator import Beta, Leaves, Variant
-from almanac.suites.karr.strings import Gamma, Plan, Planned, own_gammas
+from almanac.suites.karr.strings import Gamma, Planned, own_gammas
 
 
 class UnansweredError(Exception):
@@ -126,7 +126,7 @@ class Numbers:
         """Return the mean log-probability of the object's tokens, after each beta with each name."""
         return [total / max(1, count) for count, total in map(self._object, own_gammas(drawn))]
 
-    def leaves(self, planned: Plan, rows: list[tuple[Any, ...]] | None = None) -> Leaves:
+    def leaves(self, planned: Leaves[Planned], rows: list[tuple[Any, ...]] | None = None) -> Leaves[Beta]:
         """Return what the estimator reads of a draw; ``rows`` gets it as rows of `KarrLeaf`, but for the item."""
 
         def beta(one: Planned) -> Beta:
@@ -136,11 +136,7 @@ class Numbers:
                     rows.append((one.part, len(rows), one.of, one.text, gamma.text, count, value, weight))
             return Beta(weight, tuple([value for _, value in found]))
 
-        return Leaves(
-            tuple(map(beta, planned.own)),
-            tuple([tuple(map(beta, betas)) for betas in planned.subjects]),
-            tuple([tuple([tuple(map(beta, betas)) for betas in relations]) for relations in planned.relations]),
-        )
+        return planned.map(beta)
 
 
 def _said(reading: StringLogprobs) -> StringLogprobs:

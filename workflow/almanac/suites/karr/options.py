@@ -91,9 +91,7 @@ class KarrOptions(SuiteOptions):
 
     def tokens(self, facts: int, choices: int, relations: int) -> int:
         """Return the tokens that a model reads, about: eight a string; see `SuiteOptions`."""
-        templates, aliases = (
-            (self.templates + 1, self.aliases + 1) if self.resamples else (self.templates, self.aliases)
-        )
-        strings = templates * aliases * (1 + self.subjects + self.relations)
+        more = bool(self.resamples)
+        strings = (self.templates + more) * (self.aliases + more) * (1 + self.subjects + self.relations)
         objects = 1 + self.null + (self.spurious or self.spurious_objects is not None)
         return relations * min(self.sample or facts, facts) * objects * strings * 8 * len(self.modes)

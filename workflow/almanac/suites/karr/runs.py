@@ -1,7 +1,7 @@
 """Scores the true facts again in runs that each replace one template of every relation, or one name of every entity."""
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from almanac.errors import AlmanacError
@@ -42,7 +42,7 @@ class Runs:
         Raises:
             AlmanacError: there is no dataset to draw from.
         """
-        if options.resamples and not (data.templates or data.relations):
+        if not (data.templates or data.relations):
             raise AlmanacError("measure karr: resamples draws from the dataset again; give its folder (--facts), or 0")
         pools, _ = pools_of(data, options)
         resampling = {mode: Resampling(pools, variant) for mode, variant in VARIANTS.items()}
@@ -86,18 +86,13 @@ class Runs:
         mode = experiment if experiment in VARIANTS else "paper"
         resampling, own = self.resampling[mode], numbers[mode]
         differs = resampling.replaces(fact, drawn, kind)
-        known: list[tuple[FactDraw, float | None]] = []
-
-        def value(run: int) -> float | None:
-            """Return the value of a run; runs may draw alike."""
-            replaced = resampling.replaced(fact, drawn, kind, run) if differs else drawn
-            for other, found in known:
-                if other == replaced:
-                    return found
-            known.append((replaced, self._value(experiment, own, replaced)))
-            return known[-1][1]
-
-        self._add(experiment, kind, value, differs)
+        runs = range(self.options.resamples)
+        replaced = [resampling.replaced(fact, drawn, kind, run) if differs else drawn for run in runs]
+        values: list[float | None] = []
+        for run, changed in enumerate(replaced):
+            first = replaced.index(changed)  # runs may draw alike
+            values.append(values[first] if first < run else self._value(experiment, own, changed))
+        self._add(experiment, kind, values, differs)
 
     def _value(self, experiment: str, numbers: Numbers, drawn: FactDraw) -> float | None:
         if experiment == K_PROMPTS:
@@ -117,14 +112,14 @@ class Runs:
             return _number(lama(blanks[runs.one(run, relation)], LAMA[experiment]))
 
         differs = bool(runs.spare(TEMPLATES, relation)) if experiment == PARAREL else len(blanks) > 1
-        self._add(experiment, TEMPLATES, value, differs)
+        self._add(experiment, TEMPLATES, list(map(value, range(self.options.resamples))), differs)
 
-    def _add(self, experiment: str, kind: str, value: Callable[[int], float | None], differs: bool) -> None:
+    def _add(self, experiment: str, kind: str, values: Sequence[float | None], differs: bool) -> None:
+        """Take a fact's value in every run; of one that has none in a run nothing is taken."""
         key = experiment, kind
-        runs = self._values.setdefault(key, [array("d") for _ in range(self.options.resamples)])
-        for run, own in enumerate(runs):
-            if (found := value(run)) is not None:
-                own.append(found)
+        for own, value in zip(self._values.setdefault(key, [array("d") for _ in values]), values, strict=True):
+            if value is not None:
+                own.append(value)
         if differs:
             self._differ.add(key)
 

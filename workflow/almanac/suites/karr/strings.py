@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from almanac.rows import Request
 from almanac.suites.karr.draws import FactDraw
-from almanac.suites.karr.estimator import Variant
+from almanac.suites.karr.estimator import Leaves, Variant
 
 COUNTED_BEHIND = "."  # put before a text whose tokens are counted, so that its first token counts too
 
@@ -47,24 +47,6 @@ class Planned(NamedTuple):
     gammas: tuple[Gamma, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """All sentences of one draw, in the shape of the estimator's `Leaves`."""
-
-    own: tuple[Planned, ...]
-    subjects: tuple[tuple[Planned, ...], ...]
-    relations: tuple[tuple[tuple[Planned, ...], ...], ...]
-
-    def all(self) -> Iterator[Planned]:
-        """Yield every planned beta."""
-        yield from self.own
-        for betas in self.subjects:
-            yield from betas
-        for relations in self.relations:
-            for betas in relations:
-                yield from betas
-
-
 def beta_of(template: str, name: str) -> str:
     """Return a template up to its object, with a name of the subject."""
     return template.partition("[Y]")[0].replace("[X]", name).rstrip()
@@ -89,7 +71,7 @@ def _rest_of(template: str, name: str, found: str) -> Gamma:
     return Gamma(text, 0, text.replace(name, "").strip())
 
 
-def plan(drawn: FactDraw, variant: Variant) -> Plan:
+def plan(drawn: FactDraw, variant: Variant) -> Leaves[Planned]:
     """Return the sentences of a draw.
 
     Args:
@@ -112,7 +94,7 @@ def plan(drawn: FactDraw, variant: Variant) -> Plan:
     own = betas("own", None, drawn.names, drawn.templates)
     if variant.gammas == "substring":
         own = tuple(_collected(beta, own) for beta in own)
-    return Plan(
+    return Leaves(
         own,
         tuple(betas("subject", other, names, drawn.templates) for other, names in drawn.subjects.items()),
         tuple(

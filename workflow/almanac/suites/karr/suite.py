@@ -10,10 +10,11 @@ from almanac.errors import AlmanacError
 from almanac.rows import Fact, Measure, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
-from almanac.suites.karr import chapter, expected, given, judging, labels, measures
+from almanac.suites.karr import chapter as chapters
+from almanac.suites.karr import expected, given, judging, labels, measures
 from almanac.suites.karr.asking import (
     FACTS,
     LAMA,
@@ -29,14 +30,14 @@ from almanac.suites.karr.asking import (
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
-from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
 
 
 def _method(name: str) -> Method:
     """Return a method's headline: what is known of the true facts, against the null where that is asked."""
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
-    return Method(name, chapter.NAMES[name], {**where, "asked": FACTS}, guess=guess, by_answer=LAMA.get(name, 1) == 1)
+    return Method(name, chapters.NAMES[name], {**where, "asked": FACTS}, guess=guess, by_answer=LAMA.get(name, 1) == 1)
 
 
 class Karr(Suite[KarrOptions]):
@@ -59,8 +60,11 @@ class Karr(Suite[KarrOptions]):
         "runs": Own(ReplacedRun, at="judged"),
         "thresholds": Own(Threshold, at="judged"),
     }
+    judge = staticmethod(judging.judge)
+    measure = staticmethod(measures.measure)
+    chapter = staticmethod(chapters.chapter)
     reads = "questions"
-    methods = tuple(map(_method, chapter.NAMES))
+    methods = tuple(map(_method, chapters.NAMES))
 
     def ask(self, at: Round, data: Data, options: KarrOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the test facts by every method; in a second round of a model the objects that it expects of any subject.
@@ -79,7 +83,7 @@ class Karr(Suite[KarrOptions]):
             )
         asked = Asked(self.tables("asked"), first=before.count if before is not None else 0)
         tested = [fact for own in data.tested(options.sample, options.seed).values() for fact in own]
-        asker = Asker.of(pools, tested, asked)
+        asker = Asker(pools, data.choices_of(tested), asked)
         facts = [fact for fact in tested if fact.relation_id in pools.templates]
         if before is not None:
             yield from expected.ask(asker, facts, before)
@@ -106,22 +110,10 @@ class Karr(Suite[KarrOptions]):
         """Return the choices of each fact, which ParaRel chooses among; LAMA's answers are open."""
         return data.offered if method.name == PARAREL else None
 
-    def judge(self, answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgements]:
-        """Compute the values first, then the thresholds that they are judged by; see `judging.judge`."""
-        return judging.judge(answers, data, options)
-
     def derived(self, frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
         """Add what numbers are counted by; see `measures.derived`."""
         return measures.derived(frame)
 
-    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOptions) -> list[Measure]:
-        """Compute every number of one model; see `measures.measure`."""
-        return measures.measure(judged, own, options)
-
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
         """Return what is called known of each model's null; see `measures.null_known`."""
         return measures.null_known(judged, shown)
-
-    def chapter(self, shown: Shown, options: KarrOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.chapter`."""
-        return chapter.chapter(shown, options)
