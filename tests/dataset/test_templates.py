@@ -153,3 +153,7 @@ def test_what_a_person_got_wrong_is_named(bad, message):
     with pytest.raises(AlmanacError) as error:
         merged(FROZEN, [bad], "drafts.jsonl")
     assert message in str(error.value)
+
+
+def test_of_two_names_of_one_length_the_draft_is_refused_for_the_same_in_any_order():
+    assert [leak("Rome and Oslo are at [X].", names) for names in (("Rome", "Oslo"), ("Oslo", "Rome"))] == ["Oslo"] * 2

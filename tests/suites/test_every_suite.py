@@ -26,6 +26,7 @@ from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
 from almanac.suites.karr.options import KarrOptions
+from almanac.suites.listing import ASKING
 from almanac.suites.options import SuiteOptions
 
 
@@ -165,7 +166,7 @@ def test_a_model_that_answers_nothing_has_no_number_and_a_chapter_all_the_same(n
             part.draw()
 
 
-@pytest.mark.parametrize("suite", SuiteOptions.__subclasses__(), ids=lambda suite: suite.__name__)
+@pytest.mark.parametrize("suite", [suite.options for suite in ASKING.values()], ids=lambda suite: suite.__name__)
 def test_what_a_setting_lists_twice_is_refused_not_asked_twice(suite):
     listed = {name: value for name, value in suite() if isinstance(value, tuple)} | {"models": ("base",)}
     for name, values in listed.items():

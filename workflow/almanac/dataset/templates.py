@@ -92,7 +92,7 @@ def fault(text: str, style: str) -> str | None:
 def leak(text: str, names: Iterable[str]) -> str | None:
     """Return a name that stands in a template as a word of its own, or none. Case counts: `may` is not May."""
     bare = SLOT.sub(" ", text)
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(names, key=lambda one: (-len(one), one)):  # the same of a set, whatever its order
         if len(name) > 1 and name in bare and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare):
             return name
     return None
