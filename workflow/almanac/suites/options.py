@@ -12,12 +12,8 @@ MODEL = object()  # stands in the annotation of a setting that names a model of 
 Sample = Annotated[int | None, Field(ge=1, description="test facts asked per relation (none: all)")]
 
 
-class SuiteOptions(Options):
-    """Settings of one suite on one dataset."""
-
-    models: Annotated[
-        tuple[str, ...], NO_FLAG, Field(description="the models of the edition that are asked; none: all")
-    ] = ()
+class AskingOptions(Options):
+    """Settings of what asks: what a list names is asked once."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -25,6 +21,14 @@ class SuiteOptions(Options):
             if isinstance(value, tuple) and len(set(value)) != len(value):
                 raise ValueError(f"{name} must be distinct, found {list(value)}")
         return self
+
+
+class SuiteOptions(AskingOptions):
+    """Settings of one suite on one dataset."""
+
+    models: Annotated[
+        tuple[str, ...], NO_FLAG, Field(description="the models of the edition that are asked; none: all")
+    ] = ()
 
     @property
     def shown(self) -> tuple[str, int]:
@@ -67,7 +71,7 @@ class SuiteOptions(Options):
         return tuple(place.path for place in places(self) if place.named == OnDisk("file", verb))
 
 
-class AuthorOptions(Options):
+class AuthorOptions(AskingOptions):
     """Settings of what a model writes for a person to proofread."""
 
     @abstractmethod
