@@ -23,7 +23,6 @@ from almanac.edition.layout import ALL, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
 from almanac.locked import MADE, begin
 from almanac.options import to_flags
-from almanac.resources import needs
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS
 
@@ -101,13 +100,6 @@ def refuse_unpinned():
         check_pinned(EDITION)
     except AlmanacError as mistake:
         sys.exit(f"almanac: {mistake}")
-
-
-def table_needs(resource):
-    """A function that gives one resource of a job without a model, by the size of what it reads."""
-    return lambda wildcards, input, attempt: getattr(
-        needs(0, 0, megabytes=input.size_mb, attempt=attempt), resource
-    )
 
 
 def known_by(files_of):

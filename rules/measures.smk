@@ -20,8 +20,7 @@ for MODEL in ASKED:
         conda:
             "../envs/measures.yaml"
         resources:
-            mem_mb=table_needs("mem_mb"),
-            runtime=table_needs("runtime"),
+            **JOBS.table_needs(),
         params:
             version=VERSIONS["measure"],
             model=MODEL,
@@ -43,8 +42,7 @@ rule measure_across:
     conda:
         "../envs/measures.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **JOBS.table_needs(),
     params:
         version=VERSIONS["measure"],
         settings=JOBS.compared(),

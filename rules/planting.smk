@@ -21,8 +21,7 @@ rule plant_world:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **JOBS.table_needs(),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -55,8 +54,7 @@ rule plant_corpus:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **JOBS.table_needs(),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -87,8 +85,7 @@ rule plant_model:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=JOBS.training_needs("mem_mb"),
-        runtime=JOBS.training_needs("runtime"),
+        **JOBS.training_needs(),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,

@@ -24,8 +24,7 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
             conda:
                 "../envs/tables.yaml"
             resources:
-                mem_mb=table_needs("mem_mb"),
-                runtime=table_needs("runtime"),
+                **JOBS.table_needs(),
             params:
                 version=VERSIONS["ask"],
                 suite=SUITE.name,
@@ -55,8 +54,7 @@ for AUTHOR in AUTHORS.values():
         conda:
             "../envs/tables.yaml"
         resources:
-            mem_mb=table_needs("mem_mb"),
-            runtime=table_needs("runtime"),
+            **JOBS.table_needs(),
         params:
             version=VERSIONS["build"],
             author=AUTHOR.name,

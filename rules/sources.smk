@@ -16,8 +16,7 @@ rule pull_files:
     conda:
         "../envs/tables.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **JOBS.table_needs(),
     params:
         version=VERSIONS["pull"],
         source=JOBS.copied,
@@ -41,7 +40,7 @@ rule pull_source:
         "../envs/sources.yaml"
     threads: 1
     resources:
-        mem_mb=table_needs("mem_mb"),
+        mem_mb=JOBS.table_needs()["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -66,7 +65,7 @@ rule repull_source:
         "../envs/sources.yaml"
     threads: 1
     resources:
-        mem_mb=table_needs("mem_mb"),
+        mem_mb=JOBS.table_needs()["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -87,8 +86,7 @@ rule pull_model:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **JOBS.table_needs(),
     params:
         version=VERSIONS["pull"],
         model=JOBS.pull_flags,

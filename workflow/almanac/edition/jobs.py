@@ -18,7 +18,7 @@ from almanac.models.options import ServerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
-from almanac.resources import MOST_MINUTES, facts_megabytes, needs
+from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.sealed import MADE
 from almanac.suites.listing import ASKING, SUITES
 from almanac.suites.suite import Asks, Round
@@ -26,6 +26,7 @@ from almanac.suites.suite import Asks, Round
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
 Files = list[Path]
+Resources = dict[str, Callable[..., int]]
 
 
 class Jobs:
@@ -284,6 +285,8 @@ class Jobs:
 
     def reusable(self, wildcards: Any) -> Files:
         """Return the responses of which equal requests are copied: in a later round those of the first."""
+        if not hasattr(wildcards, "round"):  # of a job that answers several rounds; nothing was answered before it
+            return []
         suite = ASKING[wildcards.suite]
         first = suite.rounds[0]
         if wildcards.round == first.name:
@@ -354,44 +357,52 @@ class Jobs:
 
     # What a job needs
 
-    def building_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a job that builds a dataset, by the facts beside the record."""
+    def table_needs(self) -> Resources:
+        """Return what a job without a model asks for, by the size of what it reads."""
+        return _resources(lambda _, input, attempt: needs(0, 0, megabytes=input.size_mb, attempt=attempt))
 
-        def of(wildcards: Any, input: Any, attempt: int) -> int:
+    def building_needs(self) -> Resources:
+        """Return what a job that builds a dataset asks for, by the facts beside the record."""
+
+        def of(wildcards: Any, input: Any, attempt: int) -> Needs:
             # The size of what is not made yet is not known; Snakemake then asks again before the job.
             megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
-            return int(getattr(needs(0, 0, megabytes=megabytes, attempt=attempt), resource))
+            return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
-        return of
+        return _resources(of)
 
-    def training_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a training job."""
+    def training_needs(self) -> Resources:
+        """Return what a training job asks for."""
 
-        def of(wildcards: Any, attempt: int) -> int:
-            size = self.model(wildcards).size
-            found = needs(size, self.config.corpus_tokens, training=True, attempt=attempt)
-            return int(getattr(found, resource))
+        def of(wildcards: Any, _: Any, attempt: int) -> Needs:
+            return needs(self.model(wildcards).size, self.config.corpus_tokens, training=True, attempt=attempt)
 
-        return of
+        return _resources(of)
 
-    def scoring_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a job that answers."""
+    def scoring_needs(self) -> Resources:
+        """Return what a job that answers asks for: one suite's requests, or those of all suites."""
 
-        def of(wildcards: Any, attempt: int) -> int:
+        def of(wildcards: Any, _: Any, attempt: int) -> Needs:
             model = self.model(wildcards)
-            if resource == "gpu":
-                return int(model.takes_gpu(self.config.gpus))
-            if model.api is not None and resource == "runtime":
-                return MOST_MINUTES  # a server goes at its own pace
-            # A job answers one suite's requests, or those of all suites.
             alone = hasattr(wildcards, "suite")
             asked = (
                 [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
             )
             tokens = sum(self.config.shard_tokens(*one) for one in asked)
-            return int(getattr(needs(model.size, tokens, model.dtype, attempt=attempt), resource))
+            found = needs(model.size, tokens, model.dtype, attempt=attempt)
+            minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
+            return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
 
-        return of
+        return _resources(of, "gpu")
+
+
+def _resources(of: Callable[[Any, Any, int], Needs], *more: str) -> Resources:
+    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them."""
+
+    def one(name: str) -> Callable[..., int]:
+        return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))
+
+    return {name: one(name) for name in ("mem_mb", "runtime", *more)}
 
 
 def read_by(settings: Any, verb: str) -> Files:
