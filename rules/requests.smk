@@ -46,7 +46,7 @@ for AUTHOR in AUTHORS.values():
             f"write_{AUTHOR.name}"
         input:
             JOBS.dataset,
-            JOBS.written_from(AUTHOR),
+            JOBS.before(AUTHOR),
         output:
             LAYOUT.written(AUTHOR.name, "{dataset}"),
         log:
@@ -59,7 +59,7 @@ for AUTHOR in AUTHORS.values():
             version=VERSIONS["build"],
             author=AUTHOR.name,
             options=JOBS.asks(AUTHOR),
-            rounds=JOBS.round_flags(AUTHOR),
+            rounds=JOBS.before_flags(AUTHOR),
             dataset=subpath(input[0], parent=True),
         shell:
             "python -m almanac build {params.author} --dataset {params.dataset} {params.rounds} {params.options}"

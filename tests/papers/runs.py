@@ -160,7 +160,7 @@ def author(layout: Layout, known: Mapping[str, float]) -> None:
         words = [
             "--dataset",
             str(layout.dataset_folder(one.dataset)),
-            *words_of(jobs.round_flags(AUTHORS[name])(wildcards)),
+            *words_of(jobs.before_flags(AUTHORS[name])(wildcards)),
         ]
         assert main(["build", name, *words, "--output", str(layout.written(name, one.dataset))]) == 0
 

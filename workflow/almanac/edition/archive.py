@@ -24,7 +24,6 @@ from almanac.options import DiskKey, with_places
 from almanac.resources import stored_parameters
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
-from almanac.suites.listing import SUITES
 
 FILES = "files"  # the folder of an archive that holds the user's files
 ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
@@ -114,8 +113,7 @@ def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
     found = layout.tables() | layout.facts_tables()
     for asking in layout.config.asked():
         if not set(withheld).isdisjoint(layout.responses(asking)):
-            judged = SUITES[asking.suite].tables("judged")
-            found |= {layout.judged(asking, table): row for table, row in judged.items()}
+            found |= layout.judgements(asking)
     return found
 
 

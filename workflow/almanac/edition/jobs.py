@@ -1,9 +1,10 @@
 """The jobs of an edition: what each reads, writes, depends on and needs. The rules wire what is said here."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,6 @@ from almanac import tables
 from almanac.config import Asking, EditionConfig
 from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
@@ -20,7 +20,8 @@ from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.sealed import MADE
-from almanac.suites.listing import ASKING, SUITES
+from almanac.suites.answers import RoundFiles
+from almanac.suites.listing import ASKING
 from almanac.suites.suite import Asks, Round
 
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
@@ -71,16 +72,16 @@ class Jobs:
     def copied(self, wildcards: Any) -> str:
         """Return the flags of a folder that is copied: where it is, and its terms."""
         source = self.config.sources[wildcards.source]
-        licence = f"--licence {quote(source.licence)}" if source.licence else ""
+        licence = f"--licence {shlex.quote(source.licence)}" if source.licence else ""
         free = "--redistributable" if source.redistributable else ""
         merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
         merge = "--merge" if merged else ""
-        return f"--from {quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
+        return f"--from {shlex.quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
 
     def pulled(self, wildcards: Any) -> str:
         """Return the kind and the flags of a source that is pulled."""
         source = self.config.sources[wildcards.source]
-        contact = f"--contact {quote(self.config.contact)}" if self.config.contact else ""
+        contact = f"--contact {shlex.quote(self.config.contact)}" if self.config.contact else ""
         return f"{source.kind} {contact} {to_flags(source)}"
 
     def world(self, wildcards: Any) -> str:
@@ -97,7 +98,7 @@ class Jobs:
         if taught is None:
             return ""
         doses = " ".join(map(str, taught.doses))
-        folder = quote(str(self.layout.dataset_folder(taught.dataset)))
+        folder = shlex.quote(str(self.layout.dataset_folder(taught.dataset)))
         return f"--real {folder} --real-facts {taught.facts} --real-doses {doses}"
 
     def taught_tables(self, wildcards: Any) -> Files:
@@ -119,7 +120,7 @@ class Jobs:
     def null(self, wildcards: Any) -> str:
         """Return the flag that permutes the objects of a corpus."""
         corpus = self.layout.planting(wildcards.world) / "corpus"
-        return f"--null-of {quote(str(corpus))}" if wildcards.corpus == "null" else ""
+        return f"--null-of {shlex.quote(str(corpus))}" if wildcards.corpus == "null" else ""
 
     # Datasets
 
@@ -169,68 +170,41 @@ class Jobs:
         """Return a function that gives the user's files that a verb reads for a suite."""
         return lambda wildcards: read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
 
-    def asked(self, suite: Asks[Any], at: Round, about: str = "{about}", dataset: str = "{dataset}") -> list[str]:
+    def asked(self, suite: Asks[Any], at: Round) -> list[str]:
         """Return what asking a round writes, as patterns."""
-        folder = self.layout.requests_folder(suite.name, dataset, at.name, about if at.about_one else ALL)
-        names = [*REQUEST_TABLES, *suite.tables("asked")]
-        return [*(f"{folder}/{name}.parquet" for name in names), *map(str, self.layout.shards(folder, "requests"))]
+        folder = self.layout.requests_folder(suite.name, "{dataset}", at.name, "{about}" if at.about_one else ALL)
+        return list(map(str, self.layout.asked(folder, suite)))
 
-    def before(self, suite: Asks[Any], at: Round) -> Callable[[Any], list[Path]]:
-        """Return a function that gives what a round is made of beside the dataset: the earlier rounds, with answers."""
+    def before(self, suite: Asks[Any], at: Round | None = None) -> Callable[[Any], Files]:
+        """Return a function that gives what a round, or an author's file, is made of beside the dataset.
 
-        def of(wildcards: Any) -> Files:
-            out: Files = []
-            for one in self._earlier(suite, at, wildcards):
-                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *suite.tables("asked"))]
-                out += [*one.requests, *(one.responses if at.about_one else ())]
-            return out
-
-        return of
-
-    def written_from(self, author: Asks[Any]) -> Callable[[Any], Files]:
-        """Return a function that gives what an author's file is made of beside the dataset: all rounds, answered."""
+        These are the earlier rounds, of a file all rounds, with the answers where one model's are read.
+        """
 
         def of(wildcards: Any) -> Files:
-            out: Files = []
-            for step in self.layout.steps(self._asking(author.name, wildcards)):
-                one = self.layout.files(step)
-                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *author.tables("asked"))]
-                out += [*one.requests, *one.responses]
-            return out
+            rounds = self._before(suite, at, wildcards)
+            return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
 
         return of
 
-    def round_flags(self, author: Asks[Any]) -> Callable[[Any], str]:
-        """Return a function that gives the flags of all rounds of an author."""
+    def before_flags(self, suite: Asks[Any], at: Round | None = None) -> Callable[[Any], str]:
+        """Return a function that gives the flags of these rounds."""
 
         def of(wildcards: Any) -> str:
-            words = []
-            for step in self.layout.steps(self._asking(author.name, wildcards)):
-                one = self.layout.files(step)
-                words += ["--asked", quote(str(one.folder))]
-                words += ["--responses", *(quote(str(path)) for path in one.responses)]
-            return " ".join(words)
+            words = [] if at in (None, suite.rounds[0]) else ["--round", at.name]
+            for one in self._before(suite, at, wildcards):
+                words += ["--before" if at else "--asked", str(one.folder)]
+                words += ["--responses", *map(str, one.responses)] if one.responses else []
+            return shlex.join(words)
 
         return of
 
-    def before_flags(self, suite: Asks[Any], at: Round) -> Callable[[Any], str]:
-        """Return a function that gives the flags of the earlier rounds."""
-
-        def of(wildcards: Any) -> str:
-            words = [] if at is suite.rounds[0] else ["--round", at.name]
-            for one in self._earlier(suite, at, wildcards):
-                words += ["--before", quote(str(one.folder))]
-                if at.about_one:
-                    words += ["--responses", *(quote(str(path)) for path in one.responses)]
-            return " ".join(words)
-
-        return of
-
-    def _earlier(self, suite: Asks[Any], at: Round, wildcards: Any) -> Iterator[Any]:
+    def _before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Iterator[RoundFiles]:
         for step in self.layout.steps(self._asking(suite.name, wildcards)):
             if step.round is at:
                 return
-            yield self.layout.files(step)
+            found = self.layout.files(step)
+            yield found if at is None or at.about_one else replace(found, responses=())
 
     # Answers
 
@@ -255,20 +229,20 @@ class Jobs:
         """Return the flags that say which commit of which repository is fetched."""
         model = self.model(wildcards)
         code = "--trust-remote-code" if model.trust_remote_code else ""
-        return f"--hub {quote(model.hub)} --revision {quote(model.revision)} {code}"
+        return f"--hub {shlex.quote(model.hub)} --revision {shlex.quote(model.revision)} {code}"
 
     def model_flags(self, wildcards: Any) -> str:
         """Return the flags that say which model answers."""
         model = self.model(wildcards)
         kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
         if model.wrapper is not None:
-            kinds += f"--wrapper {quote(model.wrapper)} "
+            kinds += f"--wrapper {shlex.quote(model.wrapper)} "
         if model.api is not None:
             return kinds + to_flags(model, ServerOptions)
         # A model that asks the scheduler for no GPU does not take one without asking either.
         device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
-        trusted = f"--trust-remote-code --revision {quote(model.revision)}" if model.trust_remote_code else ""
-        where = f"--model {quote(self.model_folder(wildcards))} --family {model.family}"
+        trusted = f"--trust-remote-code --revision {shlex.quote(model.revision)}" if model.trust_remote_code else ""
+        where = f"--model {shlex.quote(self.model_folder(wildcards))} --family {model.family}"
         return f"{where} {kinds}--dtype {model.dtype} --device {device} {trusted}"
 
     def wrappers(self, wildcards: Any) -> Any:
@@ -299,26 +273,11 @@ class Jobs:
 
     def measured_from(self, model: str) -> Files:
         """Return what a model's numbers are made of."""
-        out: dict[Path, None] = {}
-        for asking in self._of(model):
-            suite = SUITES[asking.suite]
-            out |= dict.fromkeys(self.layout.dataset(asking.dataset, table) for table in DATASET_TABLES)
-            for one in map(self.layout.files, self.layout.steps(asking)):
-                asked = (*REQUEST_TABLES, *suite.tables("asked"))
-                out |= dict.fromkeys(one.folder / f"{table}.parquet" for table in asked)
-                out |= dict.fromkeys([*one.requests, *one.responses])
-            exposures = self.layout.exposures(asking)
-            out |= {exposures: None} if exposures is not None else {}
-            out |= dict.fromkeys(read_by(self.layout.options(asking), "measure"))
-        return list(out)
+        return list(dict.fromkeys(path for asking in self._of(model) for path in self.layout.made_of(asking)))
 
     def measures(self, model: str) -> Files:
         """Return what measuring a model writes."""
-        out: Files = []
-        for asking in self._of(model):
-            names = ("outcomes", *SUITES[asking.suite].tables("judged"))
-            out += [*(self.layout.judged(asking, name) for name in names), self.layout.measures(asking)]
-        return out
+        return [path for one in self._of(model) for path in (*self.layout.judgements(one), self.layout.measures(one))]
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""

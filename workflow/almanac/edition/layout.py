@@ -41,7 +41,7 @@ from almanac.sources.source_tables import STREAMED
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import ASKING, SUITES
-from almanac.suites.suite import Round, Suite
+from almanac.suites.suite import Asks, Round, Suite
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
@@ -220,6 +220,12 @@ class Layout:
         """Return the files of what was answered, in all rounds."""
         return [path for step in self.steps(asking) for path in self.files(step).responses]
 
+    def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
+        """Return the tables of a folder of requests with their row classes: what a suite asks in one round."""
+        rows = REQUEST_TABLES | suite.tables("asked")
+        found = {folder / f"{table}.parquet": row for table, row in rows.items()}
+        return found | dict.fromkeys(self.shards(folder, "requests"), Request)
+
     def answers(self, asking: Asking) -> Answers:
         """Return what was asked of a model and what it answered."""
         suite = ASKING[asking.suite]
@@ -244,6 +250,20 @@ class Layout:
     def judged(self, asking: Asking, table: str) -> Path:
         """Return a table of what became of a model's items: ``outcomes``, or one of the suite's own."""
         return self.root / "outcomes" / asking.model / asking.suite / asking.dataset / f"{table}.parquet"
+
+    def judgements(self, asking: Asking, *, frozen: bool = False) -> dict[Path, type]:
+        """Return all these tables with their row classes; ``frozen``: those alone that an edition holds."""
+        rows = {"outcomes": Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
+        return {self.judged(asking, table): row for table, row in rows.items()}
+
+    def made_of(self, asking: Asking) -> list[Path]:
+        """Return the files that a model's outcomes and numbers are made of."""
+        found = [self.dataset(asking.dataset, table) for table in DATASET_TABLES]
+        for files in map(self.files, self.steps(asking)):
+            found += [*self.asked(files.folder, SUITES[asking.suite]), *files.responses]
+        exposures = self.exposures(asking)
+        found += [] if exposures is None else [exposures]
+        return [*found, *map(Path, self.options(asking).files("measure"))]
 
     def measures(self, asking: Asking) -> Path:
         """Return the numbers of a model."""
@@ -293,13 +313,10 @@ class Layout:
 
     def askings(self) -> Iterator[tuple[Suite[Any], str, list[Asking]]]:
         """Yield each suite and dataset with the models that were asked, in the order of the configuration."""
-        found: dict[tuple[str, str], list[Asking]] = {}
-        for asking in self.config.asked():
-            found.setdefault((asking.suite, asking.dataset), []).append(asking)
-        order = {name: place for place, name in enumerate(self.config.datasets)}
+        asked = list(self.config.asked())
         for name, suite in SUITES.items():
-            for key in sorted((key for key in found if key[0] == name), key=lambda key: order[key[1]]):
-                yield suite, key[1], found[key]
+            for dataset in self.config.used_datasets(name):
+                yield suite, dataset, [one for one in asked if (one.suite, one.dataset) == (name, dataset)]
 
     def tables(self) -> dict[Path, type]:
         """Return every table from dataset to validation with its row class: what an edition is made of."""
@@ -307,14 +324,9 @@ class Layout:
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
-            suite = SUITES[asking.suite]
             for files in map(self.files, self.steps(asking)):
-                asked = REQUEST_TABLES | suite.tables("asked")
-                out |= {files.folder / f"{table}.parquet": row for table, row in asked.items()}
-                out |= dict.fromkeys(files.requests, Request) | dict.fromkeys(files.responses, Response)
-            judged = {"outcomes": Outcome, **suite.tables("judged", frozen=True)}
-            out |= {self.judged(asking, table): row for table, row in judged.items()}
-            out[self.measures(asking)] = Measure
+                out |= self.asked(files.folder, SUITES[asking.suite]) | dict.fromkeys(files.responses, Response)
+            out |= self.judgements(asking, frozen=True) | {self.measures(asking): Measure}
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
@@ -359,7 +371,7 @@ class Layout:
         """
         found = dict.fromkeys(self.tables())
         for asking in self.config.asked():
-            found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
+            found |= dict.fromkeys(self.judgements(asking))
         found |= dict.fromkeys(self.source(name) / PULLED for name in self.config.used_sources())
         return [*found, self.record(), self.page(), *map(self.shown, SHOWN)]
 
@@ -367,11 +379,9 @@ class Layout:
         """Return the datasets, and all that the suites ask of them in their first round."""
         found = [self.dataset(name, table) for name in self.config.datasets for table in DATASET_TABLES]
         for name, datasets in self.config.suites.by_name().items():
-            suite = SUITES[name]
             for dataset in datasets:
-                folder = self.requests_folder(name, dataset, suite.rounds[0].name, ALL)
-                found += [folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *suite.tables("asked"))]
-                found += self.shards(folder, "requests")
+                folder = self.requests_folder(name, dataset, SUITES[name].rounds[0].name, ALL)
+                found += self.asked(folder, SUITES[name])
         return found
 
     def read(self, path: Path, row: type[Row]) -> list[Row]:

@@ -16,8 +16,7 @@ from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
-from almanac.edition.asking import TABLES as REQUEST_TABLES
-from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
@@ -119,7 +118,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
             continue
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
-        made = [folder / f"{name}.parquet" for name in ("outcomes", *suite.tables("judged"))]
+        made = layout.judgements(asking)
         if _stays(path, part) and all(one.is_file() for one in made):
             for one in (*made, path):
                 os.utime(one)
@@ -158,14 +157,8 @@ def _stays(path: Path, part: str) -> bool:
 
 def _part(layout: Layout, asking: Asking) -> str:
     """Return what a model's outcomes and numbers depend on."""
-    files = [layout.dataset(asking.dataset, table) for table in DATASET_TABLES]
-    for one in map(layout.files, layout.steps(asking)):
-        files += [one.folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *SUITES[asking.suite].tables("asked"))]
-        files += [*one.requests, *one.responses]
-    exposures, options = layout.exposures(asking), layout.options(asking)
-    files += [exposures] if exposures is not None else []
-    files += map(Path, options.files("measure"))
-    return tables.identity([VERSIONS["measure"], asking, options.how(), list(map(tables.sha256, files))])
+    digests = list(map(tables.sha256, layout.made_of(asking)))
+    return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
 def judged_of(layout: Layout, asking: Asking) -> Judged:
@@ -250,8 +243,7 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
     """
     if not suite.pools:
         return []
-    asked = {asking.dataset for asking in layout.config.asked() if asking.suite == suite.name}
-    found = [name for name, one in layout.config.datasets.items() if name in asked and one.world is None]
+    found = [name for name in layout.config.used_datasets(suite.name) if layout.config.datasets[name].world is None]
     return found if len(found) > 1 else []
 
 
