@@ -20,7 +20,6 @@ from almanac.cli import main
 from almanac.config import EditionConfig, check
 from almanac.config.inputs import check_inputs
 from almanac.edition.archive import ELSEWHERE, FILES, portable
-from almanac.edition.layout import Layout
 from almanac.edition.manifest import MANIFEST, digest
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
@@ -322,4 +321,3 @@ def test_two_keys_that_name_one_file_carry_it_once(home, config):
     frozen = settings["suites"]["facteval"]["own"]
     assert frozen["abstentions"] == frozen["official_abstentions"]
     assert sum(name.endswith("/phrases.yaml") for name in carried) == 1
-    assert Layout.context(home) == {}

@@ -13,7 +13,7 @@ from almanac.config import Asking, EditionConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.options import explain
+from almanac.options import INSIDE, explain
 from almanac.rows import (
     Agreement,
     Choices,
@@ -87,8 +87,13 @@ class Layout:
     config: EditionConfig
 
     @classmethod
-    def open(cls, root: Path) -> "Layout":
+    def open(cls, root: Path, *, unpacked: bool = False) -> "Layout":
         """Open an edition's folder by the record of its configuration.
+
+        Args:
+            root: the folder.
+            unpacked: whether it comes from an archive: then whatever the configuration names lies in the folder, and
+                nothing outside of it is read.
 
         Raises:
             AlmanacError: the folder holds no edition.
@@ -98,7 +103,7 @@ class Layout:
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
-            return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
+            return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
         except ValidationError as error:
             raise AlmanacError(
                 f"{explain(error, str(record), 'sources')}\nIt is of another version, or damaged"
@@ -110,11 +115,6 @@ class Layout:
     def bare(cls, root: Path) -> "Layout":
         """Return the layout of a folder whose configuration nobody asks for: of an edition that failed, say."""
         return cls(root, EditionConfig(edition="unknown"))
-
-    @classmethod
-    def context(cls, root: Path) -> dict[str, Any]:
-        """Return what the record of the configuration is checked in the light of."""
-        return {}
 
     # What the edition is made of, and what it ends in
 
@@ -201,6 +201,11 @@ class Layout:
             about = asking.model if one.about_one else ALL
             found.append(Step(asking.suite, asking.dataset, one, about, answerer))
         return found
+
+    def every_step(self) -> Iterator[Step]:
+        """Yield the rounds of all that is asked; one that is asked alike of several models comes with each."""
+        for asking in self.config.asked():
+            yield from self.steps(asking)
 
     def _beside(self, asked: str, answers: str) -> str:
         """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""

@@ -135,7 +135,7 @@ def _one_model(layout: Layout, model: str) -> None:
     Raises:
         AlmanacError: two files name two models.
     """
-    steps = (step for asking in layout.config.asked() for step in layout.steps(asking) if step.answerer == model)
+    steps = (step for step in layout.every_step() if step.answerer == model)
     found: dict[str, Path] = {}
     for path in (path for step in steps for path in layout.files(step).responses if path.is_file()):
         if digest := tables.read_metadata(path).get("almanac.model"):

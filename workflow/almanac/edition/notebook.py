@@ -11,7 +11,7 @@ from almanac import unfinished
 from almanac.columns import columns
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import findings_of, judged_of
-from almanac.edition.unpacking import Frozen, unpack
+from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, Validation
@@ -36,7 +36,7 @@ def read_edition(path: Path | str) -> "Edition":
         return Edition(Layout.open(path))
     unpacked = unfinished.Folder()
     unpack(path, Path(unpacked.name))
-    return Edition(Frozen.open(Path(unpacked.name)), unpacked)
+    return Edition(Layout.open(Path(unpacked.name), unpacked=True), unpacked)
 
 
 class Edition:

@@ -1,30 +1,21 @@
 """An archive unpacked: every byte held against its manifest, its tables Parquet again."""
 
 import hashlib
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
+from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
-from almanac.edition.packing import blocks, unpack_table
+from almanac.edition.packing import blocks, member, unpack_table
 from almanac.errors import AlmanacError, no_such
-from almanac.options import INSIDE
 
 SETTINGS = 100_000  # values in a configuration, each of which may be told to be a mistake
-
-
-class Frozen(Layout):
-    """An unpacked edition: nothing outside of it is read."""
-
-    @classmethod
-    def context(cls, root: Path) -> dict[str, Any]:
-        """Return that whatever the configuration names lies in the edition's folder."""
-        return {INSIDE: root}
 
 
 def manifest_of(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
@@ -91,21 +82,19 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise AlmanacError(f"{path}: is no readable archive ({error}); freeze the edition again") from error
 
 
-def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Frozen:
+def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:
     """Return the layout of an edition whose configuration is unpacked."""
     if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
         raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")
     if (folder / RECORD).is_file():
         check_values((folder / RECORD).read_bytes(), SETTINGS, RECORD)
-    found = Frozen.open(folder)
-    assert isinstance(found, Frozen)
-    return found
+    return Layout.open(folder, unpacked=True)
 
 
 def rows_of(layout: Layout, manifest: Mapping[str, Any]) -> dict[str, type]:
     """Return the row class of each table of an unpacked edition, by its name in the archive."""
     found = contents(layout, withheld_of(layout, manifest))
-    return {path.relative_to(layout.root).with_suffix(LINES).as_posix(): row for path, row in found.items()}
+    return {member(layout.root, path): row for path, row in found.items()}
 
 
 def withheld_of(layout: Layout, manifest: Mapping[str, Any]) -> set[Path]:
@@ -159,5 +148,4 @@ def _table(row: type, entry: Mapping[str, Any], archive: Path) -> Callable[[IO[b
 def _copy(stream: IO[bytes], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as out:
-        for block in blocks(stream):
-            out.write(block)
+        shutil.copyfileobj(stream, out)
