@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
+from almanac.config import Asking, EditionConfig, check, load, read_yaml
+from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError
 from almanac.suites.listing import SUITES
 

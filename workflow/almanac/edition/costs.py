@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from almanac.config import EditionConfig, Participant
+from almanac.config import EditionConfig
 from almanac.config.datasets import DatasetConfig
-from almanac.config.edition import RELATIONS
+from almanac.config.edition import RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, held_bytes, seconds
