@@ -36,7 +36,7 @@ rule measure_across:
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
     output:
-        list(LAYOUT.between()),
+        list(map(LAYOUT.between, BETWEEN)),
     log:
         LAYOUT.log("measure_across"),
     conda:

@@ -139,7 +139,7 @@ def test_forged_outcomes_are_found_where_the_responses_travel(own, tmp_path, cap
 
 
 def test_a_forged_number_between_models_is_found(own, tmp_path, capsys):
-    forge(own.across(), Measure, lambda row: replace(row, n=row.n + 1))
+    forge(own.between("across"), Measure, lambda row: replace(row, n=row.n + 1))
     freeze(own, tmp_path / "forged.zip")
     assert main(["verify", "edition", str(tmp_path / "forged.zip")]) == 1
     assert "measures/across: n is" in capsys.readouterr().err
@@ -249,7 +249,7 @@ def test_a_number_that_json_cannot_say_is_named(own, tmp_path):
 
 def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tmp_path, capsys):
     before = {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()}
-    across, page = tables.read(own.across(), Measure), own.page().read_text()
+    across, page = tables.read(own.between("across"), Measure), own.page().read_text()
     folders = {own.files(step).folder for asking in own.config.asked() for step in own.steps(asking)}
     for folder in folders:
         rows = tables.read(folder / "settings.parquet", Setting)
@@ -261,7 +261,7 @@ def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tm
         assert main(["measure", "model", "--edition", str(own.root), "--model", model]) == 0
     assert main(["measure", "across", "--edition", str(own.root)]) == 0
     assert {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()} == before
-    assert tables.read(own.across(), Measure) == across
+    assert tables.read(own.between("across"), Measure) == across
     assert main(["report", "page", "--edition", str(own.root)]) == 0
     assert own.page().read_text() == page
     freeze(own, tmp_path / "opaque.zip")

@@ -217,7 +217,7 @@ def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):
     """In another folder, with another home, its user's files gone and a stranger's of the same names there."""
-    across = tables.read(layout.across(), Measure)
+    across = tables.read(layout.between("across"), Measure)
     sizes = {(row.model, row.other) for row in across if row.metric == "subsumption_size"}
     assert sizes == {("small", "large")}, "what depends on the models' sizes is there"
     assert any(row.metric == "bertscore_f1" for row in across), "what the embedder compared is there"

@@ -230,7 +230,7 @@ def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(lay
 
 
 def test_the_recovery_is_shown_with_its_verdict(layout, page):
-    rows = [row for row in tables.read(layout.validation(), Validation) if row.judged]
+    rows = [row for row in tables.read(layout.between("validation"), Validation) if row.judged]
     assert rows
     for row in rows:
         [shown] = [cells for cells in page.rows["recovery"] if cells[:2] == [row.model, f"ic_lke {words(row.method)}"]]

@@ -59,6 +59,15 @@ DATASET_TABLES: dict[str, type] = {
     "refused": Refused,
     "counts": RelationCount,
 }
+# What is between models and between methods: numbers, what is recovered of planted knowledge, how methods agree, the
+# facts by how many methods call each known, and how methods stand to each other in telling what models were taught.
+BETWEEN: dict[str, type] = {
+    "across": Measure,
+    "validation": Validation,
+    "agreements": Agreement,
+    "knowledge": Knowledge,
+    "standings": Standing,
+}
 
 
 class Step(NamedTuple):
@@ -274,35 +283,9 @@ class Layout:
         """Return the numbers of a model."""
         return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
 
-    def across(self) -> Path:
-        """Return the numbers between models."""
-        return self.root / "measures" / "across.parquet"
-
-    def validation(self) -> Path:
-        """Return the table of what is recovered of planted knowledge."""
-        return self.root / "measures" / "validation.parquet"
-
-    def agreements(self) -> Path:
-        """Return the table of how methods agree."""
-        return self.root / "measures" / "agreements.parquet"
-
-    def knowledge(self) -> Path:
-        """Return the table of the facts, by how many methods call each known."""
-        return self.root / "measures" / "knowledge.parquet"
-
-    def standings(self) -> Path:
-        """Return the table of how methods stand to each other in telling what planted models were taught."""
-        return self.root / "measures" / "standings.parquet"
-
-    def between(self) -> dict[Path, type]:
-        """Return the tables of what is between models and between methods, with their row classes."""
-        return {
-            self.across(): Measure,
-            self.validation(): Validation,
-            self.agreements(): Agreement,
-            self.knowledge(): Knowledge,
-            self.standings(): Standing,
-        }
+    def between(self, table: str) -> Path:
+        """Return a table of what is between models and between methods: one of `BETWEEN`."""
+        return self.root / "measures" / f"{table}.parquet"
 
     def exposures(self, asking: Asking) -> Path | None:
         """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
@@ -335,8 +318,7 @@ class Layout:
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
-        out |= self.between()
-        return out
+        return out | {self.between(table): row for table, row in BETWEEN.items()}
 
     def facts(self, dataset: str) -> Path:
         """Return the folder that a dataset's facts are read from."""

@@ -16,7 +16,7 @@ from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
@@ -170,17 +170,17 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
 
 
 class Between(NamedTuple):
-    """What lies between models and between methods.
+    """What lies between models and between methods: the rows of each table of `BETWEEN`.
 
     Attributes:
-        measures: the numbers between models.
+        across: the numbers between models.
         validation: what the methods recover of planted knowledge.
         agreements: how each two methods agree on a model's facts.
         knowledge: how many methods call each fact known.
         standings: how well methods tell what planted models were taught, and in what order.
     """
 
-    measures: list[Measure]
+    across: list[Measure]
     validation: list[Validation]
     agreements: list[Agreement]
     knowledge: list[Knowledge]
@@ -188,9 +188,8 @@ class Between(NamedTuple):
 
     def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
         """Yield the tables: path, row class and rows."""
-        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge, self.standings)
-        for (path, row), rows in zip(layout.between().items(), own, strict=True):
-            yield path, row, rows
+        for table, row in BETWEEN.items():
+            yield layout.between(table), row, getattr(self, table)
 
 
 def measure_across(layout: Layout) -> Between:

@@ -95,12 +95,12 @@ class Edition:
     @property
     def between(self) -> "pandas.DataFrame":
         """Every number between models."""
-        return read_frame(self._layout.across(), Measure).to_pandas()
+        return read_frame(self._layout.between("across"), Measure).to_pandas()
 
     @property
     def validation(self) -> "pandas.DataFrame":
         """What each method recovers of planted knowledge."""
-        return read_frame(self._layout.validation(), Validation).to_pandas()
+        return read_frame(self._layout.between("validation"), Validation).to_pandas()
 
     def dataset(self, name: str, table: str = "facts") -> "pandas.DataFrame":
         """Return a table of a dataset: ``facts``, ``entities``, ``relations``, ``templates``, ``choices``, …."""

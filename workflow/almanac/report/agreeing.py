@@ -37,11 +37,11 @@ def chapter(layout: Layout, between: Sequence[Measure], findings: Sequence[Findi
         between: the numbers between models and methods.
         findings: what was found, with verdicts.
     """
-    rows = layout.read(layout.agreements(), Agreement)
+    rows = layout.read(layout.between("agreements"), Agreement)
     if not rows:
         return None
     knowledge: dict[tuple[str, str], list[Knowledge]] = defaultdict(list)
-    for one in layout.read(layout.knowledge(), Knowledge):
+    for one in layout.read(layout.between("knowledge"), Knowledge):
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
     counts = Counter(row.model for row in rows)
