@@ -7,15 +7,7 @@ rule plant_world:
     input:
         ROOT / "resources" / "planting" / "world.yaml",
     output:
-        multiext(
-            f"{LAYOUT.planting('{world}')}/world/",
-            "entities.parquet",
-            "relations.parquet",
-            "facts.parquet",
-            "templates.parquet",
-            "popularity.parquet",
-            "exposures.parquet",
-        ),
+        list(LAYOUT.world("{world}")),
     log:
         LAYOUT.log("plant_world/{world}"),
     conda:

@@ -55,7 +55,6 @@ for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
             model=MODELS,
         conda:
             "../envs/models.yaml"
-        threads: 1
         resources:
             **JOBS.scoring_needs(),
         params:

@@ -38,7 +38,6 @@ rule pull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
-    threads: 1
     resources:
         mem_mb=JOBS.table_needs()["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
@@ -63,7 +62,6 @@ rule repull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
-    threads: 1
     resources:
         mem_mb=JOBS.table_needs()["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace

@@ -246,18 +246,10 @@ class EditionConfig(AuthorsConfig):
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
 
-    def answered_together(self) -> dict[str, list["Asking"]]:
-        """Return all that is asked of each model that answers it in one job: the small ones."""
-        small = {
-            name
-            for name, participant in self.participants().items()
-            if participant.model.api is None and participant.model.size < self.answer_together
-        }
-        out: dict[str, list[Asking]] = {}
-        for asking in self.asked():
-            if asking.model in small:
-                out.setdefault(asking.model, []).append(asking)
-        return out
+    def answering_together(self) -> list[str]:
+        """Return the models that answer all that they are asked in one job: the small ones."""
+        everybody = self.participants().items()
+        return [name for name, one in everybody if one.model.api is None and one.model.size < self.answer_together]
 
     def null_of(self, asking: "Asking") -> "Asking | None":
         """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.

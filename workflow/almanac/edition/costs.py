@@ -132,7 +132,7 @@ def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
     """
     rows: list[Cost] = []
     asked_of = sizes(config)
-    together = config.answered_together()
+    together = config.answering_together()
     for participant in config.participants().values():
         model = participant.model
         if model.planted is not None:
@@ -142,7 +142,7 @@ def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
         own = [asking for asking in config.asked() if asking.model == participant.name]
         for place, asking in enumerate(own):
             tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
-            starts = place == 0 if participant.name in together else True
+            starts = place == 0 or participant.name not in together
             hours = (rates.answering(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
             download = place == 0 and model.hub is not None
             rows.append(_cost(participant, asking.suite, asking.dataset, tokens, hours, config.gpus, download))

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from almanac import tables
@@ -43,16 +42,12 @@ class Jobs:
     def __init__(self, config: EditionConfig, layout: Layout) -> None:
         self.config, self.layout = config, layout
         self.participants = config.participants()
-        small = config.answered_together()
-        self.together = {name: self._together(askings) for name, askings in small.items()}
+        self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
 
-    def _together(self, askings: list[Asking]) -> list[tuple[str, str, str]]:
-        found: dict[tuple[str, str, str], None] = {}
-        for asking in askings:
-            for step in self.layout.steps(asking):
-                if step.about == ALL and step.answerer == asking.model:
-                    found[step.suite, step.dataset, step.round.name] = None
-        return list(found)
+    def _together(self, model: str) -> list[tuple[str, str, str]]:
+        steps = [step for asking in self._of(model) for step in self.layout.steps(asking)]
+        own = [step for step in steps if step.about == ALL and step.answerer == model]
+        return list(dict.fromkeys((step.suite, step.dataset, step.round.name) for step in own))
 
     # Sources and planting
 
@@ -104,8 +99,8 @@ class Jobs:
     def taught_tables(self, wildcards: Any) -> Files:
         """Return the tables of the real facts that a corpus teaches."""
         taught = self.config.planting.taught
-        names = ["entities", "facts", "templates"] if taught is not None else []
-        return [self.layout.dataset(taught.dataset, name) for name in names] if taught is not None else []
+        names = ("entities", "facts", "templates")
+        return [] if taught is None else [self.layout.dataset(taught.dataset, name) for name in names]
 
     def corpus(self, wildcards: Any) -> Path:
         """Return the folder of the corpus that a planted model is trained on: its world's, or the null of that."""
@@ -130,13 +125,11 @@ class Jobs:
 
     def facts_record(self, wildcards: Any) -> Path:
         """Return the file that is written last in that folder."""
-        world = self.config.datasets[wildcards.dataset].world
-        return self.facts(wildcards) / ("exposures.parquet" if world else "pull.json")
+        return self.layout.facts_record(wildcards.dataset)
 
     def frozen_facts(self) -> list[Path]:
         """Return what is written last of each folder of facts that a frozen edition carries."""
-        names = {dataset: SimpleNamespace(dataset=dataset) for dataset in self.config.used_datasets()}
-        return sorted({self.facts_record(wildcards) for wildcards in names.values()})
+        return sorted(set(map(self.layout.facts_record, self.config.used_datasets())))
 
     def evidence(self, wildcards: Any) -> Files:
         """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""

@@ -159,6 +159,11 @@ class Layout:
         """Return the folder of an invented world and its corpora."""
         return self.root / "planting" / world
 
+    def world(self, world: str) -> dict[Path, type]:
+        """Return the tables of an invented world with their row classes; texts that say its facts are in its corpus."""
+        names = ("entities", "relations", "facts", "templates", "popularity", "exposures")
+        return {self.planting(world) / "world" / f"{name}.parquet": DATASET_TABLES[name] for name in names}
+
     def model(self, model: str) -> Path:
         """Return the folder of a planted model, or of one that was pulled."""
         return self.root / "models" / model
@@ -327,17 +332,21 @@ class Layout:
             return self.planting(made_of.world) / "world"
         return self.source(str(made_of.source))
 
+    def facts_record(self, dataset: str) -> Path:
+        """Return the file that is written last in that folder."""
+        world = self.config.datasets[dataset].world
+        return self.facts(dataset) / ("exposures.parquet" if world is not None else PULLED)
+
     def facts_tables(self) -> dict[Path, type]:
         """Return the tables of facts that the datasets are built of with their row classes; not what is copied."""
+        pulled = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
         found: dict[Path, type] = {}
         for name in self.config.used_datasets():
             world, source = self.config.datasets[name].world, self.config.datasets[name].source
-            if world is not None or self.config.sources[str(source)].kind != "files":
-                tables_of = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
-                if world is not None:  # what its corpus says of the facts is no part of a world
-                    del tables_of["evidence"]
-                    tables_of["exposures"] = Exposure
-                found |= {self.facts(name) / f"{table}.parquet": row for table, row in tables_of.items()}
+            if world is not None:
+                found |= self.world(world)
+            elif self.config.sources[str(source)].kind != "files":
+                found |= {self.source(str(source)) / f"{table}.parquet": row for table, row in pulled.items()}
         return found
 
     def copied(self) -> list[Path]:
