@@ -127,12 +127,10 @@ class EditionConfig(AuthorsConfig):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
     def _check_suites(self, registry: Collection[str]) -> None:
-        for suite, datasets in self.suites.by_name().items():
-            for name in datasets:
-                _known("dataset", name, self.datasets, f"suites.{suite}")
         entries = {model.name for model in self.models} | set(registry)
         for suite, datasets in self.suites.by_name().items():
             for name, options in datasets.items():
+                _known("dataset", name, self.datasets, f"suites.{suite}")
                 for key, model in options.named_models():
                     _known("model", model, entries, f"suites.{suite}.{name}.{key}")
                 key, shown = options.shown
