@@ -123,8 +123,8 @@ def too_large(layout: Layout) -> set[Path]:
     for step in layout.every_step():
         found.setdefault((step.answerer, step.suite, step.dataset), set()).update(layout.files(step).responses)
     most = layout.config.freeze_megabytes * MEGABYTE
-    sizes = {key: sum(path.stat().st_size for path in own if path.is_file()) for key, own in found.items()}
-    return {path for key, own in found.items() if sizes[key] > most for path in own}
+    large = [own for own in found.values() if sum(path.stat().st_size for path in own if path.is_file()) > most]
+    return set().union(*large)
 
 
 def _as_they_are(layout: Layout) -> dict[str, Path]:

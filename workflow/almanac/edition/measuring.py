@@ -278,14 +278,12 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         {name: suite.methods for name, suite in SUITES.items()},
         {asking.model: entrant(layout, asking) for asking in layout.config.asked()},
     )
-    orders = [list(one) for one in (layout.config.participants(), layout.config.datasets, SUITES)]
-    return sorted(
-        found,
-        key=lambda one: [
-            order.index(str(name))
-            for order, name in zip(orders, (one.known.model, one.known.dataset, one.known.suite), strict=True)
-        ],
-    )
+    models, datasets, suites = list(layout.config.participants()), list(layout.config.datasets), list(SUITES)
+
+    def place(one: Finding) -> tuple[int, int, int]:
+        return models.index(str(one.known.model)), datasets.index(one.known.dataset), suites.index(one.known.suite)
+
+    return sorted(found, key=place)
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, BarResult]]:

@@ -3,10 +3,10 @@
 import hashlib
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
@@ -48,23 +48,16 @@ def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, A
         here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
         _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
         folder.mkdir(parents=True, exist_ok=True)
-
-        def write(name: str, how: Callable[[IO[bytes], Path], object]) -> None:
-            with reading(archive, archive_path, name) as stream:
-                how(stream, folder / name)
-
         # The configuration says which tables there are, and is read with the files that it names.
         known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
         for name in known:
-            write(name, _copy)
+            _write(archive, archive_path, entries[name], folder)
         layout = _opened(folder, entries)
         rows = rows_of(layout, manifest)
         refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
         for name in here:
-            if name in rows:
-                write(name, _table(rows[name], entries[name], archive_path))
-            elif name not in known:
-                write(name, _copy)
+            if name not in known:
+                _write(archive, archive_path, entries[name], folder, rows.get(name))
     return manifest
 
 
@@ -133,19 +126,19 @@ def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, st
     refuse(path, wrong)
 
 
-def _table(row: type, entry: Mapping[str, Any], archive: Path) -> Callable[[IO[bytes], Path], None]:
-    """Return a function that writes a member as a Parquet table, of as many rows and columns as the manifest says."""
-
-    def how(stream: IO[bytes], path: Path) -> None:
-        count, filled = unpack_table(stream, path.with_suffix(".parquet"), row)
-        if (count, filled) != (entry.get("rows"), entry.get("columns")):
-            said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
-            refuse(archive, [f"{entry['path']}: has {count} rows and the columns {filled}, the manifest says {said}"])
-
-    return how
-
-
-def _copy(stream: IO[bytes], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as out:
-        shutil.copyfileobj(stream, out)
+def _write(
+    archive: zipfile.ZipFile, path: Path, entry: Mapping[str, Any], folder: Path, row: type | None = None
+) -> None:
+    """Write a member into a folder: as it is, or as a Parquet table of as many rows and columns as its entry says."""
+    name = entry["path"]
+    target = folder / name
+    with reading(archive, path, name) as stream:
+        if row is None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+            return
+        count, filled = unpack_table(stream, target.with_suffix(".parquet"), row)
+    if (count, filled) != (entry.get("rows"), entry.get("columns")):
+        said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
+        refuse(path, [f"{name}: has {count} rows and the columns {filled}, the manifest says {said}"])
