@@ -72,7 +72,7 @@ for AUTHOR in AUTHORS:
         name:
             AUTHOR
         input:
-            JOBS.written(AUTHOR),
+            partial(JOBS.written, AUTHOR),
 
 
 rule repull:

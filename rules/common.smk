@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -18,7 +19,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, known
-from almanac.edition.jobs import PLANTED, Jobs
+from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
 from almanac.locked import MADE, begin

@@ -11,7 +11,7 @@ rule record_edition:
     conda:
         "../envs/tables.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["build"],
         # By a function: braces in a title are no wildcards.
@@ -33,7 +33,7 @@ rule build_dataset:
     conda:
         "../envs/tables.yaml"
     resources:
-        **JOBS.building_needs(),
+        **by_name(JOBS.building_needs),
     params:
         version=VERSIONS["build"],
         facts=JOBS.facts,

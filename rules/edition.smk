@@ -17,7 +17,7 @@ rule freeze_edition:
     conda:
         "../envs/measures.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["freeze"],
         edition=subpath(input.edition, parent=True),
@@ -34,6 +34,6 @@ rule verify:
     conda:
         "../envs/measures.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     shell:
         "python -m almanac verify rebuild {input} 2>&1 | tee {log}"

@@ -20,7 +20,7 @@ for MODEL in ASKED:
         conda:
             "../envs/measures.yaml"
         resources:
-            **JOBS.table_needs(),
+            **by_name(JOBS.table_needs),
         params:
             version=VERSIONS["measure"],
             model=MODEL,
@@ -42,7 +42,7 @@ rule measure_across:
     conda:
         "../envs/measures.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["measure"],
         settings=JOBS.compared(),

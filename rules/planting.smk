@@ -13,7 +13,7 @@ rule plant_world:
     conda:
         "../envs/models.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -46,7 +46,7 @@ rule plant_corpus:
     conda:
         "../envs/models.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -77,7 +77,7 @@ rule plant_model:
     conda:
         "../envs/models.yaml"
     resources:
-        **JOBS.training_needs(),
+        **by_name(JOBS.training_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,

@@ -38,7 +38,7 @@ rule report_edition:
     conda:
         "../envs/report.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),
@@ -58,7 +58,7 @@ rule print_figures:
     conda:
         "../envs/report.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),

@@ -56,7 +56,7 @@ for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
         conda:
             "../envs/models.yaml"
         resources:
-            **JOBS.scoring_needs(),
+            **by_name(JOBS.scoring_needs, "gpu"),
         params:
             version=VERSIONS["answer"],
             engine=EDITION.engine,

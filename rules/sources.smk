@@ -16,7 +16,7 @@ rule pull_files:
     conda:
         "../envs/tables.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["pull"],
         source=JOBS.copied,
@@ -39,7 +39,7 @@ rule pull_source:
     conda:
         "../envs/sources.yaml"
     resources:
-        mem_mb=JOBS.table_needs()["mem_mb"],
+        mem_mb=by_name(JOBS.table_needs)["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -63,7 +63,7 @@ rule repull_source:
     conda:
         "../envs/sources.yaml"
     resources:
-        mem_mb=JOBS.table_needs()["mem_mb"],
+        mem_mb=by_name(JOBS.table_needs)["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -84,7 +84,7 @@ rule pull_model:
     conda:
         "../envs/models.yaml"
     resources:
-        **JOBS.table_needs(),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["pull"],
         model=JOBS.pull_flags,

@@ -26,7 +26,6 @@ from almanac.suites.suite import Asks, Round
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
 Files = list[Path]
-Resources = dict[str, Callable[..., int]]
 
 
 class Jobs:
@@ -155,42 +154,34 @@ class Jobs:
         writer = getattr(self.config.authors().get(suite), "model", ALL)  # of an author there is one
         return Asking(getattr(wildcards, "about", writer), suite, wildcards.dataset)
 
-    def asks(self, suite: Asks[Any]) -> Callable[[Any], str]:
-        """Return a function that gives the flags of a suite's settings on a dataset."""
-        return lambda wildcards: to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
+    def asks(self, suite: Asks[Any], wildcards: Any) -> str:
+        """Return the flags of a suite's settings on a dataset."""
+        return to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
 
-    def files(self, suite: Asks[Any], verb: str) -> Callable[[Any], Files]:
-        """Return a function that gives the user's files that a verb reads for a suite."""
-        return lambda wildcards: read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
+    def files(self, suite: Asks[Any], wildcards: Any) -> Files:
+        """Return the user's files that asking reads for a suite."""
+        return read_by(self.layout.options(self._asking(suite.name, wildcards)), "ask")
 
     def asked(self, suite: Asks[Any], at: Round) -> list[str]:
         """Return what asking a round writes, as patterns."""
         folder = self.layout.requests_folder(suite.name, "{dataset}", at.name, "{about}" if at.about_one else ALL)
         return list(map(str, self.layout.asked(folder, suite)))
 
-    def before(self, suite: Asks[Any], at: Round | None = None) -> Callable[[Any], Files]:
-        """Return a function that gives what a round, or an author's file, is made of beside the dataset.
+    def before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Files:
+        """Return what a round, or an author's file (no round), is made of beside the dataset.
 
         These are the earlier rounds, of a file all rounds, with the answers where one model's are read.
         """
+        rounds = self._before(suite, at, wildcards)
+        return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
 
-        def of(wildcards: Any) -> Files:
-            rounds = self._before(suite, at, wildcards)
-            return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
-
-        return of
-
-    def before_flags(self, suite: Asks[Any], at: Round | None = None) -> Callable[[Any], str]:
-        """Return a function that gives the flags of these rounds."""
-
-        def of(wildcards: Any) -> str:
-            words = [] if at in (None, suite.rounds[0]) else ["--round", at.name]
-            for one in self._before(suite, at, wildcards):
-                words += ["--before" if at else "--asked", str(one.folder)]
-                words += ["--responses", *map(str, one.responses)] if one.responses else []
-            return shlex.join(words)
-
-        return of
+    def before_flags(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> str:
+        """Return the flags of these rounds."""
+        words = [] if at in (None, suite.rounds[0]) else ["--round", at.name]
+        for one in self._before(suite, at, wildcards):
+            words += ["--before" if at else "--asked", str(one.folder)]
+            words += ["--responses", *map(str, one.responses)] if one.responses else []
+        return shlex.join(words)
 
     def _before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Iterator[RoundFiles]:
         for step in self.layout.steps(self._asking(suite.name, wildcards)):
@@ -282,18 +273,14 @@ class Jobs:
         """Return the numbers of a suite on every model and dataset."""
         return [self.layout.measures(asking) for asking in self.config.asked() if asking.suite == suite]
 
-    def written(self, author: str) -> Callable[[Any], Path]:
-        """Return a function that gives the file of what an author has written."""
-
-        def of(wildcards: Any) -> Path:
-            who = self.config.authors().get(author)
-            if who is None:
-                raise AlmanacError(
-                    f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
-                )
-            return self.layout.written(author, who.dataset)
-
-        return of
+    def written(self, author: str, wildcards: Any) -> Path:
+        """Return the file of what an author has written."""
+        who = self.config.authors().get(author)
+        if who is None:
+            raise AlmanacError(
+                f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
+            )
+        return self.layout.written(author, who.dataset)
 
     def compared(self) -> str:
         """Return the settings by which models are compared with each other and with what they were taught."""
@@ -309,47 +296,38 @@ class Jobs:
 
     # What a job needs
 
-    def table_needs(self) -> Resources:
-        """Return what a job without a model asks for, by the size of what it reads."""
-        return _resources(lambda _, input, attempt: needs(0, 0, megabytes=input.size_mb, attempt=attempt))
+    def table_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job without a model needs, by the size of what it reads."""
+        return needs(0, 0, megabytes=input.size_mb, attempt=attempt)
 
-    def building_needs(self) -> Resources:
-        """Return what a job that builds a dataset asks for, by the facts beside the record."""
+    def building_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job that builds a dataset needs, by the facts beside the record."""
+        # The size of what is not made yet is not known; Snakemake then asks again before the job.
+        megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
+        return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
-        def of(wildcards: Any, input: Any, attempt: int) -> Needs:
-            # The size of what is not made yet is not known; Snakemake then asks again before the job.
-            megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
-            return needs(0, 0, megabytes=megabytes, attempt=attempt)
+    def training_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a training job needs."""
+        return needs(self.model(wildcards).size, self.config.corpus_tokens, training=True, attempt=attempt)
 
-        return _resources(of)
-
-    def training_needs(self) -> Resources:
-        """Return what a training job asks for."""
-
-        def of(wildcards: Any, _: Any, attempt: int) -> Needs:
-            return needs(self.model(wildcards).size, self.config.corpus_tokens, training=True, attempt=attempt)
-
-        return _resources(of)
-
-    def scoring_needs(self) -> Resources:
-        """Return what a job that answers asks for: one suite's requests, or those of all suites."""
-
-        def of(wildcards: Any, _: Any, attempt: int) -> Needs:
-            model = self.model(wildcards)
-            alone = hasattr(wildcards, "suite")
-            asked = (
-                [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
-            )
-            tokens = sum(self.config.shard_tokens(*one) for one in asked)
-            found = needs(model.size, tokens, model.dtype, attempt=attempt)
-            minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
-            return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
-
-        return _resources(of, "gpu")
+    def scoring_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job needs that answers one suite's requests, or those of all suites."""
+        model = self.model(wildcards)
+        alone = hasattr(wildcards, "suite")
+        asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
+        tokens = sum(self.config.shard_tokens(*one) for one in asked)
+        found = needs(model.size, tokens, model.dtype, attempt=attempt)
+        minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
+        return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
 
 
-def _resources(of: Callable[[Any, Any, int], Needs], *more: str) -> Resources:
-    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them."""
+def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
+    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them.
+
+    Args:
+        of: what a job needs.
+        more: the resources besides memory and run time.
+    """
 
     def one(name: str) -> Callable[..., int]:
         return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))
