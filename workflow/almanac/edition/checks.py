@@ -16,7 +16,7 @@ from almanac.edition.citation import licence_text
 from almanac.edition.layout import DATASET_TABLES, SHOWN, Layout
 from almanac.edition.packing import lines, member
 from almanac.edition.unpacking import rows_of
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, refuse
 from almanac.rows import Context, Request
 
 
@@ -121,8 +121,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
         if found.get(name) != shown.get(name):
             told = "is missing" if name not in shown else "is not made" if name not in found else "is another file"
             wrong.append(f"{name}: {told} when the report is made again (with the packages of lock.txt?)")
-    if wrong:
-        raise AlmanacError("\n".join(wrong))
+    refuse(wrong, len(wrong))
     return len(shown)
 
 
