@@ -31,8 +31,7 @@ class SettingsByAuthor(Options):
 
     def authors(self) -> "dict[str, AuthorConfig]":
         """Return the settings of every author that the edition has."""
-        found = {name: getattr(self, name) for name in AUTHORS}
-        return {name: options for name, options in found.items() if options is not None}
+        return {name: options for name in AUTHORS if (options := getattr(self, name)) is not None}
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.sealed import MADE
 from almanac.suites.answers import RoundFiles
 from almanac.suites.listing import ASKING
-from almanac.suites.suite import Asks, Round
+from almanac.suites.suite import Asks, Round, Suite
 
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
@@ -160,7 +160,8 @@ class Jobs:
 
     def files(self, suite: Asks[Any], wildcards: Any) -> Files:
         """Return the user's files that asking reads for a suite."""
-        return read_by(self.layout.options(self._asking(suite.name, wildcards)), "ask")
+        options = self.layout.options(self._asking(suite.name, wildcards))
+        return [Path(path) for path in options.files("ask")] if isinstance(suite, Suite) else []
 
     def asked(self, suite: Asks[Any], at: Round) -> list[str]:
         """Return what asking a round writes, as patterns."""
@@ -266,7 +267,7 @@ class Jobs:
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
         asked = [[*asking, self.layout.options(asking).how()] for asking in self._of(model)]
-        read = [path for asking in self._of(model) for path in read_by(self.layout.options(asking), "measure")]
+        read = [Path(path) for asking in self._of(model) for path in self.layout.options(asking).files("measure")]
         return tables.identity([asked, known(read)])
 
     def measured(self, suite: str) -> Files:
@@ -333,8 +334,3 @@ def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Calla
         return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))
 
     return {name: one(name) for name in ("mem_mb", "runtime", *more)}
-
-
-def read_by(settings: Any, verb: str) -> Files:
-    """Return the user's files that a verb reads for some settings."""
-    return [Path(path) for path in settings.files(verb)] if hasattr(settings, "files") else []
