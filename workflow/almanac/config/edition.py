@@ -17,6 +17,7 @@ from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
+PLAIN_RELATIONS = 10  # of a world that names no number
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 
 
@@ -197,7 +198,8 @@ class EditionConfig(AuthorsConfig):
     @property
     def corpus_tokens(self) -> int:
         """Tokens of the largest corpus, about: ten for each time that a fact is taught."""
-        taught = [world.objects * sum(world.doses) * (world.relations or 10) for world in self.planting.worlds.values()]
+        worlds = self.planting.worlds.values()
+        taught = [world.objects * sum(world.doses) * (world.relations or PLAIN_RELATIONS) for world in worlds]
         real = self.planting.taught
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 

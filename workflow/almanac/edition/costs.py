@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from almanac.config import EditionConfig
 from almanac.config.datasets import DatasetConfig
-from almanac.config.edition import RELATIONS, Participant
+from almanac.config.edition import PLAIN_RELATIONS, RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, held_bytes, seconds
@@ -17,7 +17,6 @@ from almanac.sources.options import FilesOptions
 
 TRAINING = "training"  # stands where a suite does
 TABLES = "tables"  # stands where a model does: what asks, builds, measures and draws
-PLAIN_RELATIONS = 10  # of a world that names no number
 MOST_COUNTED = 200_000_000  # bytes of a table of facts that a plan reads
 RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
 STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in

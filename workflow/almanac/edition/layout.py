@@ -351,13 +351,8 @@ class Layout:
 
     def copied(self) -> list[Path]:
         """Return the user's files of facts that the datasets are built of, as they were copied."""
-        names = self.config.used_sources()
-        return [
-            path
-            for name in names
-            if self.config.sources[name].kind == "files"
-            for path in table_files(self.source(name))
-        ]
+        names = [name for name in self.config.used_sources() if self.config.sources[name].kind == "files"]
+        return [path for name in names for path in table_files(self.source(name))]
 
     def products(self) -> list[Path]:
         """Return all that a finished edition consists of, so that what is missing is noticed and made again.
