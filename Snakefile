@@ -52,7 +52,7 @@ rule data:
 rule validation:
     """What the methods recover of planted knowledge, and the edition's record, by which bars are held against it."""
     input:
-        LAYOUT.validation(),
+        LAYOUT.between("validation"),
         LAYOUT.record(),
 
 
@@ -72,7 +72,7 @@ for AUTHOR in AUTHORS:
         name:
             AUTHOR
         input:
-            JOBS.written(AUTHOR),
+            partial(JOBS.written, AUTHOR),
 
 
 rule repull:

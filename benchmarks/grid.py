@@ -154,7 +154,7 @@ def _table(row: type, frame: pl.DataFrame) -> pa.Table:
 
 def facts(folder: Path, count: int) -> None:
     """Write an edition of one dataset, by which as many requests are made, and what else of it is not measured."""
-    from almanac.edition.layout import DATASET_TABLES, Layout
+    from almanac.edition.layout import BETWEEN, DATASET_TABLES, Layout
 
     numbers = range(count // EACH)
     names = [f"P{number % RELATIONS}" for number in numbers]
@@ -185,8 +185,8 @@ def facts(folder: Path, count: int) -> None:
     tables.write(str(layout.exposures(asking)), Exposure, doses)
     for path, row in layout.facts_tables().items():
         tables.write(path, row, {**rows, "exposures": doses}.get(path.stem, []))
-    for path, row in layout.between().items():
-        tables.write(path, row, [])
+    for table, row in BETWEEN.items():
+        tables.write(layout.between(table), row, [])
     layout.page().write_text("a page")
 
 

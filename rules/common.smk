@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -18,12 +19,11 @@ sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, known
-from almanac.edition.jobs import PLANTED, Jobs
-from almanac.edition.layout import ALL, DATASET_TABLES, SHOWN, Layout
+from almanac.edition.jobs import PLANTED, Jobs, by_name
+from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
 from almanac.locked import MADE, begin
 from almanac.options import to_flags
-from almanac.resources import needs
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS
 
@@ -101,13 +101,6 @@ def refuse_unpinned():
         check_pinned(EDITION)
     except AlmanacError as mistake:
         sys.exit(f"almanac: {mistake}")
-
-
-def table_needs(resource):
-    """A function that gives one resource of a job without a model, by the size of what it reads."""
-    return lambda wildcards, input, attempt: getattr(
-        needs(0, 0, megabytes=input.size_mb, attempt=attempt), resource
-    )
 
 
 def known_by(files_of):

@@ -11,8 +11,7 @@ rule record_edition:
     conda:
         "../envs/tables.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["build"],
         # By a function: braces in a title are no wildcards.
@@ -34,8 +33,7 @@ rule build_dataset:
     conda:
         "../envs/tables.yaml"
     resources:
-        mem_mb=JOBS.building_needs("mem_mb"),
-        runtime=JOBS.building_needs("runtime"),
+        **by_name(JOBS.building_needs),
     params:
         version=VERSIONS["build"],
         facts=JOBS.facts,

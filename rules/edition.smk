@@ -17,8 +17,7 @@ rule freeze_edition:
     conda:
         "../envs/measures.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["freeze"],
         edition=subpath(input.edition, parent=True),
@@ -35,7 +34,6 @@ rule verify:
     conda:
         "../envs/measures.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     shell:
         "python -m almanac verify rebuild {input} 2>&1 | tee {log}"

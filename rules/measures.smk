@@ -20,8 +20,7 @@ for MODEL in ASKED:
         conda:
             "../envs/measures.yaml"
         resources:
-            mem_mb=table_needs("mem_mb"),
-            runtime=table_needs("runtime"),
+            **by_name(JOBS.table_needs),
         params:
             version=VERSIONS["measure"],
             model=MODEL,
@@ -37,14 +36,13 @@ rule measure_across:
     input:
         [path for model in ASKED for path in JOBS.measures(model)],
     output:
-        list(LAYOUT.between()),
+        list(map(LAYOUT.between, BETWEEN)),
     log:
         LAYOUT.log("measure_across"),
     conda:
         "../envs/measures.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["measure"],
         settings=JOBS.compared(),

@@ -7,22 +7,13 @@ rule plant_world:
     input:
         ROOT / "resources" / "planting" / "world.yaml",
     output:
-        multiext(
-            f"{LAYOUT.planting('{world}')}/world/",
-            "entities.parquet",
-            "relations.parquet",
-            "facts.parquet",
-            "templates.parquet",
-            "popularity.parquet",
-            "exposures.parquet",
-        ),
+        list(LAYOUT.world("{world}")),
     log:
         LAYOUT.log("plant_world/{world}"),
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -55,8 +46,7 @@ rule plant_corpus:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,
@@ -87,8 +77,7 @@ rule plant_model:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=JOBS.training_needs("mem_mb"),
-        runtime=JOBS.training_needs("runtime"),
+        **by_name(JOBS.training_needs),
     params:
         version=VERSIONS["plant"],
         seed=JOBS.seed,

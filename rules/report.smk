@@ -38,8 +38,7 @@ rule report_edition:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),
@@ -59,8 +58,7 @@ rule print_figures:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),

@@ -12,8 +12,8 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
                 + (f"_{AT.name}" if AT is not SUITE.rounds[0] else "")
             input:
                 JOBS.dataset,
-                JOBS.files(SUITE, "ask"),
-                JOBS.before(SUITE, AT),
+                partial(JOBS.files, SUITE),
+                partial(JOBS.before, SUITE, AT),
             output:
                 JOBS.asked(SUITE, AT),
             log:
@@ -24,15 +24,14 @@ for SUITE in (*SUITES.values(), *AUTHORS.values()):
             conda:
                 "../envs/tables.yaml"
             resources:
-                mem_mb=table_needs("mem_mb"),
-                runtime=table_needs("runtime"),
+                **by_name(JOBS.table_needs),
             params:
                 version=VERSIONS["ask"],
                 suite=SUITE.name,
                 shards=EDITION.shards,
-                options=JOBS.asks(SUITE),
-                files=known_by(JOBS.files(SUITE, "ask")),
-                before=JOBS.before_flags(SUITE, AT),
+                options=partial(JOBS.asks, SUITE),
+                files=known_by(partial(JOBS.files, SUITE)),
+                before=partial(JOBS.before_flags, SUITE, AT),
                 dataset=subpath(input[0], parent=True),
                 out=subpath(output[0], parent=True),
             shell:
@@ -47,7 +46,7 @@ for AUTHOR in AUTHORS.values():
             f"write_{AUTHOR.name}"
         input:
             JOBS.dataset,
-            JOBS.written_from(AUTHOR),
+            partial(JOBS.before, AUTHOR, None),
         output:
             LAYOUT.written(AUTHOR.name, "{dataset}"),
         log:
@@ -55,13 +54,12 @@ for AUTHOR in AUTHORS.values():
         conda:
             "../envs/tables.yaml"
         resources:
-            mem_mb=table_needs("mem_mb"),
-            runtime=table_needs("runtime"),
+            **by_name(JOBS.table_needs),
         params:
             version=VERSIONS["build"],
             author=AUTHOR.name,
-            options=JOBS.asks(AUTHOR),
-            rounds=JOBS.round_flags(AUTHOR),
+            options=partial(JOBS.asks, AUTHOR),
+            rounds=partial(JOBS.before_flags, AUTHOR, None),
             dataset=subpath(input[0], parent=True),
         shell:
             "python -m almanac build {params.author} --dataset {params.dataset} {params.rounds} {params.options}"

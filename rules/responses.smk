@@ -2,71 +2,47 @@
 # models answer what is asked of all alike in one.
 # REQUIRED INPUTS: requests/…, models/MODEL/ or a checkpoint. OUTPUTS: responses/MODEL/SUITE/DATASET/ROUND/ABOUT/.
 
+# Of each rule its name, the log of its jobs, the pattern of its models and the rounds that one job answers.
 ROUND = ("{suite}", "{dataset}", "{round}", "{about}")
-ANSWER = (
-    "python -m almanac answer {params.model} --engine {params.engine} --threads {threads} {params.reuse}"
-    " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"
+ALONE = (
+    "answer_requests",
+    "answer_requests/{model}/{suite}/{dataset}/{round}-{about}-{shard}",
+    JOBS.alone(),
+    [ROUND],
 )
+TOGETHER = [
+    (
+        f"answer_together_{model}",
+        "answer_together/{model}/{shard}",
+        re.escape(model),
+        [(*one, ALL) for one in rounds],
+    )
+    for model, rounds in JOBS.together.items()
+]
 
 
 # What is there of the same requests and the same model stays.
-rule answer_requests:
-    """Run a model on a shard of requests: one response each, whatever happened."""
-    input:
-        requests=LAYOUT.shard(LAYOUT.requests_folder(*ROUND), "requests", "{shard}"),
-        contexts=LAYOUT.requests_folder(*ROUND) / "contexts.parquet",
-        first=JOBS.reusable,
-        model=JOBS.model_files,
-    output:
-        update(
-            LAYOUT.shard(
-                LAYOUT.responses_folder("{model}", *ROUND), "responses", "{shard}"
-            )
-        ),
-    log:
-        LAYOUT.log("answer_requests/{model}/{suite}/{dataset}/{round}-{about}-{shard}"),
-    wildcard_constraints:
-        model=JOBS.alone(),
-    conda:
-        "../envs/models.yaml"
-    threads: 1
-    resources:
-        mem_mb=JOBS.scoring_needs("mem_mb"),
-        runtime=JOBS.scoring_needs("runtime"),
-        gpu=JOBS.scoring_needs("gpu"),
-    params:
-        version=VERSIONS["answer"],
-        engine=EDITION.engine,
-        model=JOBS.model_flags,
-        wrapper=JOBS.wrappers,
-        files=known_by(JOBS.users_model),
-        reuse=lambda wildcards, input: "".join(
-            f"--reuse {quote(str(path))}" for path in input.first
-        ),
-    shell:
-        ANSWER
-
-
-for MODEL, ROUNDS in JOBS.together.items():
+for NAME, LOG, MODELS, ROUNDS in (ALONE, *TOGETHER):
 
     rule:
+        """Run a model on a shard of requests: one response each, whatever happened."""
         name:
-            f"answer_together_{MODEL}"
+            NAME
         input:
             requests=[
-                LAYOUT.shard(LAYOUT.requests_folder(*one, ALL), "requests", "{shard}")
+                LAYOUT.shard(LAYOUT.requests_folder(*one), "requests", "{shard}")
                 for one in ROUNDS
             ],
             contexts=[
-                LAYOUT.requests_folder(*one, ALL) / "contexts.parquet"
-                for one in ROUNDS
+                LAYOUT.requests_folder(*one) / "contexts.parquet" for one in ROUNDS
             ],
+            first=JOBS.reusable,
             model=JOBS.model_files,
         output:
             [
                 update(
                     LAYOUT.shard(
-                        LAYOUT.responses_folder("{model}", *one, ALL),
+                        LAYOUT.responses_folder("{model}", *one),
                         "responses",
                         "{shard}",
                     )
@@ -74,22 +50,20 @@ for MODEL, ROUNDS in JOBS.together.items():
                 for one in ROUNDS
             ],
         log:
-            LAYOUT.log("answer_together/{model}/{shard}"),
+            LAYOUT.log(LOG),
         wildcard_constraints:
-            model=re.escape(MODEL),
+            model=MODELS,
         conda:
             "../envs/models.yaml"
-        threads: 1
         resources:
-            mem_mb=JOBS.scoring_needs("mem_mb"),
-            runtime=JOBS.scoring_needs("runtime"),
-            gpu=JOBS.scoring_needs("gpu"),
+            **by_name(JOBS.scoring_needs, "gpu"),
         params:
             version=VERSIONS["answer"],
             engine=EDITION.engine,
             model=JOBS.model_flags,
             wrapper=JOBS.wrappers,
             files=known_by(JOBS.users_model),
-            reuse="",
+            reuse=lambda wildcards, input: flag("--reuse", input.first),
         shell:
-            ANSWER
+            "python -m almanac answer {params.model} --engine {params.engine} --threads {threads} {params.reuse}"
+            " --requests {input.requests} --contexts {input.contexts} --output {output} 2> {log}"

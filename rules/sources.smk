@@ -16,8 +16,7 @@ rule pull_files:
     conda:
         "../envs/tables.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["pull"],
         source=JOBS.copied,
@@ -39,9 +38,8 @@ rule pull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
-    threads: 1
     resources:
-        mem_mb=table_needs("mem_mb"),
+        mem_mb=by_name(JOBS.table_needs)["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -64,9 +62,8 @@ rule repull_source:
         source="|".join(PULLED) or "none",
     conda:
         "../envs/sources.yaml"
-    threads: 1
     resources:
-        mem_mb=table_needs("mem_mb"),
+        mem_mb=by_name(JOBS.table_needs)["mem_mb"],
         runtime=24 * 60,  # minutes: public servers set the pace
     params:
         version=VERSIONS["pull"],
@@ -87,8 +84,7 @@ rule pull_model:
     conda:
         "../envs/models.yaml"
     resources:
-        mem_mb=table_needs("mem_mb"),
-        runtime=table_needs("runtime"),
+        **by_name(JOBS.table_needs),
     params:
         version=VERSIONS["pull"],
         model=JOBS.pull_flags,

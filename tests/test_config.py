@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from almanac.config import Asking, EditionConfig, ModelConfig, check, load, read_yaml
+from almanac.config import Asking, EditionConfig, check, load, read_yaml
+from almanac.config.models import ModelConfig
+from almanac.edition.jobs import Jobs
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.suites.listing import SUITES
 
@@ -483,14 +486,16 @@ def test_small_models_answer_all_that_they_are_asked_in_one_job():
     card = {"name": "card", "path": "/models/card", "parameters": 1000, "device": "cuda"}
     far = {"name": "far", "api": "http://localhost:1/v1", "api_model": "x"}
     values = GOOD | {"suites": suites, "models": [GOOD["models"][0], GOOD["models"][1], tiny, card, far]}
-    together = check(values, "mine.yaml", REPOSITORY).answered_together()
-    assert together == {
-        "small-one": [Asking("small-one", *it) for it in (("ic_lke", "real"), ("ic_lke", "one"), ("karr", "real"))],
-        "small-two": [Asking("small-two", *it) for it in (("ic_lke", "real"), ("karr", "real"))],
-        "tiny": [Asking("tiny", "ic_lke", "real")],
-        "card": [Asking("card", *it) for it in (("ic_lke", "real"), ("karr", "real"))],
+    config = check(values, "mine.yaml", REPOSITORY)
+    assert config.answering_together() == ["small-one", "small-two", "tiny", "card"]
+    real = [("ic_lke", "real", "asked"), ("karr", "real", "asked")]
+    assert Jobs(config, Layout(Path(), config)).together == {
+        "small-one": [("ic_lke", "real", "asked"), ("ic_lke", "one", "asked"), ("karr", "real", "asked")],
+        "small-two": real,
+        "tiny": [("ic_lke", "real", "asked")],
+        "card": real,
     }
-    assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answered_together() == {}
+    assert check(values | {"answer_together": 0}, "mine.yaml", REPOSITORY).answering_together() == []
 
 
 def test_the_full_size_sets_every_sample_aside():

@@ -270,7 +270,14 @@ EXAMPLES = "almanac ask karr"
 def tops() -> set[str]:
     """What stands in an edition's folder, by the layout itself."""
     layout = Layout(Path(), EditionConfig(edition="any"))
-    things = [layout.record(), layout.page(), layout.logs(), layout.across(), layout.source("x"), layout.planting("x")]
+    things = [
+        layout.record(),
+        layout.page(),
+        layout.logs(),
+        layout.between("across"),
+        layout.source("x"),
+        layout.planting("x"),
+    ]
     things += [layout.model("x"), layout.dataset_folder("x"), layout.requests_folder(*"xxxx")]
     things += [layout.responses_folder(*"xxxxx"), *map(layout.shown, ("tables", "figures"))]
     return {path.parts[0] for path in things} | {"outcomes"}

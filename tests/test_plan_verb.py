@@ -122,7 +122,7 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     logs.mkdir(parents=True)
     (tmp_path / "mine" / "edition.json").write_text(config.model_dump_json())
     [row] = rows_of(config, "tiny")
-    expected = Costs().answering("ic_lke", 10**6, row.tokens)
+    expected = Costs().spent("ic_lke", 10**6, row.tokens)
     place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
     (logs / "0.log").write_text(
         f"{place}: 9 requests: {{'ok': 9}}\n  {3 * expected:.3f} s CPU, beside starting and loading\n"

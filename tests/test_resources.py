@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from almanac.config import EditionConfig
-from almanac.edition.jobs import Jobs
+from almanac.edition.jobs import Jobs, by_name
 from almanac.edition.layout import Layout
 from almanac.resources import (
     BASE_MIB,
@@ -63,7 +63,7 @@ def test_the_job_that_builds_a_dataset_counts_the_facts_beside_the_record_that_i
     pulled.mkdir(parents=True)
     with (pulled / "facts.parquet").open("wb") as handle:
         handle.truncate(100 * MIB)
-    memory = Jobs(config, layout).building_needs("mem_mb")
+    memory = by_name(Jobs(config, layout).building_needs)["mem_mb"]
     wildcards = SimpleNamespace(dataset="real")
     assert memory(wildcards, SimpleNamespace(size_mb=0), 1) == needs(0, 0, megabytes=100 * FACTS_PARQUET).mem_mb
     assert memory(wildcards, SimpleNamespace(size_mb=0), 2) == 2 * memory(wildcards, SimpleNamespace(size_mb=0), 1)

@@ -14,7 +14,7 @@ from almanac.cli import main
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest
-from almanac.edition.unpacking import Frozen, unpack
+from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.report import making
 from almanac.rows import Item, Measure, Outcome, Setting
@@ -65,7 +65,7 @@ def test_the_same_edition_is_the_same_bytes(small, archive, tmp_path):
 
 def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
     unpack(archive, tmp_path / "there")
-    there = Frozen.open(tmp_path / "there")
+    there = Layout.open(tmp_path / "there", unpacked=True)
     assert len(small.tables()) == len(there.tables()) > 50
     for path, row in small.tables().items():
         moved = there.root / path.relative_to(small.root)
@@ -139,7 +139,7 @@ def test_forged_outcomes_are_found_where_the_responses_travel(own, tmp_path, cap
 
 
 def test_a_forged_number_between_models_is_found(own, tmp_path, capsys):
-    forge(own.across(), Measure, lambda row: replace(row, n=row.n + 1))
+    forge(own.between("across"), Measure, lambda row: replace(row, n=row.n + 1))
     freeze(own, tmp_path / "forged.zip")
     assert main(["verify", "edition", str(tmp_path / "forged.zip")]) == 1
     assert "measures/across: n is" in capsys.readouterr().err
@@ -249,7 +249,7 @@ def test_a_number_that_json_cannot_say_is_named(own, tmp_path):
 
 def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tmp_path, capsys):
     before = {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()}
-    across, page = tables.read(own.across(), Measure), own.page().read_text()
+    across, page = tables.read(own.between("across"), Measure), own.page().read_text()
     folders = {own.files(step).folder for asking in own.config.asked() for step in own.steps(asking)}
     for folder in folders:
         rows = tables.read(folder / "settings.parquet", Setting)
@@ -261,7 +261,7 @@ def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tm
         assert main(["measure", "model", "--edition", str(own.root), "--model", model]) == 0
     assert main(["measure", "across", "--edition", str(own.root)]) == 0
     assert {asking: tables.read(own.measures(asking), Measure) for asking in own.config.asked()} == before
-    assert tables.read(own.across(), Measure) == across
+    assert tables.read(own.between("across"), Measure) == across
     assert main(["report", "page", "--edition", str(own.root)]) == 0
     assert own.page().read_text() == page
     freeze(own, tmp_path / "opaque.zip")

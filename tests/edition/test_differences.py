@@ -18,7 +18,7 @@ from almanac.config import EditionConfig
 from almanac.edition import differences as module
 from almanac.edition.archive import freeze
 from almanac.edition.differences import IN_A, IN_B, differences
-from almanac.edition.layout import Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.sides import opened
 from almanac.edition.unpacking import unpack
 from almanac.rows import Measure, Response
@@ -35,8 +35,8 @@ def edition(root: Path, rows: list[Measure]) -> Layout:
     root.mkdir(parents=True)
     (root / "edition.json").write_text(layout.config.model_dump_json())
     (root / "report.html").write_text(f"a page of {root}")
-    for path, row in layout.between().items():
-        tables.write(path, row, rows if path == layout.across() else [])
+    for table, row in BETWEEN.items():
+        tables.write(layout.between(table), row, rows if table == "across" else [])
     return layout
 
 

@@ -20,7 +20,6 @@ from almanac.cli import main
 from almanac.config import EditionConfig, check
 from almanac.config.inputs import check_inputs
 from almanac.edition.archive import ELSEWHERE, FILES, portable
-from almanac.edition.layout import Layout
 from almanac.edition.manifest import MANIFEST, digest
 from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
@@ -218,7 +217,7 @@ def test_the_edition_uses_every_key_that_names_a_file_or_a_folder(config):
 
 def test_it_verifies_where_nothing_of_its_user_is(home, archive, layout, tmp_path):
     """In another folder, with another home, its user's files gone and a stranger's of the same names there."""
-    across = tables.read(layout.across(), Measure)
+    across = tables.read(layout.between("across"), Measure)
     sizes = {(row.model, row.other) for row in across if row.metric == "subsumption_size"}
     assert sizes == {("small", "large")}, "what depends on the models' sizes is there"
     assert any(row.metric == "bertscore_f1" for row in across), "what the embedder compared is there"
@@ -322,4 +321,3 @@ def test_two_keys_that_name_one_file_carry_it_once(home, config):
     frozen = settings["suites"]["facteval"]["own"]
     assert frozen["abstentions"] == frozen["official_abstentions"]
     assert sum(name.endswith("/phrases.yaml") for name in carried) == 1
-    assert Layout.context(home) == {}

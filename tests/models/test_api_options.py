@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from almanac.config import EditionConfig, ModelConfig, check
+from almanac.config import EditionConfig, check
+from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError
 from almanac.models.options import ApiOptions, ServerOptions, add_api_flags, api_options
 from almanac.options import to_flags

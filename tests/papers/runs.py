@@ -153,14 +153,14 @@ def author(layout: Layout, known: Mapping[str, float]) -> None:
         [step] = layout.steps(Asking(one.model, name, one.dataset))
         files, wildcards = layout.files(step), SimpleNamespace(dataset=one.dataset)
         words = [*("--dataset", str(layout.dataset_folder(one.dataset)), "--shards", str(layout.config.shards))]
-        words += words_of(jobs.asks(AUTHORS[name])(wildcards))
+        words += words_of(jobs.asks(AUTHORS[name], wildcards))
         assert main(["ask", name, *words, "--output", str(files.folder)]) == 0
         for requests, responses in zip(files.requests, files.responses, strict=True):
             _play(one.model, known[one.model], Files(requests, files.folder / "contexts.parquet", responses))
         words = [
             "--dataset",
             str(layout.dataset_folder(one.dataset)),
-            *words_of(jobs.round_flags(AUTHORS[name])(wildcards)),
+            *words_of(jobs.before_flags(AUTHORS[name], None, wildcards)),
         ]
         assert main(["build", name, *words, "--output", str(layout.written(name, one.dataset))]) == 0
 

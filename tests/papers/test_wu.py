@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from almanac.config import UNPINNED, EditionConfig, check, read_yaml
+from almanac.config import EditionConfig, check, read_yaml
+from almanac.models.options import UNPINNED
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "config" / "papers"

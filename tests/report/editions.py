@@ -79,7 +79,7 @@ def _ask(layout, step):
     folder, wildcards = layout.files(step).folder, SimpleNamespace(about=step.about, dataset=step.dataset)
     if folder.is_dir():
         return
-    flags = shlex.split(f"{jobs.asks(suite)(wildcards)} {jobs.before_flags(suite, step.round)(wildcards)}")
+    flags = shlex.split(f"{jobs.asks(suite, wildcards)} {jobs.before_flags(suite, step.round, wildcards)}")
     words = ["--dataset", str(layout.dataset_folder(step.dataset)), "--shards", str(layout.config.shards), *flags]
     assert main(["ask", step.suite, *words, "--output", str(folder)]) == 0
 

@@ -92,8 +92,8 @@ def asking(layout, suite, model):
 
 
 def test_the_table_is_what_comparing_again_gives(layout):
-    assert layout.read(layout.across(), Measure) == measure_across(layout)[0]
-    assert layout.across() in layout.tables()
+    assert layout.read(layout.between("across"), Measure) == measure_across(layout)[0]
+    assert layout.between("across") in layout.tables()
 
 
 def test_a_model_is_compared_within_its_series_and_with_its_base(layout):
@@ -103,7 +103,7 @@ def test_a_model_is_compared_within_its_series_and_with_its_base(layout):
 
 
 def test_the_leader_board_agrees_with_each_methods_own_numbers(layout):
-    rows = layout.read(layout.across(), Measure)
+    rows = layout.read(layout.between("across"), Measure)
     for model in SKILL:
         measures = layout.read(layout.measures(asking(layout, "ic_lke", model)), Measure)
         [own] = [row for row in measures if row.metric == "accuracy" and "relation" not in conditions_of(row)]
@@ -120,7 +120,7 @@ def test_the_page_has_a_chapter_between_models(layout, page, text):
     assert {row[1] for row in board} == set(SKILL), "the silent one has no place"
     assert [(row[0], row[2]) for row in rows if len(row) == 6 and row[0] == "small"] == [("small", "large")]
     assert [row[:2] for row in rows if row[0] == "chat" and len(row) == 6] == [["chat", "large"]]
-    means = [row for row in layout.read(layout.across(), Measure) if row.metric == "relation_mean"]
+    means = [row for row in layout.read(layout.between("across"), Measure) if row.metric == "relation_mean"]
     best = [RELATIONS[conditions_of(row)["relation"]] for row in means if row.suite == "ic_lke"]
     [note] = [one for one in page.texts["ic_lke-in_context-real"] if one.startswith("Best known relations")]
     assert [note.index(name) for name in best] == sorted(note.index(name) for name in best)
@@ -191,7 +191,7 @@ def test_a_frozen_edition_is_compared_again_and_names_no_folder_of_the_users(lay
 
 def test_one_model_alone_is_not_compared(layout):
     alone = Layout(layout.root, layout.config.model_copy(update={"models": layout.config.models[:1]}))
-    rows = measure_across(alone).measures
+    rows = measure_across(alone).across
     known = {row.metric for row in rows if row.value is not None and row.metric != SAME}
     assert known == {"mean_accuracy", "deviation", "relation_mean", "relation_accuracy"}
     board = Shown("real", False, 6, [entrant(layout, asking(layout, "ic_lke", "small"))], measures=rows)

@@ -233,7 +233,7 @@ LABELS = {"in_context": "IC-LKE", "cloze": "Cloze"}
 
 
 def test_the_recovery_is_shown_with_its_verdict(layout, page):
-    rows = [row for row in tables.read(layout.validation(), Validation) if row.judged]
+    rows = [row for row in tables.read(layout.between("validation"), Validation) if row.judged]
     assert rows
     for row in rows:
         [shown] = [cells for cells in page.rows["recovery"] if cells[:2] == [row.model, LABELS[row.method]]]

@@ -22,7 +22,7 @@ def row(method, place, area, axis="all", level="", suite="karr", tau=None):
 
 def chapter_of(folder, rows):
     layout = Layout(folder, EditionConfig(edition="own", planting=PLANTING))
-    tables.write(layout.standings(), Standing, rows)
+    tables.write(layout.between("standings"), Standing, rows)
     return chapter(layout)
 
 

@@ -20,7 +20,7 @@ def found(suite, method):
 
 def edition(folder, rows=()):
     layout = Layout(folder, EditionConfig(edition="own"))
-    tables.write(layout.validation(), Validation, rows)
+    tables.write(layout.between("validation"), Validation, rows)
     return layout
 
 

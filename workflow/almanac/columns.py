@@ -63,10 +63,9 @@ def check_column(path: Path, field: pa.Field, values: list[Any]) -> pa.Array:
     Raises:
         AlmanacError: one is missing or of another type, naming the file, the row and the column.
     """
-    if not field.nullable:
-        for index, value in enumerate(values):
-            if value is None:
-                raise AlmanacError(f"{path}: row {index + 1}, column {field.name!r}: a value is required, found none")
+    if not field.nullable and None in values:
+        number = values.index(None) + 1
+        raise AlmanacError(f"{path}: row {number}, column {field.name!r}: a value is required, found none")
     if pa.types.is_list(field.type):
         _check_lists(path, field, values)
     elif pa.types.is_integer(field.type):

@@ -5,10 +5,11 @@ holds the lock, from the reading of the Snakefile (`begin`) until Snakemake ends
 two were started, and a run after `kill -9` just goes on.
 """
 
+import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from almanac import unfinished
@@ -61,30 +62,21 @@ def begin(command: Sequence[str], results: Path) -> None:
     unfinished.remove_abandoned(results)
 
 
-def _given(command: Sequence[str], *flags: str) -> Iterator[str]:
-    """Yield what stands behind some flags of a Snakemake command."""
-    named = False
-    for word in command:
-        flag, sign, value = word.partition("=")
-        if word.startswith("-"):
-            named = flag in flags
-            if named and sign:
-                yield value
-        elif named:
-            yield word
-
-
 def mistake_in(command: Sequence[str]) -> str | None:
     """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
 
     That is a configuration file that is not there, a word that is no KEY=VALUE, and a second `--config`.
     """
-    for path in map(Path, _given(command, "--configfile", "--configfiles")):
+    flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
+    flags.add_argument("--config", "-C", nargs="*", action="append", default=[])
+    given, _ = flags.parse_known_args(command)
+    for path in given.configfile:
         if not path.is_file():
             return no_configuration(path)
-    if sum(word in ("--config", "-C") for word in command) > 1:
+    if len(given.config) > 1:
         return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
-    bare = next((word for word in _given(command, "--config", "-C") if "=" not in word), None)
+    bare = next((word for words in given.config for word in words if "=" not in word), None)
     return None if bare is None else f"--config: {bare!r} is no KEY=VALUE; give one like shards=4"
 
 

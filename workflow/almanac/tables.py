@@ -261,7 +261,7 @@ def read_rows(path: Path | str, row: type[Row], start: int = 0) -> Iterator[Row]
 
 def read(path: Path | str, row: type[Row]) -> list[Row]:
     """Read a Parquet table as rows of its class, lists as tuples."""
-    return [one for batch in read_arrow(path, row).to_batches(BATCH) for one in _rows(row, batch)]
+    return from_arrow(row, read_arrow(path, row))
 
 
 def from_arrow(row: type[Row], table: pa.Table) -> list[Row]:
@@ -316,21 +316,11 @@ def as_dict(row: Any) -> dict[str, Any]:
     }
 
 
-def jsonl(rows: Iterable[Any]) -> bytes:
-    """Return rows as canonical JSON Lines: sorted lines, sorted keys, LF, missing values left out."""
-    return "".join(f"{line}\n" for line in sorted(canonical(as_dict(row)) for row in rows)).encode()
-
-
-def write_jsonl(path: Path | str, rows: Iterable[Any]) -> int:
-    """Write rows as canonical JSON Lines (`jsonl`).
-
-    Returns:
-        The number of rows written.
-    """
-    listed = list(rows)
+def write_jsonl(path: Path | str, rows: Iterable[Any]) -> None:
+    """Write rows as canonical JSON Lines: sorted lines, sorted keys, LF, missing values left out."""
+    lines = sorted(canonical(as_dict(row)) for row in rows)
     with atomic(Path(path)) as temporary:
-        temporary.write_bytes(jsonl(listed))
-    return len(listed)
+        temporary.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> list[Row]:

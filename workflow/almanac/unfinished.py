@@ -82,15 +82,14 @@ def folder(path: Path | None = None) -> Iterator[Path]:
         yield Path(name)
 
 
-def remove_abandoned(*roots: Path) -> None:
-    """Remove what killed runs have left below some folders, and in the system's folder for temporary files.
+def remove_abandoned(root: Path) -> None:
+    """Remove what killed runs have left below a folder, and in the system's folder for temporary files.
 
     What a process still holds stays, and so does everything where the file system has no locks.
     """
     found = [path for path in Path(tempfile.gettempdir()).glob(f".almanac.*{ENDING}") if NAME.fullmatch(path.name)]
-    for root in roots:
-        for parent, folders, files in os.walk(root):
-            found += [Path(parent) / name for name in (*folders, *files) if NAME.fullmatch(name)]
+    for parent, folders, files in os.walk(root):
+        found += [Path(parent) / name for name in (*folders, *files) if NAME.fullmatch(name)]
     for path in found:
         if not _abandoned(path):
             continue

@@ -126,7 +126,7 @@ def layout(tmp_path_factory):
 
 
 def test_an_edition_of_several_sources_has_a_chapter_of_them_together(layout):
-    rows = [row for row in layout.read(layout.across(), Measure) if row.dataset == ""]
+    rows = [row for row in layout.read(layout.between("across"), Measure) if row.dataset == ""]
     found = {row.model: row for row in rows if row.metric == "accuracy" and conditions_of(row) == FEW}
     assert {name: row.n for name, row in found.items()} == dict.fromkeys("ab", 6 + 6)
     page = layout.page().read_text("utf-8")

@@ -17,6 +17,7 @@ from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
+PLAIN_RELATIONS = 10  # of a world that names no number
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 
 
@@ -127,12 +128,10 @@ class EditionConfig(AuthorsConfig):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
     def _check_suites(self, registry: Collection[str]) -> None:
-        for suite, datasets in self.suites.by_name().items():
-            for name in datasets:
-                _known("dataset", name, self.datasets, f"suites.{suite}")
         entries = {model.name for model in self.models} | set(registry)
         for suite, datasets in self.suites.by_name().items():
             for name, options in datasets.items():
+                _known("dataset", name, self.datasets, f"suites.{suite}")
                 for key, model in options.named_models():
                     _known("model", model, entries, f"suites.{suite}.{name}.{key}")
                 key, shown = options.shown
@@ -199,7 +198,8 @@ class EditionConfig(AuthorsConfig):
     @property
     def corpus_tokens(self) -> int:
         """Tokens of the largest corpus, about: ten for each time that a fact is taught."""
-        taught = [world.objects * sum(world.doses) * (world.relations or 10) for world in self.planting.worlds.values()]
+        worlds = self.planting.worlds.values()
+        taught = [world.objects * sum(world.doses) * (world.relations or PLAIN_RELATIONS) for world in worlds]
         real = self.planting.taught
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
@@ -246,18 +246,10 @@ class EditionConfig(AuthorsConfig):
                     if allowed and (world is None or world == participant.world):
                         yield Asking(participant.name, suite, dataset)
 
-    def answered_together(self) -> dict[str, list["Asking"]]:
-        """Return all that is asked of each model that answers it in one job: the small ones."""
-        small = {
-            name
-            for name, participant in self.participants().items()
-            if participant.model.api is None and participant.model.size < self.answer_together
-        }
-        out: dict[str, list[Asking]] = {}
-        for asking in self.asked():
-            if asking.model in small:
-                out.setdefault(asking.model, []).append(asking)
-        return out
+    def answering_together(self) -> list[str]:
+        """Return the models that answer all that they are asked in one job: the small ones."""
+        everybody = self.participants().items()
+        return [name for name, one in everybody if one.model.api is None and one.model.size < self.answer_together]
 
     def null_of(self, asking: "Asking") -> "Asking | None":
         """Return the same asked of a model's null: of the same recipe and world, its objects permuted; if there is one.

@@ -1,7 +1,7 @@
 """The suites of an edition, and the models that write for it: both follow from the list of what there is."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field, create_model
 
@@ -31,12 +31,7 @@ class SettingsByAuthor(Options):
 
     def authors(self) -> "dict[str, AuthorConfig]":
         """Return the settings of every author that the edition has."""
-        found = {name: getattr(self, name) for name in AUTHORS}
-        return {name: options for name, options in found.items() if options is not None}
-
-
-def _field(kind: Any, default: Any, description: str) -> Any:
-    return kind, Field(description=description, **default)
+        return {name: options for name in AUTHORS if (options := getattr(self, name)) is not None}
 
 
 if TYPE_CHECKING:
@@ -52,10 +47,9 @@ else:
         "SuitesConfig",
         __base__=SettingsBySuite,
         **{
-            name: _field(
+            name: (
                 dict[Name, suite.options],
-                {"default_factory": dict},
-                f"{suite.label}, {suite.summary}: settings by dataset",
+                Field(default_factory=dict, description=f"{suite.label}, {suite.summary}: settings by dataset"),
             )
             for name, suite in SUITES.items()
         },
@@ -64,10 +58,9 @@ else:
         "AuthorsConfig",
         __base__=SettingsByAuthor,
         **{
-            name: _field(
+            name: (
                 create_model(f"{author.label}Config", __base__=(author.options, WrittenBy)) | None,
-                {"default": None},
-                f"{author.summary}: `snakemake {name}`",
+                Field(default=None, description=f"{author.summary}: `snakemake {name}`"),
             )
             for name, author in AUTHORS.items()
         },

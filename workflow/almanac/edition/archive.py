@@ -7,7 +7,7 @@ that was judged of them travels, so that the numbers can be measured again.
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,15 @@ from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, l
 from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.makers import KEY, made_by
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
-from almanac.edition.packing import BLOCK, lines
+from almanac.edition.packing import blocks, lines, member
 from almanac.errors import AlmanacError
 from almanac.options import DiskKey, with_places
 from almanac.resources import stored_parameters
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
-from almanac.suites.listing import SUITES
 
 FILES = "files"  # the folder of an archive that holds the user's files
 ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
-LINES = ".jsonl"  # how the name of a table ends in an archive
 NOBODY = "https://withheld.invalid"  # who asked, of whom an edition says nothing
 WITHHELD = "withheld"  # of a file's entry in the manifest: it is not in the archive
 LICENCE = "LICENCE.txt"  # of a source, beside its facts
@@ -62,8 +60,9 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         entries = [_add(archive, name, [content]) for name, content in sorted(carried.items())]
         for name, path in sorted(_as_they_are(layout).items()):
-            entries.append(_add(archive, name, _blocks(path)))
-        found = {_name(layout, path): (path, row) for path, row in contents(layout, withheld).items()}
+            with path.open("rb") as stream:
+                entries.append(_add(archive, name, blocks(stream)))
+        found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
         for name, (path, row) in sorted(found.items()):
             filled: set[str] = set()
             entry = _add(None if path in withheld else archive, name, lines(path, row, filled))
@@ -114,23 +113,18 @@ def contents(layout: Layout, withheld: Collection[Path]) -> dict[Path, type]:
     found = layout.tables() | layout.facts_tables()
     for asking in layout.config.asked():
         if not set(withheld).isdisjoint(layout.responses(asking)):
-            judged = SUITES[asking.suite].tables("judged")
-            found |= {layout.judged(asking, table): row for table, row in judged.items()}
+            found |= layout.judgements(asking)
     return found
 
 
 def too_large(layout: Layout) -> set[Path]:
     """Return the response files that an archive withholds: of one model, suite and dataset all or none."""
     found: dict[tuple[str, str, str], set[Path]] = {}
-    for step in (step for asking in layout.config.asked() for step in layout.steps(asking)):
+    for step in layout.every_step():
         found.setdefault((step.answerer, step.suite, step.dataset), set()).update(layout.files(step).responses)
     most = layout.config.freeze_megabytes * MEGABYTE
-    sizes = {key: sum(path.stat().st_size for path in own if path.is_file()) for key, own in found.items()}
-    return {path for key, own in found.items() if sizes[key] > most for path in own}
-
-
-def _name(layout: Layout, path: Path) -> str:
-    return path.relative_to(layout.root).with_suffix(LINES).as_posix()
+    large = [own for own in found.values() if sum(path.stat().st_size for path in own if path.is_file()) > most]
+    return set().union(*large)
 
 
 def _as_they_are(layout: Layout) -> dict[str, Path]:
@@ -142,12 +136,6 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
     return found | {
         path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), layout.page(), *shown)
     }
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as handle:
-        while block := handle.read(BLOCK):
-            yield block
 
 
 def _parameters(layout: Layout) -> dict[str, int]:

@@ -4,19 +4,19 @@ A forger may mend the manifest. So whatever follows from something else in the a
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from almanac import tables
 from almanac.dataset.building import build_tables, sourced
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.archive import LICENCE, LINES, about
+from almanac.edition.archive import LICENCE, about
 from almanac.edition.citation import licence_text
 from almanac.edition.layout import DATASET_TABLES, SHOWN, Layout
-from almanac.edition.packing import lines
+from almanac.edition.packing import lines, member
 from almanac.edition.unpacking import rows_of
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, refuse
 from almanac.rows import Context, Request
 
 
@@ -51,7 +51,7 @@ def check_ids(layout: Layout) -> int:
         AlmanacError: one is another, naming it.
     """
     count = 0
-    for found in {layout.files(step).folder: layout.files(step) for step in _steps(layout)}.values():
+    for found in {files.folder: files for files in map(layout.files, layout.every_step())}.values():
         for path in found.requests:
             for request in tables.read_rows(path, Request):
                 said = {key: value for key, value in tables.as_dict(request).items() if key != "request_id"}
@@ -64,13 +64,9 @@ def check_ids(layout: Layout) -> int:
     return count
 
 
-def _steps(layout: Layout) -> Iterator[Any]:
-    return (step for asking in layout.config.asked() for step in layout.steps(asking))
-
-
 def _check_id(layout: Layout, path: Path, stated: str, found: str) -> None:
     if stated != found:
-        raise _forged(_name(layout, path), f"the text of {stated} has the id {found}")
+        raise _forged(member(layout.root, path), f"the text of {stated} has the id {found}")
 
 
 def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> int:
@@ -101,9 +97,9 @@ def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> 
             sha256 = hashlib.sha256()
             for block in lines(again / name / f"{table}.parquet", row):
                 sha256.update(block)
-            member = _name(layout, layout.dataset(name, table))
-            if sha256.hexdigest() != stated[member]:
-                raise _forged(member, f"built again from {layout.facts(name).name}, it is another table")
+            called = member(layout.root, layout.dataset(name, table))
+            if sha256.hexdigest() != stated[called]:
+                raise _forged(called, f"built again from {layout.facts(name).name}, it is another table")
     return len(names)
 
 
@@ -125,17 +121,12 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
         if found.get(name) != shown.get(name):
             told = "is missing" if name not in shown else "is not made" if name not in found else "is another file"
             wrong.append(f"{name}: {told} when the report is made again (with the packages of lock.txt?)")
-    if wrong:
-        raise AlmanacError("\n".join(wrong))
+    refuse(wrong, len(wrong))
     return len(shown)
 
 
 def _is_shown(layout: Layout, name: str) -> bool:
     return name.startswith(tuple(f"{what}/" for what in SHOWN)) or layout.root / name == layout.page()
-
-
-def _name(layout: Layout, path: Path) -> str:
-    return path.relative_to(layout.root).with_suffix(LINES).as_posix()
 
 
 def _forged(name: str, what: str) -> AlmanacError:

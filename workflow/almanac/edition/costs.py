@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from almanac.config import EditionConfig, Participant
+from almanac.config import EditionConfig
 from almanac.config.datasets import DatasetConfig
-from almanac.config.edition import RELATIONS
+from almanac.config.edition import PLAIN_RELATIONS, RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, held_bytes, seconds
@@ -17,7 +17,6 @@ from almanac.sources.options import FilesOptions
 
 TRAINING = "training"  # stands where a suite does
 TABLES = "tables"  # stands where a model does: what asks, builds, measures and draws
-PLAIN_RELATIONS = 10  # of a world that names no number
 MOST_COUNTED = 200_000_000  # bytes of a table of facts that a plan reads
 RESPONSE_BYTES = 1.5  # a token read, about: of the demo's files 1.2 (IC-LKE) and 1.7 (KaRR)
 STORED = "bfloat16"  # what the hub's checkpoints are mostly stored in
@@ -40,14 +39,14 @@ class Cost:
     """
 
     model: str
-    suite: str
-    dataset: str
-    tokens: int
-    gpu_hours: float
-    core_hours: float
-    gpu_gib: float
-    response_bytes: int
-    download_bytes: int
+    suite: str = ""
+    dataset: str = ""
+    tokens: int = 0
+    gpu_hours: float = 0.0
+    core_hours: float = 0.0
+    gpu_gib: float = 0.0
+    response_bytes: int = 0
+    download_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,11 @@ class Costs:
     page: float = 25.0
     factors: Mapping[str, float] = field(default_factory=dict)
 
-    def answering(self, suite: str, size: int, tokens: int) -> float:
-        """Return the CPU seconds of a suite's answers, starting and loading apart."""
-        return tokens * (self.token + 2 * size / self.operations) * self.factors.get(suite, 1.0)
-
-    def training(self, size: int, tokens: int) -> float:
-        """Return the CPU seconds in which a model is trained."""
-        return self.start + 6 * size * tokens / self.trained * self.factors.get(TRAINING, 1.0)
+    def spent(self, suite: str, size: int, tokens: int) -> float:
+        """Return the CPU seconds of a suite's answers, or of `TRAINING`, starting and loading apart."""
+        answering = tokens * (self.token + 2 * size / self.operations)
+        training = 6 * size * tokens / self.trained
+        return (training if suite == TRAINING else answering) * self.factors.get(suite, 1.0)
 
 
 class Size(NamedTuple):
@@ -132,24 +129,24 @@ def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
     """
     rows: list[Cost] = []
     asked_of = sizes(config)
-    together = config.answered_together()
+    together = config.answering_together()
     for participant in config.participants().values():
         model = participant.model
         if model.planted is not None:
             tokens = config.corpus_tokens * model.planted.passes
-            hours = rates.training(model.size, tokens) / 3600
+            hours = (rates.start + rates.spent(TRAINING, model.size, tokens)) / 3600
             rows.append(_cost(participant, TRAINING, str(participant.world), tokens, hours, config.gpus))
         own = [asking for asking in config.asked() if asking.model == participant.name]
         for place, asking in enumerate(own):
             tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
-            starts = place == 0 if participant.name in together else True
-            hours = (rates.answering(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
+            starts = place == 0 or participant.name not in together
+            hours = (rates.spent(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
             download = place == 0 and model.hub is not None
             rows.append(_cost(participant, asking.suite, asking.dataset, tokens, hours, config.gpus, download))
     if rows:
         asked = {(one.suite, one.dataset) for one in config.asked()}
         jobs = len(asked) + len(config.datasets) + 2 * len(config.participants())
-        rows.append(Cost(TABLES, "", "", 0, 0.0, (jobs * rates.table + rates.page) / 3600, 0.0, 0, 0))
+        rows.append(Cost(TABLES, core_hours=(jobs * rates.table + rates.page) / 3600))
     return rows
 
 
@@ -200,13 +197,8 @@ def measured(results: Path) -> tuple[Costs, list[str]]:
             model = layout.config.participants().get(key[0])
             if row is None or model is None:
                 continue
-            expected = (
-                Costs().training(model.model.size, row.tokens) - Costs.start
-                if key[1] == TRAINING
-                else Costs().answering(key[1], model.model.size, row.tokens)
-            )
             took[key[1]] += second
-            planned[key[1]] += expected
+            planned[key[1]] += Costs().spent(key[1], model.model.size, row.tokens)
         names += [record.parent.name] if found else []
     return Costs(factors={key: took[key] / planned[key] for key in took if planned[key] > 0 and took[key] > 0}), names
 
@@ -232,19 +224,14 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
 
 def by_model(rows: Sequence[Cost]) -> list[Cost]:
     """Return one row a model: what of it adds up is summed, the memory is the largest."""
-    out = []
-    for name in dict.fromkeys(row.model for row in rows):
-        own = [row for row in rows if row.model == name]
-        out.append(total(own, name))
-    return out
+    names = dict.fromkeys(row.model for row in rows)
+    return [total([row for row in rows if row.model == name], name) for name in names]
 
 
 def total(rows: Sequence[Cost], name: str = "all") -> Cost:
     """Return the sum of rows under a name."""
     return Cost(
         model=name,
-        suite="",
-        dataset="",
         tokens=sum(row.tokens for row in rows),
         gpu_hours=sum(row.gpu_hours for row in rows),
         core_hours=sum(row.core_hours for row in rows),

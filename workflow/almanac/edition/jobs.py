@@ -1,27 +1,27 @@
 """The jobs of an edition: what each reads, writes, depends on and needs. The rules wire what is said here."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from shlex import quote
-from types import SimpleNamespace
 from typing import Any
 
 from almanac import tables
 from almanac.config import Asking, EditionConfig
 from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
 from almanac.models.options import ServerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
-from almanac.resources import MOST_MINUTES, facts_megabytes, needs
+from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
 from almanac.sealed import MADE
-from almanac.suites.listing import ASKING, SUITES
-from almanac.suites.suite import Asks, Round
+from almanac.suites.answers import RoundFiles
+from almanac.suites.listing import ASKING
+from almanac.suites.suite import Asks, Round, Suite
 
 READ = ("model.safetensors", "config.json", "tokenizer.json", MADE)  # of a planted model, what answering reads
 PLANTED = (*READ, "loss.csv", "ledger.parquet", "exposures.parquet")
@@ -41,16 +41,12 @@ class Jobs:
     def __init__(self, config: EditionConfig, layout: Layout) -> None:
         self.config, self.layout = config, layout
         self.participants = config.participants()
-        small = config.answered_together()
-        self.together = {name: self._together(askings) for name, askings in small.items()}
+        self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
 
-    def _together(self, askings: list[Asking]) -> list[tuple[str, str, str]]:
-        found: dict[tuple[str, str, str], None] = {}
-        for asking in askings:
-            for step in self.layout.steps(asking):
-                if step.about == ALL and step.answerer == asking.model:
-                    found[step.suite, step.dataset, step.round.name] = None
-        return list(found)
+    def _together(self, model: str) -> list[tuple[str, str, str]]:
+        steps = [step for asking in self._of(model) for step in self.layout.steps(asking)]
+        own = [step for step in steps if step.about == ALL and step.answerer == model]
+        return list(dict.fromkeys((step.suite, step.dataset, step.round.name) for step in own))
 
     # Sources and planting
 
@@ -70,16 +66,16 @@ class Jobs:
     def copied(self, wildcards: Any) -> str:
         """Return the flags of a folder that is copied: where it is, and its terms."""
         source = self.config.sources[wildcards.source]
-        licence = f"--licence {quote(source.licence)}" if source.licence else ""
+        licence = f"--licence {shlex.quote(source.licence)}" if source.licence else ""
         free = "--redistributable" if source.redistributable else ""
         merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
         merge = "--merge" if merged else ""
-        return f"--from {quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
+        return f"--from {shlex.quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
 
     def pulled(self, wildcards: Any) -> str:
         """Return the kind and the flags of a source that is pulled."""
         source = self.config.sources[wildcards.source]
-        contact = f"--contact {quote(self.config.contact)}" if self.config.contact else ""
+        contact = f"--contact {shlex.quote(self.config.contact)}" if self.config.contact else ""
         return f"{source.kind} {contact} {to_flags(source)}"
 
     def world(self, wildcards: Any) -> str:
@@ -96,14 +92,14 @@ class Jobs:
         if taught is None:
             return ""
         doses = " ".join(map(str, taught.doses))
-        folder = quote(str(self.layout.dataset_folder(taught.dataset)))
+        folder = shlex.quote(str(self.layout.dataset_folder(taught.dataset)))
         return f"--real {folder} --real-facts {taught.facts} --real-doses {doses}"
 
     def taught_tables(self, wildcards: Any) -> Files:
         """Return the tables of the real facts that a corpus teaches."""
         taught = self.config.planting.taught
-        names = ["entities", "facts", "templates"] if taught is not None else []
-        return [self.layout.dataset(taught.dataset, name) for name in names] if taught is not None else []
+        names = ("entities", "facts", "templates")
+        return [] if taught is None else [self.layout.dataset(taught.dataset, name) for name in names]
 
     def corpus(self, wildcards: Any) -> Path:
         """Return the folder of the corpus that a planted model is trained on: its world's, or the null of that."""
@@ -118,7 +114,7 @@ class Jobs:
     def null(self, wildcards: Any) -> str:
         """Return the flag that permutes the objects of a corpus."""
         corpus = self.layout.planting(wildcards.world) / "corpus"
-        return f"--null-of {quote(str(corpus))}" if wildcards.corpus == "null" else ""
+        return f"--null-of {shlex.quote(str(corpus))}" if wildcards.corpus == "null" else ""
 
     # Datasets
 
@@ -128,13 +124,11 @@ class Jobs:
 
     def facts_record(self, wildcards: Any) -> Path:
         """Return the file that is written last in that folder."""
-        world = self.config.datasets[wildcards.dataset].world
-        return self.facts(wildcards) / ("exposures.parquet" if world else "pull.json")
+        return self.layout.facts_record(wildcards.dataset)
 
     def frozen_facts(self) -> list[Path]:
         """Return what is written last of each folder of facts that a frozen edition carries."""
-        names = {dataset: SimpleNamespace(dataset=dataset) for dataset in self.config.used_datasets()}
-        return sorted({self.facts_record(wildcards) for wildcards in names.values()})
+        return sorted(set(map(self.layout.facts_record, self.config.used_datasets())))
 
     def evidence(self, wildcards: Any) -> Files:
         """Return the texts that say a planted world's facts: its corpus; other sources bring their own."""
@@ -160,76 +154,42 @@ class Jobs:
         writer = getattr(self.config.authors().get(suite), "model", ALL)  # of an author there is one
         return Asking(getattr(wildcards, "about", writer), suite, wildcards.dataset)
 
-    def asks(self, suite: Asks[Any]) -> Callable[[Any], str]:
-        """Return a function that gives the flags of a suite's settings on a dataset."""
-        return lambda wildcards: to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
+    def asks(self, suite: Asks[Any], wildcards: Any) -> str:
+        """Return the flags of a suite's settings on a dataset."""
+        return to_flags(self.layout.options(self._asking(suite.name, wildcards)), suite.options)
 
-    def files(self, suite: Asks[Any], verb: str) -> Callable[[Any], Files]:
-        """Return a function that gives the user's files that a verb reads for a suite."""
-        return lambda wildcards: read_by(self.layout.options(self._asking(suite.name, wildcards)), verb)
+    def files(self, suite: Asks[Any], wildcards: Any) -> Files:
+        """Return the user's files that asking reads for a suite."""
+        options = self.layout.options(self._asking(suite.name, wildcards))
+        return [Path(path) for path in options.files("ask")] if isinstance(suite, Suite) else []
 
-    def asked(self, suite: Asks[Any], at: Round, about: str = "{about}", dataset: str = "{dataset}") -> list[str]:
+    def asked(self, suite: Asks[Any], at: Round) -> list[str]:
         """Return what asking a round writes, as patterns."""
-        folder = self.layout.requests_folder(suite.name, dataset, at.name, about if at.about_one else ALL)
-        names = [*REQUEST_TABLES, *suite.tables("asked")]
-        return [*(f"{folder}/{name}.parquet" for name in names), *map(str, self.layout.shards(folder, "requests"))]
+        folder = self.layout.requests_folder(suite.name, "{dataset}", at.name, "{about}" if at.about_one else ALL)
+        return list(map(str, self.layout.asked(folder, suite)))
 
-    def before(self, suite: Asks[Any], at: Round) -> Callable[[Any], list[Path]]:
-        """Return a function that gives what a round is made of beside the dataset: the earlier rounds, with answers."""
+    def before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Files:
+        """Return what a round, or an author's file (no round), is made of beside the dataset.
 
-        def of(wildcards: Any) -> Files:
-            out: Files = []
-            for one in self._earlier(suite, at, wildcards):
-                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *suite.tables("asked"))]
-                out += [*one.requests, *(one.responses if at.about_one else ())]
-            return out
+        These are the earlier rounds, of a file all rounds, with the answers where one model's are read.
+        """
+        rounds = self._before(suite, at, wildcards)
+        return [path for one in rounds for path in (*self.layout.asked(one.folder, suite), *one.responses)]
 
-        return of
+    def before_flags(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> str:
+        """Return the flags of these rounds."""
+        words = [] if at in (None, suite.rounds[0]) else ["--round", at.name]
+        for one in self._before(suite, at, wildcards):
+            words += ["--before" if at else "--asked", str(one.folder)]
+            words += ["--responses", *map(str, one.responses)] if one.responses else []
+        return shlex.join(words)
 
-    def written_from(self, author: Asks[Any]) -> Callable[[Any], Files]:
-        """Return a function that gives what an author's file is made of beside the dataset: all rounds, answered."""
-
-        def of(wildcards: Any) -> Files:
-            out: Files = []
-            for step in self.layout.steps(self._asking(author.name, wildcards)):
-                one = self.layout.files(step)
-                out += [one.folder / f"{name}.parquet" for name in (*REQUEST_TABLES, *author.tables("asked"))]
-                out += [*one.requests, *one.responses]
-            return out
-
-        return of
-
-    def round_flags(self, author: Asks[Any]) -> Callable[[Any], str]:
-        """Return a function that gives the flags of all rounds of an author."""
-
-        def of(wildcards: Any) -> str:
-            words = []
-            for step in self.layout.steps(self._asking(author.name, wildcards)):
-                one = self.layout.files(step)
-                words += ["--asked", quote(str(one.folder))]
-                words += ["--responses", *(quote(str(path)) for path in one.responses)]
-            return " ".join(words)
-
-        return of
-
-    def before_flags(self, suite: Asks[Any], at: Round) -> Callable[[Any], str]:
-        """Return a function that gives the flags of the earlier rounds."""
-
-        def of(wildcards: Any) -> str:
-            words = [] if at is suite.rounds[0] else ["--round", at.name]
-            for one in self._earlier(suite, at, wildcards):
-                words += ["--before", quote(str(one.folder))]
-                if at.about_one:
-                    words += ["--responses", *(quote(str(path)) for path in one.responses)]
-            return " ".join(words)
-
-        return of
-
-    def _earlier(self, suite: Asks[Any], at: Round, wildcards: Any) -> Iterator[Any]:
+    def _before(self, suite: Asks[Any], at: Round | None, wildcards: Any) -> Iterator[RoundFiles]:
         for step in self.layout.steps(self._asking(suite.name, wildcards)):
             if step.round is at:
                 return
-            yield self.layout.files(step)
+            found = self.layout.files(step)
+            yield found if at is None or at.about_one else replace(found, responses=())
 
     # Answers
 
@@ -254,20 +214,20 @@ class Jobs:
         """Return the flags that say which commit of which repository is fetched."""
         model = self.model(wildcards)
         code = "--trust-remote-code" if model.trust_remote_code else ""
-        return f"--hub {quote(model.hub)} --revision {quote(model.revision)} {code}"
+        return f"--hub {shlex.quote(model.hub)} --revision {shlex.quote(model.revision)} {code}"
 
     def model_flags(self, wildcards: Any) -> str:
         """Return the flags that say which model answers."""
         model = self.model(wildcards)
         kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
         if model.wrapper is not None:
-            kinds += f"--wrapper {quote(model.wrapper)} "
+            kinds += f"--wrapper {shlex.quote(model.wrapper)} "
         if model.api is not None:
             return kinds + to_flags(model, ServerOptions)
         # A model that asks the scheduler for no GPU does not take one without asking either.
         device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
-        trusted = f"--trust-remote-code --revision {quote(model.revision)}" if model.trust_remote_code else ""
-        where = f"--model {quote(self.model_folder(wildcards))} --family {model.family}"
+        trusted = f"--trust-remote-code --revision {shlex.quote(model.revision)}" if model.trust_remote_code else ""
+        where = f"--model {shlex.quote(self.model_folder(wildcards))} --family {model.family}"
         return f"{where} {kinds}--dtype {model.dtype} --device {device} {trusted}"
 
     def wrappers(self, wildcards: Any) -> Any:
@@ -284,6 +244,8 @@ class Jobs:
 
     def reusable(self, wildcards: Any) -> Files:
         """Return the responses of which equal requests are copied: in a later round those of the first."""
+        if not hasattr(wildcards, "round"):  # of a job that answers several rounds; nothing was answered before it
+            return []
         suite = ASKING[wildcards.suite]
         first = suite.rounds[0]
         if wildcards.round == first.name:
@@ -296,49 +258,30 @@ class Jobs:
 
     def measured_from(self, model: str) -> Files:
         """Return what a model's numbers are made of."""
-        out: dict[Path, None] = {}
-        for asking in self._of(model):
-            suite = SUITES[asking.suite]
-            out |= dict.fromkeys(self.layout.dataset(asking.dataset, table) for table in DATASET_TABLES)
-            for one in map(self.layout.files, self.layout.steps(asking)):
-                asked = (*REQUEST_TABLES, *suite.tables("asked"))
-                out |= dict.fromkeys(one.folder / f"{table}.parquet" for table in asked)
-                out |= dict.fromkeys([*one.requests, *one.responses])
-            exposures = self.layout.exposures(asking)
-            out |= {exposures: None} if exposures is not None else {}
-            out |= dict.fromkeys(read_by(self.layout.options(asking), "measure"))
-        return list(out)
+        return list(dict.fromkeys(path for asking in self._of(model) for path in self.layout.made_of(asking)))
 
     def measures(self, model: str) -> Files:
         """Return what measuring a model writes."""
-        out: Files = []
-        for asking in self._of(model):
-            names = ("outcomes", *SUITES[asking.suite].tables("judged"))
-            out += [*(self.layout.judged(asking, name) for name in names), self.layout.measures(asking)]
-        return out
+        return [path for one in self._of(model) for path in (*self.layout.judgements(one), self.layout.measures(one))]
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
         asked = [[*asking, self.layout.options(asking).how()] for asking in self._of(model)]
-        read = [path for asking in self._of(model) for path in read_by(self.layout.options(asking), "measure")]
+        read = [Path(path) for asking in self._of(model) for path in self.layout.options(asking).files("measure")]
         return tables.identity([asked, known(read)])
 
     def measured(self, suite: str) -> Files:
         """Return the numbers of a suite on every model and dataset."""
         return [self.layout.measures(asking) for asking in self.config.asked() if asking.suite == suite]
 
-    def written(self, author: str) -> Callable[[Any], Path]:
-        """Return a function that gives the file of what an author has written."""
-
-        def of(wildcards: Any) -> Path:
-            who = self.config.authors().get(author)
-            if who is None:
-                raise AlmanacError(
-                    f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
-                )
-            return self.layout.written(author, who.dataset)
-
-        return of
+    def written(self, author: str, wildcards: Any) -> Path:
+        """Return the file of what an author has written."""
+        who = self.config.authors().get(author)
+        if who is None:
+            raise AlmanacError(
+                f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
+            )
+        return self.layout.written(author, who.dataset)
 
     def compared(self) -> str:
         """Return the settings by which models are compared with each other and with what they were taught."""
@@ -354,46 +297,40 @@ class Jobs:
 
     # What a job needs
 
-    def building_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a job that builds a dataset, by the facts beside the record."""
+    def table_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job without a model needs, by the size of what it reads."""
+        return needs(0, 0, megabytes=input.size_mb, attempt=attempt)
 
-        def of(wildcards: Any, input: Any, attempt: int) -> int:
-            # The size of what is not made yet is not known; Snakemake then asks again before the job.
-            megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
-            return int(getattr(needs(0, 0, megabytes=megabytes, attempt=attempt), resource))
+    def building_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job that builds a dataset needs, by the facts beside the record."""
+        # The size of what is not made yet is not known; Snakemake then asks again before the job.
+        megabytes = input.size_mb + facts_megabytes(self.facts(wildcards))
+        return needs(0, 0, megabytes=megabytes, attempt=attempt)
 
-        return of
+    def training_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a training job needs."""
+        return needs(self.model(wildcards).size, self.config.corpus_tokens, training=True, attempt=attempt)
 
-    def training_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a training job."""
-
-        def of(wildcards: Any, attempt: int) -> int:
-            size = self.model(wildcards).size
-            found = needs(size, self.config.corpus_tokens, training=True, attempt=attempt)
-            return int(getattr(found, resource))
-
-        return of
-
-    def scoring_needs(self, resource: str) -> Callable[..., int]:
-        """Return a function that gives one resource of a job that answers."""
-
-        def of(wildcards: Any, attempt: int) -> int:
-            model = self.model(wildcards)
-            if resource == "gpu":
-                return int(model.takes_gpu(self.config.gpus))
-            if model.api is not None and resource == "runtime":
-                return MOST_MINUTES  # a server goes at its own pace
-            # A job answers one suite's requests, or those of all suites.
-            alone = hasattr(wildcards, "suite")
-            asked = (
-                [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
-            )
-            tokens = sum(self.config.shard_tokens(*one) for one in asked)
-            return int(getattr(needs(model.size, tokens, model.dtype, attempt=attempt), resource))
-
-        return of
+    def scoring_needs(self, wildcards: Any, input: Any, attempt: int) -> Needs:
+        """Return what a job needs that answers one suite's requests, or those of all suites."""
+        model = self.model(wildcards)
+        alone = hasattr(wildcards, "suite")
+        asked = [(wildcards.suite, wildcards.dataset)] if alone else [one[:2] for one in self.together[wildcards.model]]
+        tokens = sum(self.config.shard_tokens(*one) for one in asked)
+        found = needs(model.size, tokens, model.dtype, attempt=attempt)
+        minutes = found.runtime if model.api is None else MOST_MINUTES  # a server goes at its own pace
+        return found._replace(runtime=minutes, gpu=int(model.takes_gpu(self.config.gpus)))
 
 
-def read_by(settings: Any, verb: str) -> Files:
-    """Return the user's files that a verb reads for some settings."""
-    return [Path(path) for path in settings.files(verb)] if hasattr(settings, "files") else []
+def by_name(of: Callable[[Any, Any, int], Needs], *more: str) -> dict[str, Callable[..., int]]:
+    """Return a function a resource, of a job's wildcards, input and attempt, as a rule takes them.
+
+    Args:
+        of: what a job needs.
+        more: the resources besides memory and run time.
+    """
+
+    def one(name: str) -> Callable[..., int]:
+        return lambda wildcards, input, attempt: int(getattr(of(wildcards, input, attempt), name))
+
+    return {name: one(name) for name in ("mem_mb", "runtime", *more)}

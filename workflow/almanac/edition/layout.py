@@ -13,7 +13,7 @@ from almanac.config import Asking, EditionConfig
 from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.options import explain
+from almanac.options import INSIDE, explain
 from almanac.rows import (
     Agreement,
     Choices,
@@ -41,7 +41,7 @@ from almanac.sources.source_tables import STREAMED
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import ASKING, SUITES
-from almanac.suites.suite import Round, Suite
+from almanac.suites.suite import Asks, Round, Suite
 
 Row = TypeVar("Row")
 RECORD = "edition.json"  # of an edition's configuration
@@ -58,6 +58,15 @@ DATASET_TABLES: dict[str, type] = {
     "exposures": Exposure,
     "refused": Refused,
     "counts": RelationCount,
+}
+# What is between models and between methods: numbers, what is recovered of planted knowledge, how methods agree, the
+# facts by how many methods call each known, and how methods stand to each other in telling what models were taught.
+BETWEEN: dict[str, type] = {
+    "across": Measure,
+    "validation": Validation,
+    "agreements": Agreement,
+    "knowledge": Knowledge,
+    "standings": Standing,
 }
 
 
@@ -87,8 +96,13 @@ class Layout:
     config: EditionConfig
 
     @classmethod
-    def open(cls, root: Path) -> "Layout":
+    def open(cls, root: Path, *, unpacked: bool = False) -> "Layout":
         """Open an edition's folder by the record of its configuration.
+
+        Args:
+            root: the folder.
+            unpacked: whether it comes from an archive: then whatever the configuration names lies in the folder, and
+                nothing outside of it is read.
 
         Raises:
             AlmanacError: the folder holds no edition.
@@ -98,7 +112,7 @@ class Layout:
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
-            return cls(root, EditionConfig.model_validate(settings, context=cls.context(root)))
+            return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
         except ValidationError as error:
             raise AlmanacError(
                 f"{explain(error, str(record), 'sources')}\nIt is of another version, or damaged"
@@ -110,11 +124,6 @@ class Layout:
     def bare(cls, root: Path) -> "Layout":
         """Return the layout of a folder whose configuration nobody asks for: of an edition that failed, say."""
         return cls(root, EditionConfig(edition="unknown"))
-
-    @classmethod
-    def context(cls, root: Path) -> dict[str, Any]:
-        """Return what the record of the configuration is checked in the light of."""
-        return {}
 
     # What the edition is made of, and what it ends in
 
@@ -149,6 +158,11 @@ class Layout:
     def planting(self, world: str) -> Path:
         """Return the folder of an invented world and its corpora."""
         return self.root / "planting" / world
+
+    def world(self, world: str) -> dict[Path, type]:
+        """Return the tables of an invented world with their row classes; texts that say its facts are in its corpus."""
+        names = ("entities", "relations", "facts", "templates", "popularity", "exposures")
+        return {self.planting(world) / "world" / f"{name}.parquet": DATASET_TABLES[name] for name in names}
 
     def model(self, model: str) -> Path:
         """Return the folder of a planted model, or of one that was pulled."""
@@ -202,6 +216,11 @@ class Layout:
             found.append(Step(asking.suite, asking.dataset, one, about, answerer))
         return found
 
+    def every_step(self) -> Iterator[Step]:
+        """Yield the rounds of all that is asked; one that is asked alike of several models comes with each."""
+        for asking in self.config.asked():
+            yield from self.steps(asking)
+
     def _beside(self, asked: str, answers: str) -> str:
         """Return who answers in another's stead; a model that was planted in several worlds, that of who is asked."""
         participants = self.config.participants()
@@ -219,6 +238,12 @@ class Layout:
     def responses(self, asking: Asking) -> list[Path]:
         """Return the files of what was answered, in all rounds."""
         return [path for step in self.steps(asking) for path in self.files(step).responses]
+
+    def asked(self, folder: Path, suite: Asks[Any]) -> dict[Path, type]:
+        """Return the tables of a folder of requests with their row classes: what a suite asks in one round."""
+        rows = REQUEST_TABLES | suite.tables("asked")
+        found = {folder / f"{table}.parquet": row for table, row in rows.items()}
+        return found | dict.fromkeys(self.shards(folder, "requests"), Request)
 
     def answers(self, asking: Asking) -> Answers:
         """Return what was asked of a model and what it answered."""
@@ -245,39 +270,27 @@ class Layout:
         """Return a table of what became of a model's items: ``outcomes``, or one of the suite's own."""
         return self.root / "outcomes" / asking.model / asking.suite / asking.dataset / f"{table}.parquet"
 
+    def judgements(self, asking: Asking, *, frozen: bool = False) -> dict[Path, type]:
+        """Return all these tables with their row classes; ``frozen``: those alone that an edition holds."""
+        rows = {"outcomes": Outcome, **SUITES[asking.suite].tables("judged", frozen=frozen)}
+        return {self.judged(asking, table): row for table, row in rows.items()}
+
+    def made_of(self, asking: Asking) -> list[Path]:
+        """Return the files that a model's outcomes and numbers are made of."""
+        found = [self.dataset(asking.dataset, table) for table in DATASET_TABLES]
+        for files in map(self.files, self.steps(asking)):
+            found += [*self.asked(files.folder, SUITES[asking.suite]), *files.responses]
+        exposures = self.exposures(asking)
+        found += [] if exposures is None else [exposures]
+        return [*found, *map(Path, self.options(asking).files("measure"))]
+
     def measures(self, asking: Asking) -> Path:
         """Return the numbers of a model."""
         return self.root / "measures" / asking.model / asking.suite / f"{asking.dataset}.parquet"
 
-    def across(self) -> Path:
-        """Return the numbers between models."""
-        return self.root / "measures" / "across.parquet"
-
-    def validation(self) -> Path:
-        """Return the table of what is recovered of planted knowledge."""
-        return self.root / "measures" / "validation.parquet"
-
-    def agreements(self) -> Path:
-        """Return the table of how methods agree."""
-        return self.root / "measures" / "agreements.parquet"
-
-    def knowledge(self) -> Path:
-        """Return the table of the facts, by how many methods call each known."""
-        return self.root / "measures" / "knowledge.parquet"
-
-    def standings(self) -> Path:
-        """Return the table of how methods stand to each other in telling what planted models were taught."""
-        return self.root / "measures" / "standings.parquet"
-
-    def between(self) -> dict[Path, type]:
-        """Return the tables of what is between models and between methods, with their row classes."""
-        return {
-            self.across(): Measure,
-            self.validation(): Validation,
-            self.agreements(): Agreement,
-            self.knowledge(): Knowledge,
-            self.standings(): Standing,
-        }
+    def between(self, table: str) -> Path:
+        """Return a table of what is between models and between methods: one of `BETWEEN`."""
+        return self.root / "measures" / f"{table}.parquet"
 
     def exposures(self, asking: Asking) -> Path | None:
         """Return the exposures of a planted model, or none for a checkpoint or for facts that it was not taught."""
@@ -293,13 +306,10 @@ class Layout:
 
     def askings(self) -> Iterator[tuple[Suite[Any], str, list[Asking]]]:
         """Yield each suite and dataset with the models that were asked, in the order of the configuration."""
-        found: dict[tuple[str, str], list[Asking]] = {}
-        for asking in self.config.asked():
-            found.setdefault((asking.suite, asking.dataset), []).append(asking)
-        order = {name: place for place, name in enumerate(self.config.datasets)}
+        asked = list(self.config.asked())
         for name, suite in SUITES.items():
-            for key in sorted((key for key in found if key[0] == name), key=lambda key: order[key[1]]):
-                yield suite, key[1], found[key]
+            for dataset in self.config.used_datasets(name):
+                yield suite, dataset, [one for one in asked if (one.suite, one.dataset) == (name, dataset)]
 
     def tables(self) -> dict[Path, type]:
         """Return every table from dataset to validation with its row class: what an edition is made of."""
@@ -307,19 +317,13 @@ class Layout:
         for name in self.config.used_datasets():
             out |= {self.dataset(name, table): row for table, row in DATASET_TABLES.items()}
         for asking in self.config.asked():
-            suite = SUITES[asking.suite]
             for files in map(self.files, self.steps(asking)):
-                asked = REQUEST_TABLES | suite.tables("asked")
-                out |= {files.folder / f"{table}.parquet": row for table, row in asked.items()}
-                out |= dict.fromkeys(files.requests, Request) | dict.fromkeys(files.responses, Response)
-            judged = {"outcomes": Outcome, **suite.tables("judged", frozen=True)}
-            out |= {self.judged(asking, table): row for table, row in judged.items()}
-            out[self.measures(asking)] = Measure
+                out |= self.asked(files.folder, SUITES[asking.suite]) | dict.fromkeys(files.responses, Response)
+            out |= self.judgements(asking, frozen=True) | {self.measures(asking): Measure}
             exposures = self.exposures(asking)
             if exposures is not None:
                 out[exposures] = Exposure
-        out |= self.between()
-        return out
+        return out | {self.between(table): row for table, row in BETWEEN.items()}
 
     def facts(self, dataset: str) -> Path:
         """Return the folder that a dataset's facts are read from."""
@@ -328,28 +332,27 @@ class Layout:
             return self.planting(made_of.world) / "world"
         return self.source(str(made_of.source))
 
+    def facts_record(self, dataset: str) -> Path:
+        """Return the file that is written last in that folder."""
+        world = self.config.datasets[dataset].world
+        return self.facts(dataset) / ("exposures.parquet" if world is not None else PULLED)
+
     def facts_tables(self) -> dict[Path, type]:
         """Return the tables of facts that the datasets are built of with their row classes; not what is copied."""
+        pulled = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
         found: dict[Path, type] = {}
         for name in self.config.used_datasets():
             world, source = self.config.datasets[name].world, self.config.datasets[name].source
-            if world is not None or self.config.sources[str(source)].kind != "files":
-                tables_of = {table: row for table, row in STREAMED.items() if table in FACT_TABLES}
-                if world is not None:  # what its corpus says of the facts is no part of a world
-                    del tables_of["evidence"]
-                    tables_of["exposures"] = Exposure
-                found |= {self.facts(name) / f"{table}.parquet": row for table, row in tables_of.items()}
+            if world is not None:
+                found |= self.world(world)
+            elif self.config.sources[str(source)].kind != "files":
+                found |= {self.source(str(source)) / f"{table}.parquet": row for table, row in pulled.items()}
         return found
 
     def copied(self) -> list[Path]:
         """Return the user's files of facts that the datasets are built of, as they were copied."""
-        names = self.config.used_sources()
-        return [
-            path
-            for name in names
-            if self.config.sources[name].kind == "files"
-            for path in table_files(self.source(name))
-        ]
+        names = [name for name in self.config.used_sources() if self.config.sources[name].kind == "files"]
+        return [path for name in names for path in table_files(self.source(name))]
 
     def products(self) -> list[Path]:
         """Return all that a finished edition consists of, so that what is missing is noticed and made again.
@@ -359,7 +362,7 @@ class Layout:
         """
         found = dict.fromkeys(self.tables())
         for asking in self.config.asked():
-            found |= dict.fromkeys(self.judged(asking, name) for name in SUITES[asking.suite].tables("judged"))
+            found |= dict.fromkeys(self.judgements(asking))
         found |= dict.fromkeys(self.source(name) / PULLED for name in self.config.used_sources())
         return [*found, self.record(), self.page(), *map(self.shown, SHOWN)]
 
@@ -367,11 +370,9 @@ class Layout:
         """Return the datasets, and all that the suites ask of them in their first round."""
         found = [self.dataset(name, table) for name in self.config.datasets for table in DATASET_TABLES]
         for name, datasets in self.config.suites.by_name().items():
-            suite = SUITES[name]
             for dataset in datasets:
-                folder = self.requests_folder(name, dataset, suite.rounds[0].name, ALL)
-                found += [folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *suite.tables("asked"))]
-                found += self.shards(folder, "requests")
+                folder = self.requests_folder(name, dataset, SUITES[name].rounds[0].name, ALL)
+                found += self.asked(folder, SUITES[name])
         return found
 
     def read(self, path: Path, row: type[Row]) -> list[Row]:

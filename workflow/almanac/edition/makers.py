@@ -10,13 +10,14 @@ from typing import Any
 
 from almanac import tables
 from almanac.edition.layout import Layout
+from almanac.edition.manifest import SHORT
+from almanac.edition.packing import member
 from almanac.errors import AlmanacError
 from almanac.frames import frames
 from almanac.rows import Response
 
 KEY = "made_by"  # of a file's entry in the manifest
 PREFIX = "almanac."  # of what `answer` writes into a response file's metadata
-SHORT = 12  # digits of a digest that are printed
 OF_THE_FILE = ("requests", "contexts", "self_test", "job")  # differs from file to file of one model
 
 
@@ -40,12 +41,11 @@ def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
         AlmanacError: a record is damaged, or names another model than the file's rows.
     """
     entries = {entry["path"]: entry for entry in manifest["files"]}
-    steps = [step for asking in layout.config.asked() for step in layout.steps(asking)]
-    answered = {path: step.answerer for step in steps for path in layout.files(step).responses}
+    answered = {path: step.answerer for step in layout.every_step() for path in layout.files(step).responses}
     found: dict[str, None] = {}
     silent = 0
     for path, answerer in answered.items():
-        name = path.relative_to(layout.root).with_suffix(".jsonl").as_posix()
+        name = member(layout.root, path)
         record = _record(entries.get(name, {}), name)
         if not record:
             silent += 1

@@ -25,8 +25,7 @@ MOST = 1 << 25  # bytes of a manifest, or of a configuration: both are read whol
 VALUES = 1_000_000  # in a manifest: of some 40,000 files; 32 MiB of nothing but {} take gigabytes
 SPARE = 1 << 26  # bytes that any archive may unpack to, and
 DENSEST = 30  # times its own size; editions were seen to have 5 to 8 times
-SHORT = 12  # digits of a digest in a file's name
-LISTED = 20  # mistakes that are printed together
+SHORT = 12  # digits of a digest in a file's name, and where it is printed
 NOT_DIGESTED = ("digest", "about")  # what says the digest itself is not under it
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -162,7 +161,7 @@ def _wrong_members(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[str
 
 def refuse(path: Path, wrong: list[str]) -> None:
     """Refuse an archive for what is wrong with it, if anything is."""
-    errors.refuse([f"{path}: {line}" for line in wrong], LISTED)
+    errors.refuse([f"{path}: {line}" for line in wrong])
 
 
 @contextmanager
@@ -172,4 +171,4 @@ def reading(archive: zipfile.ZipFile, path: Path, name: str) -> Iterator[IO[byte
         with archive.open(name) as stream:
             yield stream
     except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error) as error:
-        raise AlmanacError(f"{path}: {name}: cannot be read ({error})") from error
+        raise AlmanacError(f"{path}: {name}: cannot be read ({error}); get the archive again") from error

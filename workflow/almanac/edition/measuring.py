@@ -16,8 +16,7 @@ from almanac import tables
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.config.models import ModelConfig
-from almanac.edition.asking import TABLES as REQUEST_TABLES
-from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.layout import BETWEEN, Layout
 from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
@@ -119,7 +118,7 @@ def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | No
             continue
         suite, options = SUITES[asking.suite], layout.options(asking)
         part, folder, path = _part(layout, asking), layout.judged(asking, "outcomes").parent, layout.measures(asking)
-        made = [folder / f"{name}.parquet" for name in ("outcomes", *suite.tables("judged"))]
+        made = layout.judgements(asking)
         if _stays(path, part) and all(one.is_file() for one in made):
             for one in (*made, path):
                 os.utime(one)
@@ -136,7 +135,7 @@ def _one_model(layout: Layout, model: str) -> None:
     Raises:
         AlmanacError: two files name two models.
     """
-    steps = (step for asking in layout.config.asked() for step in layout.steps(asking) if step.answerer == model)
+    steps = (step for step in layout.every_step() if step.answerer == model)
     found: dict[str, Path] = {}
     for path in (path for step in steps for path in layout.files(step).responses if path.is_file()):
         if digest := tables.read_metadata(path).get("almanac.model"):
@@ -158,14 +157,8 @@ def _stays(path: Path, part: str) -> bool:
 
 def _part(layout: Layout, asking: Asking) -> str:
     """Return what a model's outcomes and numbers depend on."""
-    files = [layout.dataset(asking.dataset, table) for table in DATASET_TABLES]
-    for one in map(layout.files, layout.steps(asking)):
-        files += [one.folder / f"{table}.parquet" for table in (*REQUEST_TABLES, *SUITES[asking.suite].tables("asked"))]
-        files += [*one.requests, *one.responses]
-    exposures, options = layout.exposures(asking), layout.options(asking)
-    files += [exposures] if exposures is not None else []
-    files += map(Path, options.files("measure"))
-    return tables.identity([VERSIONS["measure"], asking, options.how(), list(map(tables.sha256, files))])
+    digests = list(map(tables.sha256, layout.made_of(asking)))
+    return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
 def judged_of(layout: Layout, asking: Asking) -> Judged:
@@ -177,17 +170,17 @@ def judged_of(layout: Layout, asking: Asking) -> Judged:
 
 
 class Between(NamedTuple):
-    """What lies between models and between methods.
+    """What lies between models and between methods: the rows of each table of `BETWEEN`.
 
     Attributes:
-        measures: the numbers between models.
+        across: the numbers between models.
         validation: what the methods recover of planted knowledge.
         agreements: how each two methods agree on a model's facts.
         knowledge: how many methods call each fact known.
         standings: how well methods tell what planted models were taught, and in what order.
     """
 
-    measures: list[Measure]
+    across: list[Measure]
     validation: list[Validation]
     agreements: list[Agreement]
     knowledge: list[Knowledge]
@@ -195,9 +188,8 @@ class Between(NamedTuple):
 
     def tables(self, layout: Layout) -> Iterator[tuple[Path, type[Any], list[Any]]]:
         """Yield the tables: path, row class and rows."""
-        own: tuple[list[Any], ...] = (self.measures, self.validation, self.agreements, self.knowledge, self.standings)
-        for (path, row), rows in zip(layout.between().items(), own, strict=True):
-            yield path, row, rows
+        for table, row in BETWEEN.items():
+            yield layout.between(table), row, getattr(self, table)
 
 
 def measure_across(layout: Layout) -> Between:
@@ -250,8 +242,7 @@ def pooled(layout: Layout, suite: Suite[Any]) -> list[str]:
     """
     if not suite.pools:
         return []
-    asked = {asking.dataset for asking in layout.config.asked() if asking.suite == suite.name}
-    found = [name for name, one in layout.config.datasets.items() if name in asked and one.world is None]
+    found = [name for name in layout.config.used_datasets(suite.name) if layout.config.datasets[name].world is None]
     return found if len(found) > 1 else []
 
 
@@ -287,14 +278,12 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         {name: suite.methods for name, suite in SUITES.items()},
         {asking.model: entrant(layout, asking) for asking in layout.config.asked()},
     )
-    orders = [list(one) for one in (layout.config.participants(), layout.config.datasets, SUITES)]
-    return sorted(
-        found,
-        key=lambda one: [
-            order.index(str(name))
-            for order, name in zip(orders, (one.known.model, one.known.dataset, one.known.suite), strict=True)
-        ],
-    )
+    models, datasets, suites = list(layout.config.participants()), list(layout.config.datasets), list(SUITES)
+
+    def place(one: Finding) -> tuple[int, int, int]:
+        return models.index(str(one.known.model)), datasets.index(one.known.dataset), suites.index(one.known.suite)
+
+    return sorted(found, key=place)
 
 
 def held(layout: Layout) -> Iterator[tuple[Asking, BarResult]]:

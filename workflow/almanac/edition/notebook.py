@@ -11,7 +11,7 @@ from almanac import unfinished
 from almanac.columns import columns
 from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.measuring import findings_of, judged_of
-from almanac.edition.unpacking import Frozen, unpack
+from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, Validation
@@ -36,7 +36,7 @@ def read_edition(path: Path | str) -> "Edition":
         return Edition(Layout.open(path))
     unpacked = unfinished.Folder()
     unpack(path, Path(unpacked.name))
-    return Edition(Frozen.open(Path(unpacked.name)), unpacked)
+    return Edition(Layout.open(Path(unpacked.name), unpacked=True), unpacked)
 
 
 class Edition:
@@ -95,12 +95,12 @@ class Edition:
     @property
     def between(self) -> "pandas.DataFrame":
         """Every number between models."""
-        return read_frame(self._layout.across(), Measure).to_pandas()
+        return read_frame(self._layout.between("across"), Measure).to_pandas()
 
     @property
     def validation(self) -> "pandas.DataFrame":
         """What each method recovers of planted knowledge."""
-        return read_frame(self._layout.validation(), Validation).to_pandas()
+        return read_frame(self._layout.between("validation"), Validation).to_pandas()
 
     def dataset(self, name: str, table: str = "facts") -> "pandas.DataFrame":
         """Return a table of a dataset: ``facts``, ``entities``, ``relations``, ``templates``, ``choices``, …."""

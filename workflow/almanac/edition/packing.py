@@ -15,8 +15,14 @@ from almanac import tables
 from almanac.columns import schema
 from almanac.errors import AlmanacError
 
+LINES = ".jsonl"  # how the name of a table ends in an archive
 BLOCK = 1 << 22  # bytes that are read of a member at once
 LONGEST = 1 << 26  # bytes of a line: an archive may come from anywhere, and a line is held whole
+
+
+def member(root: Path, path: Path) -> str:
+    """Return the name that a table of an edition's folder has in an archive."""
+    return path.relative_to(root).with_suffix(LINES).as_posix()
 
 
 def lines(path: Path, row: type, filled: set[str] | None = None) -> Iterator[bytes]:
@@ -87,7 +93,7 @@ def unpack_table(stream: IO[bytes], path: Path, row: type) -> tuple[int, list[st
                 writer.add(piece.select([field.name for field in fields]))
             except pa.ArrowException as error:
                 raise AlmanacError(
-                    f"{path.with_suffix('.jsonl')}: a line after row {writer.rows} is no row of {row.__name__} "
+                    f"{path.with_suffix(LINES)}: a line after row {writer.rows} is no row of {row.__name__} "
                     f"({error}); get the archive again"
                 ) from error
     return writer.rows, sorted(filled)
@@ -98,9 +104,7 @@ def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     for block in blocks(stream):
         whole, end, rest = (rest + block).rpartition(b"\n")
         if len(rest) > LONGEST:
-            raise AlmanacError(
-                f"{path.with_suffix('.jsonl')}: a line has more than {LONGEST} bytes; get another archive"
-            )
+            raise AlmanacError(f"{path.with_suffix(LINES)}: a line has more than {LONGEST} bytes; get another archive")
         if end:
             yield whole + end
     if rest:

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from almanac import tables
-from almanac.edition.archive import LINES
 from almanac.edition.layout import Layout
 from almanac.edition.manifest import MANIFEST, Manifest, digest, written
+from almanac.edition.packing import LINES
 from almanac.errors import AlmanacError, no_such
 
 FOLDER = Path(__file__).resolve().parents[3] / "resources" / "editions"

@@ -2,7 +2,6 @@
 
 import shutil
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from almanac import unfinished
 from almanac.edition.layout import RECORD, Layout
+from almanac.edition.manifest import reading
 from almanac.errors import AlmanacError
 
 ENDINGS = (".parquet", ".jsonl")
@@ -35,11 +35,8 @@ class Side:
             return
         with unfinished.folder() as folder:
             copy = folder / PurePosixPath(name).name
-            try:
-                with self.archive.open(name) as packed, copy.open("wb") as out:
-                    shutil.copyfileobj(packed, out)
-            except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-                raise AlmanacError(f"{self.root}: {name}: cannot be read ({error}); bring the archive again") from error
+            with reading(self.archive, self.root, name) as packed, copy.open("wb") as out:
+                shutil.copyfileobj(packed, out)
             yield copy
 
     def placed(self) -> dict[str, type]:

@@ -1,30 +1,21 @@
 """An archive unpacked: every byte held against its manifest, its tables Parquet again."""
 
 import hashlib
+import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from almanac.edition.archive import FILES, LICENCE, LINES, LOCK, WITHHELD, contents
+from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, contents
 from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
-from almanac.edition.packing import blocks, unpack_table
+from almanac.edition.packing import blocks, member, unpack_table
 from almanac.errors import AlmanacError, no_such
-from almanac.options import INSIDE
 
 SETTINGS = 100_000  # values in a configuration, each of which may be told to be a mistake
-
-
-class Frozen(Layout):
-    """An unpacked edition: nothing outside of it is read."""
-
-    @classmethod
-    def context(cls, root: Path) -> dict[str, Any]:
-        """Return that whatever the configuration names lies in the edition's folder."""
-        return {INSIDE: root}
 
 
 def manifest_of(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
@@ -57,23 +48,16 @@ def unpack(archive_path: Path, folder: Path, dense: bool = False) -> dict[str, A
         here = [name for name, entry in entries.items() if not entry.get(WITHHELD)]
         _check_bytes(archive, archive_path, {name: entries[name]["sha256"] for name in here})
         folder.mkdir(parents=True, exist_ok=True)
-
-        def write(name: str, how: Callable[[IO[bytes], Path], object]) -> None:
-            with reading(archive, archive_path, name) as stream:
-                how(stream, folder / name)
-
         # The configuration says which tables there are, and is read with the files that it names.
         known = [name for name in here if name == RECORD or name.startswith(f"{FILES}/")]
         for name in known:
-            write(name, _copy)
+            _write(archive, archive_path, entries[name], folder)
         layout = _opened(folder, entries)
         rows = rows_of(layout, manifest)
         refuse(archive_path, _incomplete(layout, manifest, set(entries), set(rows)))
         for name in here:
-            if name in rows:
-                write(name, _table(rows[name], entries[name], archive_path))
-            elif name not in known:
-                write(name, _copy)
+            if name not in known:
+                _write(archive, archive_path, entries[name], folder, rows.get(name))
     return manifest
 
 
@@ -91,21 +75,19 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise AlmanacError(f"{path}: is no readable archive ({error}); freeze the edition again") from error
 
 
-def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Frozen:
+def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:
     """Return the layout of an edition whose configuration is unpacked."""
     if entries.get(RECORD, {"bytes": 0})["bytes"] > MOST:
         raise AlmanacError(f"{RECORD}: has {entries[RECORD]['bytes']} bytes, at most {MOST} are read")
     if (folder / RECORD).is_file():
         check_values((folder / RECORD).read_bytes(), SETTINGS, RECORD)
-    found = Frozen.open(folder)
-    assert isinstance(found, Frozen)
-    return found
+    return Layout.open(folder, unpacked=True)
 
 
 def rows_of(layout: Layout, manifest: Mapping[str, Any]) -> dict[str, type]:
     """Return the row class of each table of an unpacked edition, by its name in the archive."""
     found = contents(layout, withheld_of(layout, manifest))
-    return {path.relative_to(layout.root).with_suffix(LINES).as_posix(): row for path, row in found.items()}
+    return {member(layout.root, path): row for path, row in found.items()}
 
 
 def withheld_of(layout: Layout, manifest: Mapping[str, Any]) -> set[Path]:
@@ -144,20 +126,19 @@ def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, st
     refuse(path, wrong)
 
 
-def _table(row: type, entry: Mapping[str, Any], archive: Path) -> Callable[[IO[bytes], Path], None]:
-    """Return a function that writes a member as a Parquet table, of as many rows and columns as the manifest says."""
-
-    def how(stream: IO[bytes], path: Path) -> None:
-        count, filled = unpack_table(stream, path.with_suffix(".parquet"), row)
-        if (count, filled) != (entry.get("rows"), entry.get("columns")):
-            said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
-            refuse(archive, [f"{entry['path']}: has {count} rows and the columns {filled}, the manifest says {said}"])
-
-    return how
-
-
-def _copy(stream: IO[bytes], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as out:
-        for block in blocks(stream):
-            out.write(block)
+def _write(
+    archive: zipfile.ZipFile, path: Path, entry: Mapping[str, Any], folder: Path, row: type | None = None
+) -> None:
+    """Write a member into a folder: as it is, or as a Parquet table of as many rows and columns as its entry says."""
+    name = entry["path"]
+    target = folder / name
+    with reading(archive, path, name) as stream:
+        if row is None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+            return
+        count, filled = unpack_table(stream, target.with_suffix(".parquet"), row)
+    if (count, filled) != (entry.get("rows"), entry.get("columns")):
+        said = f"{entry.get('rows')} rows and the columns {entry.get('columns')}"
+        refuse(path, [f"{name}: has {count} rows and the columns {filled}, the manifest says {said}"])

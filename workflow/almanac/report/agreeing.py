@@ -31,11 +31,11 @@ ASKS = (
 
 def chapter(layout: Layout) -> Chapter | None:
     """Return the chapter; none where no two methods asked the same facts of a model."""
-    rows = layout.read(layout.agreements(), Agreement)
+    rows = layout.read(layout.between("agreements"), Agreement)
     if not rows:
         return None
     knowledge: dict[tuple[str, str], list[Knowledge]] = defaultdict(list)
-    for one in layout.read(layout.knowledge(), Knowledge):
+    for one in layout.read(layout.between("knowledge"), Knowledge):
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
     counts = Counter(row.model for row in rows)

@@ -17,7 +17,7 @@ from almanac.suites.listing import SUITES
 
 def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Measure]]]:
     """Return the chapters, the answer first, and every number by suite and dataset."""
-    between = layout.read(layout.across(), Measure)
+    between = layout.read(layout.between("across"), Measure)
     found, measures = _overviews(layout, between)
     compared: list[Page] = []
     for suite, dataset, askings in layout.askings():

@@ -33,7 +33,9 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
         layout: the edition.
         parameters: the number of parameters of models whose weights are not there.
     """
-    validation = sorted(tables.read(layout.validation(), Validation), key=lambda row: (not row.judged, row.model))
+    validation = sorted(
+        tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
+    )
     found, measures = chapters(layout)
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
@@ -47,7 +49,7 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
         rows = {"measures": Measure, "validation": Validation, "standings": Standing}
         temporary.write_text(reference(shown, rows), encoding="utf-8")
     write_csv(layout.shown("tables") / "validation.csv", Validation, validation)
-    write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.standings(), Standing))
+    write_csv(layout.shown("tables") / "standings.csv", Standing, tables.read(layout.between("standings"), Standing))
     usual = gc.get_threshold()
     gc.freeze()  # a drawing makes many objects, and what has been read so far need not be looked through each time
     gc.set_threshold(MADE)

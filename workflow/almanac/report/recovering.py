@@ -50,7 +50,7 @@ def chapter(layout: Layout) -> Chapter | None:
     Args:
         layout: the edition.
     """
-    rows = layout.read(layout.standings(), Standing)
+    rows = layout.read(layout.between("standings"), Standing)
     if not rows:
         return None
     levels: dict[tuple[str, str], list[Standing]] = defaultdict(list)

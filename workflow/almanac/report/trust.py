@@ -49,7 +49,7 @@ def chapter(layout: Layout, findings: Sequence[Finding]) -> Chapter | None:
         layout: the edition.
         findings: what was found.
     """
-    if layout.read(layout.validation(), Validation):
+    if layout.read(layout.between("validation"), Validation):
         return None
     methods = {(one.known.suite, one.method.name): one.method for one in findings}
     rows = {(row["suite"], row["method"], row["model"]): row for row in reversed(carried(EDITION, "validation"))}

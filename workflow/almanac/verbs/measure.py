@@ -95,7 +95,7 @@ def _model(layout: Layout, model: str) -> int:
 def _across(layout: Layout, strict: bool) -> int:
     """Compare the models, hold what is recovered against the bars, and print that."""
     found = measure_across(layout)
-    rows, validation = found.measures, found.validation
+    rows, validation = found.across, found.validation
     for path, row, own in found.tables(layout):
         tables.write(path, row, own)
     print(f"{len(rows)} numbers between models", file=sys.stderr)

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.thing == "found":
         print_found(layout)
     else:
-        table = layout.validation()
+        table = layout.between("validation")
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
         print(spent(layout.logs()))

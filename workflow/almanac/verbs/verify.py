@@ -18,7 +18,7 @@ from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
 from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
-from almanac.edition.unpacking import Frozen, manifest_of, unpack, withheld_of
+from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
 from almanac.rows import Measure, Outcome
 from almanac.sealed import check_table
@@ -74,7 +74,7 @@ def verify_edition(archive: Path, dense: bool = False) -> int:
         folder.mkdir()
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
-        layout = Frozen.open(folder)
+        layout = Layout.open(folder, unpacked=True)
         withheld = withheld_of(layout, manifest)
         check_terms(layout, manifest)
         ids = check_ids(layout)
@@ -163,7 +163,7 @@ def verify_rebuild(place: Path, against: Path | None, dense: bool = False) -> in
         digest = published.manifest_of(against)["digest"]
         manifest = unpack(archives[0], folder, dense)
         print(f"{archives[0].name}: digest {manifest['digest']}\npublished: digest {digest}")
-        found = published.rebuilt(Frozen.open(folder), manifest, against)
+        found = published.rebuilt(Layout.open(folder, unpacked=True), manifest, against)
     print(f"{found.fixed} tables of facts, worlds and requests, {len(found.changed)} of them differ")
     print(f"{found.answers} files of answers, {len(found.others)} of them differ")
     if found.others:
