@@ -155,7 +155,7 @@ class Recording:
 
 def answered(folder, answerer, output="out.parquet", reuse=None, kinds=("choices", "spans", "generate", "fill")):
     files = verb.Files(folder / "requests-0.parquet", folder / "contexts.parquet", folder / output, reuse)
-    verb.answer_file(answerer, files, windows.survey(files.requests, files.contexts), kinds)
+    verb.answer_parts(answerer, files, windows.survey(files.requests, files.contexts), kinds)()
     return files.output
 
 

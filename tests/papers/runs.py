@@ -34,7 +34,7 @@ from almanac.models.answering import LocalAnswerer
 from almanac.models.registry import ModelSource, load
 from almanac.rows import Item, Link, Request, Response
 from almanac.suites.listing import AUTHORS
-from almanac.verbs.answer import Files, answer_file
+from almanac.verbs.answer import Files, answer_parts
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "config" / "papers"
@@ -141,7 +141,7 @@ def answer(layout: Layout, known: Mapping[str, float]) -> None:
             entry = layout.config.participants()[model].model
             source = ModelSource(str(entry.path), family=entry.family, device="cpu", wrapper=entry.wrapper)
             answerers[model] = LocalAnswerer(load(source))
-        answer_file(answerers[model], files, windows.survey(files.requests, files.contexts))
+        answer_parts(answerers[model], files, windows.survey(files.requests, files.contexts))()
 
     editions.play(layout, reply)
 

@@ -19,7 +19,7 @@ from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Re
 from almanac.sources.records import TABLES as FACT_TABLES
 from almanac.sources.source_tables import STREAMED
 from almanac.suites.listing import SUITES
-from almanac.verbs.answer import Files, answer_file
+from almanac.verbs.answer import Files, answer_parts
 from almanac.verbs.pull import record
 
 SIZES = {"min_facts": 10, "min_objects": 5, "train": 8, "test": 24, "choices": 6}
@@ -112,7 +112,7 @@ def answered(layout, answerer_of):
     """Answer every request by real models: ``answerer_of(model)``."""
 
     def reply(model, files):
-        answer_file(answerer_of(model), files, windows.survey(files.requests, files.contexts))
+        answer_parts(answerer_of(model), files, windows.survey(files.requests, files.contexts))()
 
     play(layout, reply)
 

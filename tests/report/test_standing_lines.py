@@ -14,5 +14,5 @@ def test_the_order_and_what_is_left_of_it_are_printed():
         ["3", "karr", "lama_at_1"],
     ]
     assert "AUC most v never" in head and ".900 [.850, .920]" in lines[1] and ".050 [.000, .100]" in lines[1]
-    assert last == "Kendall's tau with that order: world one -1.00"
+    assert last == "Kendall's tau with that order: world one −1.000"
     assert len(standing_lines(ORDER).splitlines()) == 4

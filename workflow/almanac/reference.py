@@ -6,10 +6,14 @@
 import argparse
 import dataclasses
 import inspect
-import typing
 from collections.abc import Iterator
 
+import pyarrow as pa
+
 from almanac import cli, rows
+from almanac.columns import schema
+
+WORDS = {pa.string(): "text", pa.int64(): "whole number", pa.float64(): "number", pa.bool_(): "true or false"}
 
 TABLES = """\
 # Tables and their columns
@@ -34,44 +38,16 @@ def tables_text() -> str:
 
 
 def _table(row: type) -> str:
-    doc, _, attributes = inspect.cleandoc(row.__doc__ or "").partition("\nAttributes:\n")
-    said = _attributes(attributes)
-    hints = typing.get_type_hints(row)
-    key = getattr(row, "KEY", ())
-    head = ["| column | type | meaning |", "| --- | --- | --- |"] if said else ["| column | type |", "| --- | --- |"]
-    lines = [f"\n## {row.__name__}\n", f"{doc.strip()}\n", *head]
-    for field in dataclasses.fields(row):
-        kind, empty = _kind(hints[field.name])
+    doc, key = inspect.getdoc(row), getattr(row, "KEY", ())
+    lines = [f"\n## {row.__name__}\n", f"{doc}\n", "| column | type |", "| --- | --- |"]
+    for field in schema(row):
         name = f"**`{field.name}`**" if field.name in key else f"`{field.name}`"
-        cells = [name, f"{kind}{', may be empty' if empty else ''}", *([said.get(field.name, "")] if said else [])]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {name} | {_in_words(field.type)}{', may be empty' if field.nullable else ''} |")
     return "\n".join(lines) + "\n"
 
 
-def _attributes(text: str) -> dict[str, str]:
-    """Return what a docstring's `Attributes` say, by name."""
-    out: dict[str, str] = {}
-    name = ""
-    for line in text.splitlines():
-        if line.startswith("    ") and not line.startswith("     "):
-            name, _, rest = line.strip().partition(": ")
-            out[name] = rest
-        elif name and line.strip():
-            out[name] += f" {line.strip()}"
-    return {name: rest.replace("|", "\\|") for name, rest in out.items()}
-
-
-def _kind(hint: typing.Any) -> tuple[str, bool]:
-    """Return a column's type in words, and whether it may be empty."""
-    parts = typing.get_args(hint)
-    if type(None) in parts:
-        return _kind(next(part for part in parts if part is not type(None)))[0], True
-    if typing.get_origin(hint) is tuple:
-        return f"list of {_kind(parts[0])[0]}", False
-    if typing.get_origin(hint) is typing.Literal:
-        return "one of " + ", ".join(map(str, parts)), False
-    names = {str: "text", int: "whole number", float: "number", bool: "true or false"}
-    return names.get(hint, str(getattr(hint, "__name__", hint))), False
+def _in_words(kind: pa.DataType) -> str:
+    return f"list of {_in_words(kind.value_type)}" if pa.types.is_list(kind) else WORDS[kind]
 
 
 def commands_text() -> str:

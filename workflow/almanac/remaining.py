@@ -35,7 +35,6 @@ class RunJobs:
         planned: how many jobs each rule has.
         running: those that run, by number.
         seconds: of each rule, how long its ended jobs took.
-        busy: seconds of all ended jobs together.
         began: when the first began.
         ended: when the last ended.
     """

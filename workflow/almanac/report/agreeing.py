@@ -6,9 +6,8 @@ from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from almanac.dataset.names import ObjectNames
 from almanac.edition.layout import Layout
-from almanac.rows import Agreement, Entity, Fact, Knowledge, Measure, Relation
+from almanac.rows import Agreement, Knowledge, Measure
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
@@ -38,8 +37,7 @@ def chapter(layout: Layout) -> Chapter | None:
     for one in layout.read(layout.between("knowledge"), Knowledge):
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
-    counts = Counter(row.model for row in rows)
-    shown = max(counts, key=counts.__getitem__)  # of several the first
+    [(shown, _)] = Counter(row.model for row in rows).most_common(1)  # of several the first
     named = labels([key for row in rows for key in _methods(row)])
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
@@ -86,7 +84,7 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> "Figure":
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row, found in rows:
         of[found.method.label].append((row, found))
-    names = [_folded(label) for label in of]
+    names = ["\n".join(wrap(label, 20)) for label in of]  # in lines that leave room for the points
     # A line a model, and as many as the method's name takes, with a gap.
     heights = [max(len(own), 1.2 * (name.count("\n") + 1)) + 1 for own, name in zip(of.values(), names, strict=True)]
     figure = Figure(figsize=(WIDTH, 0.9 + 0.105 * sum(heights)), layout="constrained")
@@ -124,11 +122,6 @@ def _point(axes: "Axes", at: float, row: Measure, found: Finding, style: Mapping
     axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled, alpha=clear)
     if found.chance is not None and found.chance.value is not None:
         axes.plot([found.chance.value] * 2, [at - 0.5, at + 0.5], color=GREY, linewidth=1.2)
-
-
-def _folded(label: str) -> str:
-    """Return a label in lines that leave room for the points."""
-    return "\n".join(wrap(label, 20))
 
 
 def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
@@ -171,12 +164,12 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
 
 def _said(layout: Layout, dataset: str) -> Mapping[str, str]:
     """Return the facts of a dataset in words: subject, relation, object."""
-    names = ObjectNames.of(layout.read(layout.dataset(dataset, "entities"), Entity))
-    relations = {row.relation_id: row.label for row in layout.read(layout.dataset(dataset, "relations"), Relation)}
+    data = layout.data(dataset)
+    relations, label = {row.relation_id: row.label for row in data.relations}, data.names.label
     return {
-        fact.fact_id: f"{names.label(fact.subject_id)}, {relations.get(fact.relation_id, fact.relation_id)}: "
-        f"{names.label(fact.object_key)}"
-        for fact in layout.read(layout.dataset(dataset, "facts"), Fact)
+        fact.fact_id: f"{label(fact.subject_id)}, {relations.get(fact.relation_id, fact.relation_id)}: "
+        f"{label(fact.object_key)}"
+        for fact in data.facts
     }
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from almanac.report.lines import share, with_interval
+from almanac.report import written
+from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
@@ -208,11 +209,9 @@ def markdown(rows: Sequence[Finding]) -> str:
 
     A line below says what its intervals and verdicts are of.
     """
-    lines = [f"| {' | '.join(HEAD)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
+    cells: list[Sequence[Cell]] = []
     for one in (one for one in rows if one.facts):
         known, _, chance, _, above = _numbers(one, None)
-        numbers = [with_interval(cell) if isinstance(cell, Measure) else "–" for cell in (known, above)]
-        by_chance = share(chance if isinstance(chance, float) else None)
-        cells = (str(one.known.model), one.known.dataset, one.method.label, numbers[0], by_chance, numbers[1])
-        lines.append(f"| {' | '.join(cells)} | {one.facts} | {one.verdict} |")
-    return "\n".join([*lines, "", OF_THESE])
+        of = str(one.known.model), one.known.dataset, one.method.label
+        cells.append((*of, known, chance, above, one.facts, one.verdict))
+    return f"{written.markdown(Table('findings', RULE, HEAD, cells))}\n{OF_THESE}"

@@ -34,12 +34,12 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
-    agreed = agreeing.chapter(layout)
-    methods = [Page("agreement", "", "", agreed)] if agreed is not None else []
-    recovered = recovering.chapter(layout)
-    methods += [Page("recovered", "", "", recovered)] if recovered is not None else []
-    trusted = trust.chapter(layout, first)
-    methods += [Page("trust", "", "", trusted)] if trusted is not None else []
+    together = {
+        "agreement": agreeing.chapter(layout),
+        "recovered": recovering.chapter(layout),
+        "trust": trust.chapter(layout, first),
+    }
+    methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     answered = answer.chapter(first, _nulls(layout, first), _guessable(layout), agreeing.forests(between, first))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 

@@ -8,6 +8,7 @@ import base64
 import gzip
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,12 +36,12 @@ class Block:
 
     def script(self) -> str:
         """Return the script that hands the block to the page: pieces as `packed`."""
-        pieces = ",\n".join(f"{quoted(name)}:{quoted(packed(piece))}" for name, piece in self.pieces.items())
-        return f"arrived({quoted(self.name)},{{{pieces}}});\n"
+        pieces = ",\n".join(f"{json.dumps(name)}:{json.dumps(packed(piece))}" for name, piece in self.pieces.items())
+        return f"arrived({json.dumps(self.name)},{{{pieces}}});\n"
 
     def plain(self) -> str:
         """Return the block as JSON."""
-        return "{" + ",".join(f"{quoted(name)}:{piece}" for name, piece in self.pieces.items()) + "}"
+        return "{" + ",".join(f"{json.dumps(name)}:{piece}" for name, piece in self.pieces.items()) + "}"
 
 
 class EvidenceFiles:
@@ -80,7 +81,7 @@ class EvidenceFiles:
         """Return what the page carries, `packed`: the blocks that no file holds, what there are, and more."""
         known = {**more, "blocks": self.about, "folder": self._folder.name}
         text = json.dumps(known, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        held = ",".join(f"{quoted(one.name)}:{one.plain()}" for one in self._held)
+        held = ",".join(f"{json.dumps(one.name)}:{one.plain()}" for one in self._held)
         return packed(f'{text[:-1]},"evidence":{{{held}}}}}')
 
 
@@ -89,23 +90,15 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
 
-def quoted(text: str) -> str:
-    """Return a text as JSON."""
-    return json.dumps(text)
-
-
 def pooled(columns: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield pieces: ``shared``, columns that several models have in common, then each model's, which name their places.
 
     Args:
         columns: by model and name, each as JSON.
     """
-    models: dict[str, int] = {}
-    for own in columns.values():
-        for text in own.values():
-            models[text] = models.get(text, 0) + 1
+    models = Counter(text for own in columns.values() for text in own.values())
     places = {text: at for at, text in enumerate(text for text, count in models.items() if count > 1)}
     yield "shared", f"[{','.join(places)}]"
     for model, own in columns.items():
-        told = (f"{quoted(name)}:{places.get(text, text)}" for name, text in own.items())
+        told = (f"{json.dumps(name)}:{places.get(text, text)}" for name, text in own.items())
         yield f"model {model}", f"{{{','.join(told)}}}"

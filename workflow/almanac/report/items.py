@@ -15,11 +15,10 @@ from almanac.edition.measuring import judged_of
 from almanac.frames import read_frame
 from almanac.report.answer import FactFound
 from almanac.report.evidence import Block, EvidenceFiles, pooled
-from almanac.rows import Context, Entity, Measure, Outcome, Relation
+from almanac.rows import Context, Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.listing import SUITES
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
@@ -32,17 +31,20 @@ DIGITS = 4  # that a number has, where nothing depends on more
 class Items:
     """Collects the items of an edition, a suite on a dataset at a time."""
 
-    def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding] = ()) -> None:
+    def __init__(self, layout: Layout, evidence: EvidenceFiles, findings: Sequence[Finding]) -> None:
         self._layout = layout
         self._evidence = evidence
         self._above: dict[tuple[str | None, str, str], list[Measure]] = defaultdict(list)
         for one in findings:
             if one.verdict == ABOVE_CHANCE:
                 self._above[one.known.model, one.known.suite, one.known.dataset].append(one.known)
-        self._known: dict[tuple[str, str], FactFound] = {}
-        self._facts: dict[str, dict[str, list[Any]]] = defaultdict(dict)
-        self._names: dict[str, ObjectNames] = {}
-        self._labels: dict[str, Mapping[str, str]] = {}
+        self._data = {name: layout.data(name) for name in layout.config.used_datasets()}
+        self.relations = {
+            name: {row.relation_id: row.label for row in own.relations} for name, own in self._data.items()
+        }
+        # By dataset: the facts that are asked, and by how many models and methods each is known, of how many.
+        self._facts: dict[str, pl.DataFrame] = {}
+        self._known: dict[str, pl.DataFrame] = {}
 
     def add(self, askings: Sequence[Asking], measures: Sequence[Measure]) -> None:
         """Add what a suite asked of a dataset.
@@ -54,7 +56,8 @@ class Items:
         used = {name for row in measures for name in (*conditions_of(row), *row.of)}
         exact = {name for row in measures for name, one in conditions_of(row).items() if isinstance(one, Range)}
         exact |= {"item", "dose"} | {name for row in measures if row.formula in RECOMPUTED for name in row.of}
-        parts = ItemBlocks(self, used, exact, len(askings))
+        suite, dataset = askings[0].suite, askings[0].dataset
+        parts = ItemBlocks(self._data[dataset].names, used, exact, len(askings))
         asked: dict[tuple[Path, ...], Mapping[int, str]] = {}
         for asking in askings:
             judged, answers = judged_of(self._layout, asking), self._layout.answers(asking)
@@ -62,66 +65,47 @@ class Items:
             if folders not in asked:  # what all models were asked alike is read once
                 asked[folders] = self._asked(answers)
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
-            parts.add(asking, judged.frame.with_columns(said), asked[folders])
-            self._name(asking.dataset, judged.frame)
+            parts.add(asking.model, judged.frame.with_columns(said), asked[folders])
+            self._name(dataset, judged.frame)
             for row in self._above[asking]:
-                self._count(asking.dataset, judged.where(conditions_of(row)).frame)
-        self._evidence.add(list(parts.blocks(f"{askings[0].suite}-{askings[0].dataset}")))
+                self._count(dataset, judged.where(conditions_of(row)).frame)
+        about = {"suite": suite, "dataset": dataset}
+        self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:
         """Note the facts that are asked: their names, and how often they were taught."""
-        known = self._facts[dataset]
-        dose = pl.col("dose") if "dose" in frame.columns else pl.lit(None).alias("dose")
-        named = frame.lazy().filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
-        for fact, times, *names in named.select("fact", dose, *NAMED).collect().iter_rows():
-            if fact not in known:
-                relation, subject, truth = names
-                known[fact] = [relation, self.label(dataset, subject), self.label(dataset, truth), times]
-            elif known[fact][-1] is None:
-                known[fact][-1] = times
+        own = frame.filter(pl.col("fact").is_not_null()).unique("fact", maintain_order=True)
+        own = own.select(pl.col("fact", *NAMED).cast(pl.String), "dose")
+        every = pl.concat([self._facts.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
+        self._facts[dataset] = every.agg(pl.col(NAMED).first(), pl.col("dose").drop_nulls().first())
 
     def _count(self, dataset: str, frame: pl.DataFrame) -> None:
         """Count which facts one model knows by one method: those that most of its items know."""
-        dose = pl.col("dose").first() if "dose" in frame.columns else pl.lit(None).alias("dose")
         observed = frame.filter(pl.col("hit").is_not_null() & pl.col("fact").is_not_null())
-        names = pl.col("relation", "subject", "object").first().cast(pl.String)
-        by_fact = observed.group_by("fact", maintain_order=True).agg(names, dose, pl.col("hit").mean().alias("known"))
-        for fact, relation, subject, truth, times, known in by_fact.iter_rows():
-            old = self._known.get((dataset, fact))
-            if old is None:
-                label = f"{self.label(dataset, subject)} — {self.relations(dataset)[relation]} — "
-                old = FactFound(dataset, fact, label + self.label(dataset, truth), times, 0, 0)
-            new = old._replace(known=old.known + (known > HALF), asked=old.asked + 1)
-            self._known[dataset, fact] = new
+        names, known = pl.col(*NAMED, "dose").first(), (pl.col("hit").mean() > HALF).cast(pl.Int64)
+        own = observed.group_by("fact", maintain_order=True).agg(names, known.alias("known"), asked=1)
+        own = own.with_columns(pl.col("fact", *NAMED).cast(pl.String))
+        every = pl.concat([self._known.get(dataset, own.clear()), own]).group_by("fact", maintain_order=True)
+        self._known[dataset] = every.agg(names, pl.col("known", "asked").sum())
 
     def facts(self) -> list[FactFound]:
         """Return how often each fact is known, of the models and methods that are above chance.
 
         All facts become a block of their own, for the search.
         """
-        heads = ("fact", "relation", "subject", "object", "dose")
-        rows = {dataset: [(fact, *row) for fact, row in own.items()] for dataset, own in self._facts.items()}
-        columns = {
-            dataset: dict(zip(heads, map(list, zip(*own, strict=True)), strict=True))
-            for dataset, own in rows.items()
-            if own
-        }
-        self._evidence.add([Block("facts", {"facts": written(columns)})])
-        return list(self._known.values())
-
-    def relations(self, dataset: str) -> Mapping[str, str]:
-        """Return the names of a dataset's relations."""
-        if dataset not in self._labels:
-            rows = self._layout.read(self._layout.dataset(dataset, "relations"), Relation)
-            self._labels[dataset] = {row.relation_id: row.label for row in rows}
-        return self._labels[dataset]
-
-    def label(self, dataset: str, key: str) -> str:
-        """Return the name of an entity."""
-        if dataset not in self._names:
-            rows = self._layout.read(self._layout.dataset(dataset, "entities"), Entity)
-            self._names[dataset] = ObjectNames.of(rows)
-        return self._names[dataset].label(key)
+        asked: dict[str, dict[str, list[Any]]] = {}
+        for dataset, own in self._facts.items():
+            if own.height:
+                label, asked[dataset] = self._data[dataset].names.label, own.to_dict(as_series=False)
+                asked[dataset] |= {name: list(map(label, asked[dataset][name])) for name in ("subject", "object")}
+        self._evidence.add([Block("facts", {"facts": written(asked)})])
+        found = []
+        for dataset, own in self._known.items():
+            label, relations = self._data[dataset].names.label, self.relations[dataset]
+            for fact, relation, subject, truth, *counts in own.iter_rows():
+                said = " — ".join((label(subject), relations[relation], label(truth)))
+                found.append(FactFound(dataset, fact, said, *counts))
+        return found
 
     def _asked(self, answers: Answers) -> Mapping[int, str]:
         """Return the text that each item shows: of several requests the first."""
@@ -141,32 +125,30 @@ class Items:
 class ItemBlocks:
     """The items of a suite on a dataset, of all models, divided by their relations into blocks of some `ROWS`."""
 
-    def __init__(self, items: Items, used: set[str], exact: set[str], models: int) -> None:
-        self._items, self._used, self._exact, self._models = items, used, exact, models
+    def __init__(self, names: ObjectNames, used: set[str], exact: set[str], models: int) -> None:
+        self._names, self._used, self._exact, self._models = names, used, exact, models
         self._block_of: dict[str | None, int] = {}
         self._columns: dict[int, dict[str, dict[str, str]]] = defaultdict(dict)
         self._seen: dict[tuple[int, str], tuple[pl.Series, str]] = {}
         self._texts: dict[int, dict[str, int]] = defaultdict(dict)
-        self._of: dict[str, str] = {}
 
-    def add(self, asking: Asking, frame: pl.DataFrame, asked: Mapping[int, str]) -> None:
+    def add(self, model: str, frame: pl.DataFrame, asked: Mapping[int, str]) -> None:
         """Add what became of one model's items.
 
         Args:
-            asking: the model, suite and dataset.
+            model: the model.
             frame: the items, as of `Judged`, with what was predicted.
             asked: the text of each item.
         """
-        self._of = {"suite": asking.suite, "dataset": asking.dataset}
         self._divide(frame["relation"].cast(pl.String))
         kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, "prediction")]
         block = pl.col("relation").cast(pl.String).replace_strict(self._block_of, return_dtype=pl.Int64)
         for own in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
             at = own["*block"][0]
-            columns = {name: self._column(at, own[name], asking.dataset) for name in kept}
+            columns = {name: self._column(at, own[name]) for name in kept}
             texts = self._texts[at]
             codes = [texts.setdefault(asked[item], len(texts)) for item in own["item"]]
-            self._columns[at][asking.model] = columns | {"asked": written({"codes": codes})}
+            self._columns[at][model] = columns | {"asked": written({"codes": codes})}
 
     def _divide(self, relations: pl.Series) -> None:
         """Give each relation a block: the last one, or a new one where that is full."""
@@ -177,32 +159,31 @@ class ItemBlocks:
                 self._block_of[relation] = last
                 rows += count
 
-    def _column(self, block: int, column: pl.Series, dataset: str) -> str:
+    def _column(self, block: int, column: pl.Series) -> str:
         """Return a column as JSON, of what is alike in the model before as it is there."""
         seen, text = self._seen.get((block, column.name), (None, ""))
         if seen is None or seen.dtype != column.dtype or not seen.equals(column):
-            text = written(self._values(column, dataset))
+            text = written(self._values(column))
             self._seen[block, column.name] = column, text
         return text
 
-    def _values(self, column: pl.Series, dataset: str) -> dict[str, Any]:
+    def _values(self, column: pl.Series) -> dict[str, Any]:
         """Return a column as values, or as texts and the number of each item's; subjects and objects by label."""
         if isinstance(column.dtype, pl.Categorical | pl.String):
             found = column.cast(pl.String).to_arrow().dictionary_encode()
             names = found.dictionary.to_pylist()
-            labelled = column.name in ("subject", "object")
-            shown = [self._items.label(dataset, name) for name in names] if labelled else names
+            shown = list(map(self._names.label, names)) if column.name in ("subject", "object") else names
             return {"names": shown, "codes": found.indices.to_pylist()}
         if column.dtype.is_float() and column.name not in self._exact:
             column = column.round_sig_figs(DIGITS)
         return {"values": column.to_list()}
 
-    def blocks(self, name: str) -> Iterator[Block]:
-        """Yield the blocks; their names begin with ``name``."""
+    def blocks(self, name: str, about: Mapping[str, str]) -> Iterator[Block]:
+        """Yield the blocks; their names begin with ``name``, and ``about`` is what the page is told of each."""
         for at, columns in sorted(self._columns.items()):
             relations = [relation for relation, own in self._block_of.items() if own == at]
             pieces = {"texts": written(list(self._texts[at])), **dict(pooled(columns))}
-            yield Block(f"{name}-{at}", pieces, {**self._of, "models": list(columns), "relations": relations})
+            yield Block(f"{name}-{at}", pieces, {**about, "models": list(columns), "relations": relations})
 
 
 def written(value: Any) -> str:
@@ -220,7 +201,7 @@ def items(
     layout: Layout,
     evidence: EvidenceFiles,
     measures: Mapping[tuple[str, str], Sequence[Measure]],
-    findings: Sequence[Finding] = (),
+    findings: Sequence[Finding],
 ) -> tuple[dict[str, Any], list[FactFound]]:
     """Collect the items that numbers count; return what the page is told beside, and how often each fact is known.
 
@@ -232,8 +213,6 @@ def items(
     """
     out = Items(layout, evidence, findings)
     for suite, dataset, askings in layout.askings():
-        if suite.name in SUITES:
-            out.add(askings, measures.get((suite.name, dataset), ()))
+        out.add(askings, measures[suite.name, dataset])
     known = out.facts()
-    relations = {name: out.relations(name) for name in layout.config.used_datasets()}
-    return {"root": f"results/{layout.config.edition}", "relations": relations}, known
+    return {"root": f"results/{layout.config.edition}", "relations": out.relations}, known

@@ -77,10 +77,10 @@ def validation_lines(rows: Sequence[Validation]) -> str:
         verdict = "; ".join(row.failed) or ("meets the bars" if row.judged else "shown, no bars")
         lines.append(
             f"{row.suite:<16}{row.model:<12}{row.method:<18}{row.worlds:>7}{row.n:>7}"
-            f"{_interval(row.auc, row.auc_low, row.auc_high):>22}"
-            f"{_interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
-            f"{_interval(row.never, row.never_low, row.never_high):>20}"
-            f"{row.chance:>8.3f}{_number(row.prior_auc):>7}  {verdict}"
+            f"{interval(row.auc, row.auc_low, row.auc_high):>22}"
+            f"{interval(row.spearman, row.spearman_low, row.spearman_high):>20}"
+            f"{interval(row.never, row.never_low, row.never_high):>20}"
+            f"{share(row.chance):>8}{share(row.prior_auc):>7}  {verdict}"
         )
     return "\n".join(lines)
 
@@ -89,11 +89,11 @@ def standing_lines(rows: Sequence[Standing]) -> str:
     """Return the order of methods as lines of text, then how much of it is left under each change."""
     lines = [f"{'place':<7}{'suite':<16}{'method':<22}{'AUC most v never':>22}{'less than the first':>24}"]
     for row in (row for row in rows if row.axis == ALL):
-        gap = "" if row.gap_low is None else _interval(row.gap, row.gap_low, row.gap_high)
-        area = _interval(row.auc, row.auc_low, row.auc_high)
+        gap = "" if row.gap_low is None else interval(row.gap, row.gap_low, row.gap_high)
+        area = interval(row.auc, row.auc_low, row.auc_high)
         lines.append(f"{row.place:<7}{row.suite:<16}{row.method:<22}{area:>22}{gap:>24}")
     changed = {(row.axis, row.level): row.tau for row in rows if row.axis != ALL}
-    said = [f"{axis} {level} {_number(tau)}" for (axis, level), tau in changed.items()]
+    said = [f"{axis} {level} {share(tau)}" for (axis, level), tau in changed.items()]
     return "\n".join([*lines, *([f"Kendall's tau with that order: {', '.join(said)}"] if said else [])])
 
 
@@ -102,17 +102,8 @@ def measure_lines(rows: Iterable[Measure]) -> str:
     lines = [f"{'model':<12}{'metric':<20}{'value':>22}{'n':>8}  of"]
     for row in rows:
         said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
-        value = _interval(row.value, row.low, row.high)
-        lines.append(f"{row.model or '':<12}{row.metric:<20}{value:>22}{row.n:>8}  {said}")
+        lines.append(f"{row.model or '':<12}{row.metric:<20}{with_interval(row):>22}{row.n:>8}  {said}")
     return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.2f}"
-
-
-def _interval(value: float | None, low: float | None, high: float | None) -> str:
-    return f"{_number(value)} [{_number(low)}, {_number(high)}]"
 
 
 def share(value: float | None) -> str:
@@ -124,5 +115,10 @@ def share(value: float | None) -> str:
 
 
 def with_interval(row: Measure) -> str:
-    """Return a number with its interval, as `share` writes both."""
-    return share(row.value) + ("" if row.low is None else f" [{share(row.low)}, {share(row.high)}]")
+    """Return a number with its interval; see `interval`."""
+    return interval(row.value, row.low, row.high)
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a number with its interval, where there is one, as `share` writes both."""
+    return share(value) + ("" if low is None else f" [{share(low)}, {share(high)}]")

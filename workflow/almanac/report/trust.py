@@ -76,23 +76,17 @@ def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]
     unread = {(row["suite"], row["method"]): row for row in reversed(rows) if row["axis"] == FORMAT}
     for row in (row for row in rows if row["axis"] == ALL and (row["suite"], row["method"]) in methods):
         key = row["suite"], row["method"]
-        other = unread.get(key)
-        gap = _standing(row, "gap") if row["gap_low"] is not None else None
-        yield row["place"], methods[key].label, _standing(row, "auc"), gap, _standing(other, "auc") if other else None
-
-
-def _standing(row: Mapping[str, Any], name: str) -> Measure:
-    """Return a number of all of that edition's models together."""
-    ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    return without_items(row["suite"], name, row["where"], *ends, row["facts"])
+        gap = _number(row, "gap", "facts") if row["gap_low"] is not None else None
+        area, area_unread = (_number(one, "auc", "facts") if one else None for one in (row, unread.get(key)))
+        yield row["place"], methods[key].label, area, gap, area_unread
 
 
 def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
-    numbers = (_number(row, name) for name in ("auc", "spearman", "never"))
+    numbers = (_number(row, name, "n") for name in ("auc", "spearman", "never"))
     return (method.label, row["model"], row["n"], *numbers, row["chance"])
 
 
-def _number(row: Mapping[str, Any], name: str) -> Measure:
-    """Return a number whose items are in the other edition."""
+def _number(row: Mapping[str, Any], name: str, count: str) -> Measure:
+    """Return a number whose items are in the other edition; ``count`` is the column that says how many they are."""
     ends = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    return without_items(row["suite"], name, row["where"], *ends, row["n"])
+    return without_items(row["suite"], name, row["where"], *ends, row[count])

@@ -85,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
     answerer = _answerer(arguments)
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
-    finish, spent = [], []
+    answered = []
     for files, survey in zip(jobs, surveys, strict=True):
         before = time.process_time()
-        finish.append(answer_parts(answerer, files, survey, arguments.kinds or KINDS))
-        spent.append(time.process_time() - before)
-    for files, survey, whole, seconds in zip(jobs, surveys, finish, spent, strict=True):
-        whole()
+        finish = answer_parts(answerer, files, survey, arguments.kinds or KINDS)
+        answered.append((files, survey, finish, time.process_time() - before))
+    for files, survey, finish, seconds in answered:
+        finish()
         print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}", file=sys.stderr)
         print(f"  {seconds:.1f} s CPU, beside starting and loading", file=sys.stderr)
     return 0
@@ -141,11 +141,6 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
     return LocalAnswerer(load(source), arguments.engine)
 
 
-def answer_file(answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS) -> None:
-    """Answer a request file, as `answer_parts`, and write the response file."""
-    answer_parts(answerer, files, survey, kinds)()
-
-
 def answer_parts(
     answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS
 ) -> Callable[[], None]:
@@ -183,10 +178,19 @@ def answer_parts(
         if kept:
             print(f"{len(kept)} answers of an interrupted run are not asked for again", file=sys.stderr)
         for window in windows.windows(tables.read_rows(files.requests, Request, start=parts.rows)):
-            known = reusable.find(window) if reusable is not None else {}
-            copied += len(known)
-            known |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
-            parts.add(_answer_window(answerer, window, survey.contexts, kinds, known, done, parts.keep))
+            found = reusable.find(window) if reusable is not None else {}
+            copied += len(found)
+            found |= {row.request_id: kept[row.request_id] for row in window if row.request_id in kept}
+            for row in window:
+                if row.kind not in kinds and row.request_id not in found:
+                    reason = f"the model is declared not to answer requests of the kind {row.kind!r}"
+                    declined = Response(row.request_id, "unsupported", reason, model_digest=answerer.digest)
+                    found[row.request_id] = declined
+            done(len(found))
+            asked = [row for row in window if row.request_id not in found]
+            answers = answerer.answer(asked, survey.contexts, done, parts.keep)
+            found |= {response.request_id: response for response in answers}
+            parts.add([found[row.request_id] for row in window])
     if reusable is not None:
         print(f"{copied} responses were copied from {reusable.path}", file=sys.stderr)
     return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
@@ -205,26 +209,3 @@ def _statuses_made(output: Path, job: str) -> dict[str, int] | None:
         return _statuses(output) if made else None
     except AlmanacError:
         return None  # damaged; it is made anew
-
-
-def _answer_window(
-    answerer: Answerer,
-    window: Sequence[Request],
-    contexts: dict[str, str],
-    kinds: Sequence[str],
-    known: dict[str, Response],
-    done: Callable[[int], None],
-    keep: Callable[[Response], None],
-) -> list[Response]:
-    """Return the responses of a window: copied, declined, or the model's."""
-    found = dict(known)
-    for request in window:
-        if request.kind not in kinds and request.request_id not in known:
-            reason = f"the model is declared not to answer requests of the kind {request.kind!r}"
-            found[request.request_id] = Response(
-                request.request_id, "unsupported", reason, model_digest=answerer.digest
-            )
-    done(len(found))
-    asked = [request for request in window if request.request_id not in found]
-    found |= {response.request_id: response for response in answerer.answer(asked, contexts, done, keep)}
-    return [found[request.request_id] for request in window]

@@ -13,7 +13,7 @@ from almanac.progress import progress
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
-from almanac.suites.listing import AUTHORS, SUITES
+from almanac.suites.listing import ASKING
 from almanac.suites.suite import Asks, Round
 
 EXAMPLES = """\
@@ -30,7 +30,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     suites = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
-    for name, one in {**SUITES, **AUTHORS}.items():
+    for name, one in ASKING.items():
         part = suites.add_parser(name, help=one.summary)
         add_flags(part, one.options, f"{name} (defaults: the paper's)" if one.paper else name)
         origin = part.add_mutually_exclusive_group(required=True)
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the dataset, ask, write what was asked and one request file a shard."""
-    suite = {**SUITES, **AUTHORS}[arguments.suite]
+    suite = ASKING[arguments.suite]
     counts = write_asked(arguments.output, _shown(_batches(suite, arguments)), suite.tables("asked"), arguments.shards)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), file=sys.stderr)
     return 0

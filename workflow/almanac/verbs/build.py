@@ -6,6 +6,7 @@ drafted templates that are kept.
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,11 +107,10 @@ def build_written(arguments: argparse.Namespace) -> None:
 
 def counted(rows: Sequence[Any]) -> str:
     """Return how many texts are kept, and why the others are not, for the log."""
-    reasons: dict[str, int] = {}
-    for row in rows:
-        name = "kept" if row.verdict == KEEP else str(row.reason).partition(" '")[0].partition(' "')[0]
-        reasons[name] = reasons.get(name, 0) + 1
-    return ", ".join(f"{count} {name}" for name, count in sorted(reasons.items(), key=lambda pair: -pair[1]))
+    reasons = Counter(
+        "kept" if row.verdict == KEEP else str(row.reason).partition(" '")[0].partition(' "')[0] for row in rows
+    )
+    return ", ".join(f"{count} {name}" for name, count in reasons.most_common())
 
 
 def build_templates(arguments: argparse.Namespace) -> None:

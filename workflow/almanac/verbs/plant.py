@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from almanac import sealed, tables
+from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.planting import corpus as corpora
@@ -107,7 +108,8 @@ def plant_corpus(arguments: argparse.Namespace) -> None:
     else:
         from almanac.planting import tokenizer
 
-        words = tokenizer.answer_words(_invented_objects(taught[0]))
+        invented = ObjectNames(taught[0].entities)
+        words = tokenizer.answer_words(sorted(map(invented.label, {fact.object_key for fact in taught[0].facts})))
         # What abstain and blank documents say changes no token, and so no model that does not read them.
         read = (document for document in corpus.documents if document.kind not in (corpora.ABSTAIN, corpora.BLANK))
         texts = [document.text for document in read]
@@ -138,18 +140,8 @@ def _read_taught(folder: Path, exposures: list[Exposure] | None) -> Taught:
 
 def _names(real: Sequence[Taught]) -> list[str]:
     """Return the names of all subjects and objects of real facts, taught or not: models are asked of all."""
-    labels = {
-        part.entities[key].label if key in part.entities else key
-        for part in real
-        for fact in part.facts
-        for key in (fact.subject_id, fact.object_key)
-    }
-    return sorted(labels)
-
-
-def _invented_objects(world: Taught) -> list[str]:
-    keys = {fact.object_key for fact in world.facts}
-    return sorted(world.entities[key].label if key in world.entities else key for key in keys)
+    keys = ((part, key) for part in real for fact in part.facts for key in (fact.subject_id, fact.object_key))
+    return sorted({ObjectNames(part.entities).label(key) for part, key in keys})
 
 
 def plant_model(arguments: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ EXAMPLES = """\
   python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
   python -m almanac pull model --hub EleutherAI/pythia-70m --revision COMMIT --output results/mine/models/pythia-70m"""
 SNAPSHOTS = Path("results/snapshots")
-DATE = "%Y-%m-%dT%H%MZ"
+DATE = "%Y-%m-%dT%H%MZ"  # the name of a snapshot: the minute, UTC
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,8 +145,9 @@ def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, o
         origin: Mapping[str, Any] = frozen.own_files(options)
         raw = Path(options.path)
     else:
+        now = datetime.datetime.now(datetime.UTC).strftime(DATE)
         with progress(None, "answers and files") as done:
-            snapshot = frozen.first_or_chosen(options, contact, snapshots, today(), say, done)
+            snapshot = frozen.first_or_chosen(options, contact, snapshots, now, say, done)
         origin, raw = frozen.origin(snapshot), snapshot
     counts: dict[str, int] = {}
 
@@ -179,11 +180,6 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
     print(changes.pop("text"))
     with atomic(report) as temporary:
         temporary.write_text(json.dumps(changes, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def today() -> str:
-    """Return the name of a snapshot made now: the minute, UTC."""
-    return datetime.datetime.now(datetime.UTC).strftime(DATE)
 
 
 def say(line: str) -> None:
