@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 from tests.models.tiny_tokenizers import wordpiece
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
+from almanac.cli import main
+from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError
 from almanac.models.answering import answer
 from almanac.models.embedding import compare, embed, read
 from almanac.models.registry import ModelSource, load
-from almanac.rows import Request
+from almanac.rows import Context, Request
+from almanac.tables import write
 
 TEXTS = ["the river", "a long river in the north", "the river is long and old, they say [MASK]"]
 LENGTH = 48
@@ -132,6 +136,19 @@ def test_an_encoder_without_a_head_is_named_as_one(folder, tmp_path):
     weights.save_pretrained(tmp_path / "bare")
     bare = load(ModelSource(str(tmp_path / "bare"), family="encoder", device="cpu"))
     assert asked(bare, pair(*TEXTS[:2]))[0].status == "ok"
+
+
+@pytest.mark.parametrize("family", get_args(ModelConfig.model_fields["family"].annotation))
+def test_every_family_of_a_configuration_is_one_of_the_command(family, folder, tmp_path, capsys):
+    write(tmp_path / "requests-0.parquet", Request, [pair(*TEXTS[:2])])
+    write(tmp_path / "contexts.parquet", Context, [])
+    files = ["--requests", "requests-0.parquet", "--contexts", "contexts.parquet", "--output", "out.parquet"]
+    files = [str(tmp_path / one) if one.endswith("parquet") else one for one in files]
+    status = main(["answer", "--model", str(folder), "--family", family, "--device", "cpu", *files])
+    assert (status, "needs none" in capsys.readouterr().err) == (
+        (0, False) if family == "encoder" else (1, family == "auto")
+    )
+    assert (tmp_path / "out.parquet").exists() == (family == "encoder")
 
 
 def embedded(rng, tokens):

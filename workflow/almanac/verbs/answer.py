@@ -24,7 +24,7 @@ from almanac.models.answerer import Answerer
 from almanac.models.answering import LocalAnswerer
 from almanac.models.options import add_api_flags, api_options
 from almanac.models.parts import DoneParts
-from almanac.models.registry import ModelSource, load
+from almanac.models.registry import FAMILIES, ModelSource, load
 from almanac.models.reuse import FINAL, Reusable
 from almanac.models.scoring.backends import ENGINES
 from almanac.options import positive
@@ -47,7 +47,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     parser.add_argument("--model", metavar="FOLDER", help="a checkpoint; or give --api")
-    parser.add_argument("--family", choices=["auto", "causal", "masked", "seq2seq"], default="auto", help="[auto]")
+    parser.add_argument("--family", choices=["auto", *FAMILIES], default="auto", help="[auto]")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
     parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps [auto]")
