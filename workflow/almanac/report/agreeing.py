@@ -42,8 +42,8 @@ def chapter(layout: Layout) -> Chapter | None:
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
     parts: list[Table | Drawing | str] = [
-        *_facts(layout, knowledge),
         Drawing("kappa", caption, lambda: _heat_map(figure, named)),
+        *_facts(layout, knowledge),
         _pairs(rows, named),
     ]
     return Chapter("Can it be trusted, and do the methods agree?", ASKS, parts)

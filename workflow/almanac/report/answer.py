@@ -73,12 +73,16 @@ def chapter(
             None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
         )
         for one in rows
-        if one.facts
     ]
     known = ("known, of these relations", "known, of other relations")
     head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance, of these relations", "facts", "count as")
     caption = " ".join([RULE, *_guessed(guessable or {})])
-    parts: list[Table | Drawing | str] = [*figures, Table("findings", caption, head, cells), *_unanswered(rows)]
+    unanswered = [at for at, one in enumerate(rows) if not one.facts]
+    parts: list[Table | Drawing | str] = [
+        *figures,
+        Table("findings", caption, head, cells, hidden=unanswered),
+        *_unanswered(rows),
+    ]
     return Chapter("What was found", " ".join(sentences(rows)), parts)
 
 
@@ -88,7 +92,7 @@ def _unanswered(rows: Sequence[Finding]) -> list[str]:
         f"{model}: {', '.join(f'{one.method.label} ({one.known.dataset})' for one in own)}"
         for model, own in _silent(rows).items()
     ]
-    return [f"Not answered at all, and so not in the table. {'; '.join(of)}."] if of else []
+    return [f"Not answered at all, and so only in the files of this table. {'; '.join(of)}."] if of else []
 
 
 def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:

@@ -1,7 +1,7 @@
 """A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ class Table:
         head: the columns' names.
         rows: as many cells each.
         folded: whether it is shown only when it is asked for.
+        hidden: the places of rows that are in the table's files and not on the page.
     """
 
     name: str
@@ -44,6 +45,12 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     folded: bool = False
+    hidden: Collection[int] = ()
+
+    @property
+    def shown(self) -> list[Sequence[Cell]]:
+        """The rows of the page."""
+        return [row for at, row in enumerate(self.rows) if at not in self.hidden]
 
 
 @dataclass(frozen=True)
