@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from almanac import tables, unfinished
+from almanac import sealed, tables, unfinished
 from almanac.errors import AlmanacError
 from almanac.sources import snapshots, source_tables
 from almanac.sources.downloads import Target, download
@@ -45,10 +45,7 @@ def own_files(options: DumpOptions) -> dict[str, Any]:
     if missing:
         raise AlmanacError(f"{folder}: lacks {', '.join(missing)}; a source of kind {options.kind} is made of them")
     files = [path for name in wanted for path in sorted(_files(folder / name))]
-    return {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": tables.sha256(path)}
-        for path in files
-    }
+    return {entry.pop("path"): entry for entry in sealed.files(folder, files)}
 
 
 def _files(path: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from almanac import __version__, tables
+from almanac import __version__, sealed, tables
 from almanac.errors import AlmanacError
 from almanac.rows import Entity, Fact
 from almanac.sources.answers import INDEX, now
@@ -87,11 +87,7 @@ def finish(partial: Path, options: NetworkOptions, downloads: Mapping[str, Any])
     Returns:
         The snapshot.
     """
-    files = [
-        {"path": path.relative_to(partial).as_posix(), "bytes": path.stat().st_size, "sha256": tables.sha256(path)}
-        for path in sorted(partial.rglob("*"))
-        if path.is_file()
-    ]
+    files = sealed.files(partial, sorted(path for path in partial.rglob("*") if path.is_file()))
     asked = [json.loads(line) for index in partial.rglob(INDEX) for line in index.read_text("utf-8").splitlines()]
     manifest = {
         "settings": settings_of(options),
