@@ -87,7 +87,9 @@ def test_the_facts_that_all_methods_asked_are_counted_for_each_of_them():
     assert {tuple(conditions_of(row)["fact"]) for row in rows} == {tuple(f"f{at:03}" for at in range(40, 100))}
     assert all(row.low < row.value < row.high for row in rows)
     assert not list(on_same_facts("d", "m", found[:1])), "one method has nobody to be compared with"
-    assert not list(on_same_facts("d", "m", [*found, asked("d", 90, 101, 5)])), "ten facts are too few"
+    for apart in (asked("d", 90, 140, 5), asked("d", 90, 101, 5)):
+        assert list(on_same_facts("d", "m", [*found, apart])) == rows, "one that shares ten facts is left out"
+        assert not list(on_same_facts("d", "m", [found[0], apart])), "ten facts are too few"
 
 
 def test_a_model_has_one_colour_in_the_figures_of_all_methods():

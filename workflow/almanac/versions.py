@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 8,
-    "measure": 28,
+    "measure": 29,
     "report": 34,
     "freeze": 7,
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from almanac.edition.layout import Layout
 from almanac.rows import Agreement, Knowledge, Measure
-from almanac.suites.agreement import SAME
+from almanac.suites.agreement import FEW, SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
 from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
@@ -68,9 +68,10 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
         counts = {len(conditions_of(row)[FACT]) for row, _ in own}  # type: ignore[arg-type]
         caption = (
             f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
-            f"facts of {dataset} that all methods asked of a model, with 95 % intervals (of these relations). Filled: "
-            "above chance by all facts that the method asked; empty: not distinguishable from chance; faint: too few "
-            "facts, no chance defined, or the format was not followed. Grey ticks: the method's chance."
+            f"facts of {dataset} that all of these methods asked of a model (one that shares fewer than {FEW} with "
+            "those above it is left out), with 95 % intervals (of these relations). Filled: above chance by all facts "
+            "that the method asked; empty: not distinguishable from chance; faint: too few facts, no chance "
+            "defined, or the format was not followed. Grey ticks: the method's chance."
         )
         yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
 

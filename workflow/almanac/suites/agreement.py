@@ -15,7 +15,7 @@ from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
-FEW = 20  # facts that all methods asked, below which nothing is said of them
+FEW = 20  # facts below which nothing is said of a method, or of several together
 HALF = 0.5  # of its items that are right, above which a method calls a fact known
 
 
@@ -102,18 +102,20 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
 
 
 def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator[Measure]:
-    """Yield what each method calls known of the facts that all methods asked, with the interval of these relations.
+    """Yield what each method calls known of the facts that all of them asked, with the interval of these relations.
 
-    A method that was not answered at all is not among them. Nothing is said of one method, or of too few facts.
+    A method is left out that shares too few facts with all those before it. Nothing is said of one method.
     """
-    if len(found) < 2:
-        return
-    every = pl.concat(one.facts.select(pl.col("fact").cast(pl.String)) for one in found)
-    counted = every.group_by("fact").len().filter(pl.col("len") == len(found))
-    facts = sorted(counted["fact"])
-    if len(facts) < FEW:
-        return
+    kept, shared = list[Called](), set[str]()
     for one in found:
+        own_facts = set(one.facts["fact"].cast(pl.String))
+        both = shared & own_facts if kept else own_facts
+        if len(both) >= FEW:
+            kept, shared = [*kept, one], both
+    if len(kept) < 2:
+        return
+    facts = sorted(shared)
+    for one in kept:
         own = one.facts.filter(pl.col("fact").cast(pl.String).is_in(facts))
         estimate = Estimate(*grouped.macro(own, [], "hit", RELATION, SUBJECT).row(0))
         counts = {f"n_{name}": int(own[name].sum()) for name in OUTCOMES}
