@@ -86,7 +86,7 @@ class EvidenceFiles:
 
 
 def packed(text: str) -> str:
-    """Return a text gzipped, in base64: small, the same for the same text, and no markup whatever it holds."""
+    """Return a text gzipped, in base64: small, the same for the same text, and without any markup of the text."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
 

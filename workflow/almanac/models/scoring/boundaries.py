@@ -21,8 +21,8 @@ from almanac.rows import Request
 class TokenSequence:
     """Token ids, special ones included, and the parts that are scored: ranges ``[start, stop)`` of positions.
 
-    Sequences that begin alike may hold one ``head`` together, so that long contexts are kept once; nothing of it is
-    scored. Positions count from the head's first token.
+    Sequences that begin alike may hold one ``head`` together, so that long contexts are kept once; no token of it
+    is scored. Positions count from the head's first token.
     """
 
     tail: tuple[int, ...]

@@ -13,7 +13,7 @@ from almanac.tables import seed_of
 
 
 def calibrates(facts: Sequence[str]) -> list[bool]:
-    """Return whether each fact, by its id, is in the half on which a threshold is chosen, whatever it is asked with."""
+    """Return of each fact, by its id alone, whether it is in the half on which a threshold is chosen."""
     return [seed_of("karr", "half", fact) % 2 == 0 for fact in facts]
 
 
