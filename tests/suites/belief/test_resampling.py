@@ -34,11 +34,6 @@ def mean(found: Hits, resample: str) -> float:
     return found.weighted(own.mean() for own in found.accuracy)
 
 
-def worst_and_best(found: Hits) -> tuple[float, float]:
-    """The accuracy with the worst and with the best template of each relation."""
-    return found.weighted(map(min, found.accuracy)), found.weighted(map(max, found.accuracy))
-
-
 def test_two_relations_worked_by_hand():
     """Weights .75 and .25; template accuracies .2 and .6, and .5 and .5: mean .425, deviation .15."""
     found = hits({"a": [[1, 1]] * 6 + [[0, 1]] * 12 + [[0, 0]] * 12, "b": [[1, 0]] * 5 + [[0, 1]] * 5})
@@ -46,7 +41,7 @@ def test_two_relations_worked_by_hand():
     assert [own.tolist() for own in found.accuracy] == [[0.2, 0.6], [0.5, 0.5]]
     assert mean(found, "relation") == pytest.approx(0.425)
     assert found.deviation("relation") == pytest.approx(0.15)
-    assert worst_and_best(found) == (pytest.approx(0.275), pytest.approx(0.575))
+    assert found.extremes()[:2] == (pytest.approx(0.275), pytest.approx(0.575))
     assert np.ptp(found.simulated("relation", DRAWS, 0)) == pytest.approx(0.3)
 
 
@@ -89,17 +84,19 @@ def test_with_one_template_nothing_varies():
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 1), min_size=3, max_size=3), min_size=1, max_size=6))
-def test_the_mean_stands_between_the_worst_and_the_best(matrix):
+def test_worst_mean_best_and_oracle_stand_in_their_order(matrix):
     found = hits({"a": matrix})
-    worst, best = worst_and_best(found)
+    worst, best, maximum, oracle = found.extremes()
     assert mean(found, "relation") == pytest.approx(mean(found, "pair"))
     assert worst - 1e-9 <= mean(found, "relation") <= best + 1e-9
+    assert best <= maximum + 1e-9 <= oracle + 2e-9
+    assert oracle == np.mean(np.array(matrix).any(axis=1))
 
 
-def test_the_best_name_of_each_subject_is_that_in_the_best_template():
+def test_the_maximum_takes_the_best_name_of_each_subject_in_the_best_template():
     rows = [("a", "f", "t", True), ("a", "f", "t", False), ("a", "f", "u", False), ("a", "f", "u", False)]
     found = Hits.of(pl.DataFrame(rows, ["relation", "fact", "template", "hit"], orient="row"))
-    assert (worst_and_best(found)[1], max(found.best[0]), found.shares.tolist()) == (0.5, 1, [0.25])
+    assert (found.extremes()[1:], found.shares.tolist()) == ((0.5, 1, 1), [0.25])
 
 
 def test_a_deviation_by_pair_cannot_be_as_large_as_the_papers():

@@ -164,10 +164,7 @@ def _fluctuation(group: Judged, options: BeliefOptions) -> list[Measure]:
         hits.deviation(options.resample),
         hits.deviation("pair"),
         hits.expected_range(options.draws),
-        hits.weighted(own.min() for own in hits.accuracy),
-        hits.weighted(own.max() for own in hits.accuracy),
-        hits.weighted(own.max() for own in hits.best),
-        float((hits.shares > 0).mean()),
+        *hits.extremes(),
         written_rank(group.frame),
     )
     return [group.measure(name, value, of=("hit",)) for name, value in zip(names, values, strict=True)]

@@ -78,6 +78,15 @@ class Hits:
         shares: Array = self.pairs / self.pairs.sum()
         return shares
 
+    def extremes(self) -> tuple[float, float, float, float]:
+        """Return the accuracies with the worst and the best prompts.
+
+        These are: with the worst template of each relation, with the best, with the best and each pair's best name, and
+        the share of pairs that any prompt gets right.
+        """
+        worst, best = (self.weighted(map(pick, self.accuracy)) for pick in (np.min, np.max))
+        return worst, best, self.weighted(map(np.max, self.best)), float((self.shares > 0).mean())
+
     def weighted(self, values: Iterable[float]) -> float:
         """Return a mean over relations, by their pairs."""
         return float(self.weights @ np.array(list(values)))
