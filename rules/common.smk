@@ -83,11 +83,12 @@ wildcard_constraints:
     date=r"\d{4}-\d\d-\d\d[^/]*",
 
 
-# Jobs find the package without installing it, in every environment and on every node.
+# Jobs find the package without installing it, in every environment and on every node, and keep to their threads.
 PACKAGE = quote(str(ROOT / "workflow"))
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}; "
+    f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
+    " POLARS_MAX_THREADS=$OMP_NUM_THREADS; "
 )
 if workflow.is_main_process:
     # For the logger: `onsuccess` does not come where there is nothing to do.

@@ -43,7 +43,7 @@ rule report_edition:
         version=VERSIONS["report"],
         edition=subpath(input.edition, parent=True),
     shell:
-        "POLARS_MAX_THREADS={threads} python -m almanac report page --edition {params.edition} 2> {log}"
+        "python -m almanac report page --edition {params.edition} 2> {log}"
 
 
 rule print_figures:

@@ -47,7 +47,7 @@ rule pull_source:
         files=known_by(JOBS.source_files),
         out=subpath(output[0], parent=True),
     shell:
-        "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --output {params.out} 2> {log}"
+        "python -m almanac pull {params.source} --output {params.out} 2> {log}"
 
 
 rule repull_source:
@@ -69,7 +69,7 @@ rule repull_source:
         version=VERSIONS["pull"],
         source=JOBS.pulled,
     shell:
-        "POLARS_MAX_THREADS={threads} python -m almanac pull {params.source} --again {wildcards.date}"
+        "python -m almanac pull {params.source} --again {wildcards.date}"
         " --output {output} > {log} 2>&1"
 
 

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from almanac import __version__
 from almanac.errors import AlmanacError, did_you_mean
+from almanac.loading import loading
 
 VERBS = {
     "pull": "bring data from a source and record what was brought",
@@ -29,7 +30,8 @@ VERBS = {
 
 def load(verb: str) -> ModuleType:
     """Return a verb's module, imported with all that it needs."""
-    return importlib.import_module(f"almanac.verbs.{verb}")
+    with loading():
+        return importlib.import_module(f"almanac.verbs.{verb}")
 
 
 def parser_of(name: str, verb: ModuleType) -> argparse.ArgumentParser:

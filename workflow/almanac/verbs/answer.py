@@ -19,6 +19,7 @@ import torch
 
 from almanac import tables
 from almanac.errors import AlmanacError
+from almanac.loading import loading
 from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.answering import LocalAnswerer
@@ -129,6 +130,7 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
         return ApiAnswerer(server)
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if arguments.threads > 1 else "false")
     source = ModelSource(
         path=arguments.model,
         family=arguments.family,
@@ -138,7 +140,8 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
         revision=arguments.revision,
         wrapper=arguments.wrapper,
     )
-    return LocalAnswerer(load(source), arguments.engine)
+    with loading():
+        return LocalAnswerer(load(source), arguments.engine)
 
 
 def answer_parts(
