@@ -46,7 +46,7 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
 
 def test_the_page_says_how_many_facts_can_be_read_off_their_question():
     [table] = chapter([], {}, {"real": (12, 1300), "invented": (0, 400)}).parts
-    assert "12 of the 1,300 test facts of real;" in table.caption
+    assert "12 of 1,300 test facts (dataset real);" in table.caption
     assert "invented" not in table.caption
     [table] = chapter([], {}, {"invented": (0, 400)}).parts
     assert "Readable" not in table.caption

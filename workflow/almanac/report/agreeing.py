@@ -68,10 +68,10 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
         counts = {len(conditions_of(row)[FACT]) for row, _ in own}  # type: ignore[arg-type]
         caption = (
             f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
-            f"facts of {dataset} that all of these methods asked of a model (one that shares fewer than {FEW} with "
-            "those above it is left out), with 95 % intervals (of these relations). Filled: above chance by all facts "
-            "that the method asked; empty: not distinguishable from chance; faint: too few facts, no chance "
-            "defined, or the format was not followed. Grey ticks: the method's chance."
+            f"facts that all of these methods asked of a model (dataset {dataset}; a method that shares fewer than "
+            f"{FEW} with those above it is left out), with 95 % intervals (of these relations). Filled: above chance "
+            "by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, no "
+            "chance defined, or the format was not followed. Grey ticks: the method's chance."
         )
         yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
 

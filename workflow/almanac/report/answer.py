@@ -106,8 +106,8 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return how many facts a model may read off their subject's name, where there are any."""
-    of = [f"{found:,} of the {facts:,} test facts of {name}" for name, (found, facts) in guessable.items() if found]
-    text = "their true objects stand in their subject's name (`guessable: false` leaves such facts out)."
+    of = [f"{found:,} of {facts:,} test facts (dataset {name})" for name, (found, facts) in guessable.items() if found]
+    text = "their true objects stand in their subject's name (with guessable: false such facts are left out)."
     return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
 
