@@ -88,7 +88,7 @@ PACKAGE = quote(str(ROOT / "workflow"))
 WHOLE = quote(EDITION.model_dump_json()).replace("{", "{{").replace("}", "}}")
 shell.prefix(
     f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
-    " POLARS_MAX_THREADS=$OMP_NUM_THREADS; "
+    " POLARS_MAX_THREADS=${{OMP_NUM_THREADS:-1}}; "
 )
 if workflow.is_main_process:
     # For the logger: `onsuccess` does not come where there is nothing to do.

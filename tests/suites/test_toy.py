@@ -132,6 +132,36 @@ def test_an_outcome_or_a_reading_that_there_is_not_is_refused(trial, tmp_path, c
         judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda rows: rows.filter(pl.col("item") != 5),
+            "where an outcome of item 5 is due there is one of item 6",
+        ),
+        (lambda rows: rows.reverse(), "where an outcome of item 0 is due there is one of item 31; its `judge` must"),
+        (lambda rows: rows.head(8), "4 of 32 items are judged"),
+        (lambda rows: rows.drop("confidence"), "its `judge` yields outcomes without the column 'confidence'"),
+    ],
+)
+def test_an_item_or_a_column_that_is_left_out_is_named(trial, tmp_path, spoil, message):
+    class Wrong(Toy):
+        def judge(self, answers, data, options):
+            for one in super().judge(answers, data, options):
+                yield replace(one, outcomes=spoil(one.outcomes))
+
+    with pytest.raises(AlmanacError, match=f"suite toy: {message}"):
+        judge(Wrong(), trial.options, trial.answers, trial.data, tmp_path)
+
+
+def test_a_table_that_the_suite_does_not_declare_is_refused_where_it_is_asked(tmp_path):
+    class Wrong(Toy):
+        own: ClassVar = {"disagreements": Toy.own["disagreements"]}
+
+    with pytest.raises(AlmanacError, match="the suite's `own` declares no table 'offers' at='asked'"):
+        Trial(tmp_path, Wrong(), DATA, ToyOptions()).ask()
+
+
 def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):
     class Wrong(Toy):
         own: ClassVar = {"offers": Toy.own["offers"]}

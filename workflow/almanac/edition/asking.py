@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from almanac import tables, unfinished
 from almanac.columns import schema
+from almanac.errors import AlmanacError
 from almanac.frames import KEY, as_frame, request_key
 from almanac.rows import Context, Item, Link, NotAsked, Request, Setting
 from almanac.suites.asked import Batch
@@ -43,7 +44,7 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
         The number of rows of each table, ``requests`` among them.
 
     Raises:
-        AlmanacError: the folder cannot be written.
+        AlmanacError: the folder cannot be written, or what is asked has a table that the suite does not declare.
     """
     tables.check_writable(folder / "items.parquet")
     seen: dict[str, set[str]] = {"settings": set(), "contexts": set(), "refused": set()}
@@ -59,6 +60,8 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
                 writers[name].add(getattr(batch, name))
             for name, known in seen.items():
                 writers[name].add(_new(getattr(batch, name), known))
+            if undeclared := sorted(batch.own.keys() - own.keys()):
+                raise AlmanacError(f"{folder}: the suite's `own` declares no table {undeclared[0]!r} at='asked'")
             for name in own:
                 writers[name].add(batch.own[name])
             runs.add(batch.requests)

@@ -57,17 +57,20 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
         }
         for found in suite.judge(answers, data, options):
             if found.outcomes.height:
-                frame = _whole(found.outcomes)
-                stop = done + frame.height // readings
-                if not np.array_equal(frame["item"].to_numpy(), np.repeat(np.arange(done, stop), readings)):
-                    raise _unfit(suite.name, f"outcomes after item {done - 1} are not those of the items that follow")
+                frame = _whole(suite.name, found.outcomes)
+                due = done + np.arange(frame.height) // readings
+                other = np.flatnonzero(due != (items := frame["item"].to_numpy()))
+                if other.size:
+                    first = other[0]
+                    said = f"where an outcome of item {due[first]} is due there is one of item {items[first]}"
+                    raise _unfit(suite.name, said)
                 if frame["reading"].to_list() != [*of_suite] * (frame.height // readings):
                     found_instead = frame["reading"].head(readings).to_list()
                     raise _unfit(suite.name, f"the readings of an item are {[*of_suite]}, found {found_instead}")
                 if unknown := sorted({*frame["outcome"].unique()} - {*OUTCOMES}):
                     raise _unfit(suite.name, f"there is no outcome {unknown[0]!r}{did_you_mean(unknown[0], OUTCOMES)}")
                 outcomes.add(frame.to_arrow())
-                done = stop
+                done += frame.height // readings
             for name, rows in found.own.items():
                 if name not in writers:
                     raise AlmanacError(f"suite {suite.name}: `own` declares no table {name!r} at='judged'")
@@ -82,10 +85,12 @@ def _unfit(suite: str, what: str) -> AlmanacError:
     )
 
 
-def _whole(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return outcomes with every column of the table."""
+def _whole(suite: str, outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return outcomes with every column of the table; those that there need not be are filled."""
     more = {"reading": pl.lit(""), "prediction": pl.lit(None, pl.String)}
     found = outcomes.with_columns(**{name: value for name, value in more.items() if name not in outcomes.columns})
+    if lacking := [name for name in columns(Outcome) if name not in found.columns]:
+        raise AlmanacError(f"suite {suite}: its `judge` yields outcomes without the column {lacking[0]!r}")
     return found.select(columns(Outcome))
 
 

@@ -1,6 +1,6 @@
 """The form of a suite: its settings, its rounds of questions, how it judges answers and which numbers it makes of them.
 
-`suites/__init__.py` lists the suites. Whatever walks over all of them (the verbs, the layout of an edition, the rules,
+`suites/listing.py` lists the suites. Whatever walks over all of them (the verbs, the layout of an edition, the rules,
 the page) does so through this form and knows no suite by its name: a new one is a folder and a line of that list.
 """
 
@@ -233,7 +233,10 @@ class Suite(Asks[Settings]):
         return ("",)
 
     def counted(self, options: Settings) -> tuple[Method, ...]:
-        """Return its methods, each of one reading: of the first, where there are several and the method names none."""
+        """Return its methods, each of one reading: of the first, where there are several and the method names none.
+
+        A suite whose methods depend on its settings (how many choices there are, and so a guess) returns others.
+        """
         first, *more = self.readings(options)
         return tuple(map(partial(_read_as, first), self.methods)) if more else self.methods
 
