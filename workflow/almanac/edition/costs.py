@@ -63,12 +63,12 @@ class Costs:
         factors: by suite or `TRAINING`, how much longer it takes here than these numbers say.
     """
 
-    start: float = 5.0
+    start: float = 4.0
     token: float = 5e-6
     operations: float = 2.5e11
     trained: float = 5e10
-    table: float = 2.0
-    page: float = 25.0
+    table: float = 1.5
+    page: float = 12.0
     factors: Mapping[str, float] = field(default_factory=dict)
 
     def spent(self, suite: str, size: int, tokens: int) -> float:
