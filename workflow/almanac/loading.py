@@ -10,7 +10,7 @@ from contextlib import contextmanager
 def loading() -> Iterator[None]:
     """Load what stays until the process ends: the garbage collector looks at none of it, then or later.
 
-    A fifth of the time that importing torch and a transformers model takes is the collector's, which finds nothing
+    A fifth of the time that importing torch and a transformers model takes is the collector's, which frees nothing
     there. In a process that is not `python -m almanac` (a notebook, a test) everything is left as it is, since
     what else is held there may become garbage.
     """

@@ -58,12 +58,11 @@ def judge(suite: Suite[Any], options: Any, answers: Answers, data: Data, folder:
         for found in suite.judge(answers, data, options):
             if found.outcomes.height:
                 frame = _whole(suite.name, found.outcomes)
-                due = done + np.arange(frame.height) // readings
-                other = np.flatnonzero(due != (items := frame["item"].to_numpy()))
-                if other.size:
-                    first = other[0]
-                    said = f"where an outcome of item {due[first]} is due there is one of item {items[first]}"
-                    raise _unfit(suite.name, said)
+                items, due = frame["item"].to_numpy(), done + np.arange(frame.height) // readings
+                if (other := np.flatnonzero(items != due)).size:
+                    at = other[0]
+                    text = f"where an outcome of item {due[at]} is due there is one of item {items[at]}"
+                    raise _unfit(suite.name, text)
                 if frame["reading"].to_list() != [*of_suite] * (frame.height // readings):
                     found_instead = frame["reading"].head(readings).to_list()
                     raise _unfit(suite.name, f"the readings of an item are {[*of_suite]}, found {found_instead}")

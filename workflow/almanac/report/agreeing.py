@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from almanac.edition.layout import Layout
 from almanac.rows import Agreement, Knowledge, Measure
-from almanac.suites.agreement import FEW, SAME
+from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
-from almanac.suites.headline import ABOVE_CHANCE, NOT_ABOVE, Finding
+from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import method_label
 from almanac.suites.looks import GREY, look

@@ -11,11 +11,11 @@ from almanac.statistics import grouped
 from almanac.statistics.agreement import kappa
 from almanac.statistics.intervals import Estimate, wilson
 from almanac.statistics.ranks import spearman
+from almanac.suites.headline import FEW
 from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_text, from_text
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
-FEW = 20  # facts below which nothing is said of a method, or of several together
 HALF = 0.5  # of its items that are right, above which a method calls a fact known
 
 

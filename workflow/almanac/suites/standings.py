@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from almanac.rows import Standing
 from almanac.statistics.intervals import Estimate, normal_quantile
 from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
-from almanac.suites.agreement import FEW, Called, called
+from almanac.suites.agreement import Called, called
+from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
 from almanac.suites.suite import Method
 

@@ -130,6 +130,7 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
         return ApiAnswerer(server)
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
+        # The tokenizers library has threads of its own, as many as there are cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if arguments.threads > 1 else "false")
     source = ModelSource(
         path=arguments.model,

@@ -22,7 +22,7 @@ PROBES = (
     "The river flows through 12 towns and into the",
     "Water boils at 100 degrees and freezes at",
     "She opened the door and looked at the",
-    "In 1990 the house was red. In 1991 it was",
+    "In 1990 the door was red. In 1991 it was",
     "A, B, C, D, E, F,",
 )
 ENDINGS = (" red", " 1990")
