@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 29,
-    "report": 35,
+    "report": 36,
     "freeze": 7,
 }

@@ -192,6 +192,7 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     import numpy as np  # drawing is not loaded only to print seconds
 
     from almanac.suites.comparison_figures import Map, laid_out
+    from almanac.suites.looks import write_cells
 
     own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
@@ -202,11 +203,6 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     names = [named[key] for key in place]
     figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
     image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
-    for (one, other), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            color = "white" if abs(value) > 0.6 else "black"
-            text = f"{value:z.2f}".replace("0.", ".")
-            cell = axes.text(other, one, text, ha="center", va="center", fontsize=6, color=color)
-            cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
+    write_cells(image, lambda value: f"{value:z.2f}".replace("0.", "."), 6)
     figure.colorbar(image, cax=scale, label="Cohen's κ")
     return figure

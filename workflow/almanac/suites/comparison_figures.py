@@ -1,7 +1,7 @@
 """The figures that compare models: accuracy by relation and model, and how similar models and families are."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ from matplotlib.textpath import text_to_path
 
 from almanac.rows import Measure
 from almanac.suites.judged import conditions_of
+from almanac.suites.looks import write_cells
 
 WRITTEN = 20  # models up to which each cell holds its number
-LIGHT = 0.55  # of the colours' range; above, text is black
 NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
 Grid = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping
     figure, [axes], scale = laid_out([one], not written)
     image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     if written:
-        _write(axes, grid, grid > LIGHT, lambda share: f"{share * 100:.0f}")
+        write_cells(image, lambda share: f"{share * 100:.0f}")
     _part(axes, [series[model] for model in models])
     if scale is not None:  # else the cells say more than a scale
         figure.colorbar(image, cax=scale, label="accuracy")
@@ -78,7 +78,7 @@ def likeness(rows: Sequence[Measure]) -> Figure:
                 grid[one, other] = grid[other, one] = row.value
         image = axes.imshow(grid, cmap="cividis", vmin=lowest, vmax=1)
         if len(names) <= WRITTEN:
-            _write(axes, grid, (grid - lowest) / (1 - lowest) > LIGHT, lambda value: f"{value:.2f}".replace("0.", "."))
+            write_cells(image, lambda value: f"{value:.2f}".replace("0.", "."))
     if scale is not None:
         figure.colorbar(image, cax=scale, label="Pearson's correlation over relations")
     return figure
@@ -120,14 +120,6 @@ def laid_out(maps: Sequence[Map], scale: bool) -> tuple[Figure, list[Axes], Axes
 def _length(name: str) -> float:
     """Return how long a name is, in inches."""
     return float(text_to_path.get_text_width_height_descent(name, FontProperties(), ismath=False)[0]) / 72
-
-
-def _write(axes: Axes, grid: Grid, light: npt.NDArray[np.bool_], shown: Callable[[float], str]) -> None:
-    for (row, column), value in np.ndenumerate(grid):
-        if not np.isnan(value):
-            colour = "black" if light[row, column] else "white"
-            cell = axes.text(column, row, shown(value), ha="center", va="center", color=colour, fontsize="small")
-            cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
 
 
 def _part(axes: Axes, families: Sequence[str]) -> None:

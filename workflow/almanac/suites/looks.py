@@ -1,6 +1,6 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from almanac.rows import Measure
 
@@ -19,6 +20,7 @@ GREY = "#777777"
 NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
 COLUMN = 1.8  # each so wide, inches,
 LINE = 0.17  # and the figure grows by so much for each line of them, inches.
+LIGHT = 0.179  # relative luminance above which black contrasts more than white does (WCAG 2.2, 1.4.3)
 
 
 # The models of the edition that is drawn, in its order, which gives each its colour in all figures.
@@ -60,6 +62,18 @@ def chance_line(axes: Axes, chance: float) -> None:
     axes.axhline(chance, color=GREY, linewidth=1, linestyle="--", zorder=0)
     axes.annotate("  chance", (1, chance), xycoords=("axes fraction", "data"), ha="left", va="center", color=GREY)
     unit_axis(axes)
+
+
+def write_cells(image: AxesImage, shown: Callable[[float], str], size: float | str = "small") -> None:
+    """Write its value into each cell of a map, in black or white: what contrasts more with the cell's colour."""
+    grid: npt.NDArray[np.float64] = np.ma.filled(np.ma.asarray(image.get_array()), np.nan)
+    red, green, blue, _ = np.moveaxis(image.to_rgba(grid) ** 2.2, -1, 0)  # about linear
+    light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT
+    for (row, column), value in np.ndenumerate(grid):
+        if not np.isnan(value):
+            ink = "black" if light[row, column] else "white"
+            cell = image.axes.text(column, row, shown(value), ha="center", va="center", color=ink, fontsize=size)
+            cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
 
 
 def legend(figure: Figure, panels: Sequence[Axes]) -> None:

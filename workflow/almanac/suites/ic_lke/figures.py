@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values
+from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values, write_cells
 
 LOOKS: dict[str, dict[str, Any]] = {
     "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
@@ -42,17 +42,14 @@ def by_relation(rows: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
     grid = np.array([[value.get((relation, model), np.nan) for model in models] for relation in relations], dtype=float)
     figure = Figure(figsize=(3.6 + 1.0 * len(models), 0.9 + 0.27 * len(relations)), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(models)), models)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(relations)), [labels.get(relation, relation) for relation in relations])
     axes.tick_params(length=0)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)  # a relation's name may hold dollar signs
-    for (row, column), share in np.ndenumerate(grid):
-        if not np.isnan(share):
-            colour = "black" if share > 0.55 else "white"
-            axes.text(column, row, f"{share * 100:.0f}", ha="center", va="center", color=colour)
+    write_cells(image, lambda share: f"{share * 100:.0f}", "medium")
     axes.spines[:].set_visible(False)
     return figure
 
