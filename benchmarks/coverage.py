@@ -1,16 +1,18 @@
-"""How often the intervals of a headline number hold the truth.
+"""How often the intervals of a headline number, and of the difference of two models, hold the truth.
 
     python -m benchmarks.coverage
 
 Facts are drawn 2,000 times by each design. *These relations*: the relations keep their true shares and facts are drawn
 anew; the truth is the mean of these shares. *Other relations*: the relations' shares are drawn anew too, from a beta
-distribution; the truth is that distribution's mean. The last designs are hard on purpose, and stand apart: so few
-relations of so skewed shares, or so few subjects, that no interval of these kinds can be trusted.
+distribution; the truth is that distribution's mean. *Differences*: a second model answers a tenth of the same facts
+otherwise; the relations keep their shares. The last designs are hard on purpose, and stand apart: so few relations of
+so skewed shares, or so few subjects, that no interval of these kinds can be trusted.
 """
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +20,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from almanac.statistics import grouped
+from almanac.statistics.paired import macro_difference
 
 LOW, HIGH = 0.93, 0.97  # what a coverage of 95 % may come to
+CHANGED = 0.1  # of the answers, between the two models of a difference
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,7 @@ def draw(design: Design, runs: int, rng: np.random.Generator, same: bool) -> tup
         rng: what draws them.
         same: whether all runs are of the same relations.
     """
-    beta = stats.beta(design.share * design.alike, (1 - design.share) * design.alike)
-    fixed = beta.ppf((np.arange(design.relations) + 0.5) / design.relations)
+    beta, fixed = _shares(design)
     sizes = [design.facts[at % len(design.facts)] for at in range(design.relations)]
     subjects = rng.standard_normal((runs, max(sizes)))
     parts = []
@@ -97,6 +100,12 @@ def draw(design: Design, runs: int, rng: np.random.Generator, same: bool) -> tup
         }
         parts.append(pl.DataFrame(columns))
     return pl.concat(parts), float(fixed.mean()) if same else design.share
+
+
+def _shares(design: Design) -> tuple[Any, NDArray[np.float64]]:
+    """Return the distribution that relations' true shares are drawn from, and those of the relations that stay."""
+    beta = stats.beta(design.share * design.alike, (1 - design.share) * design.alike)
+    return beta, beta.ppf((np.arange(design.relations) + 0.5) / design.relations)
 
 
 def _hits(
@@ -131,20 +140,35 @@ def coverage(design: Design, runs: int, same: bool, seed: int = 0) -> float:
     return float(found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean())  # type: ignore[arg-type]
 
 
+def difference_coverage(design: Design, runs: int, seed: int = 0) -> float:
+    """Return how often the interval of a difference holds the truth; each fact is asked once, of these relations."""
+    rng = np.random.default_rng(seed)
+    hits, _ = draw(replace(design, asked=1), runs, rng, True)
+    changed, _ = draw(replace(design, asked=1, share=CHANGED, alike=1e9), runs, rng, True)
+    after = pl.col("hit") + changed["hit"] - 2 * pl.col("hit") * changed["hit"]
+    truth = CHANGED * (1 - 2 * float(_shares(design)[1].mean()))
+    found = (
+        macro_difference(own, "after", "hit", "relation", "subject")
+        for own in hits.with_columns(after.alias("after")).partition_by("run")
+    )
+    return float(np.mean([(one.low or 0.0) <= truth <= (one.high or 0.0) for one in found]))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 if a design that is not hard lies outside of the bars."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("--runs", type=int, default=2000, metavar="N", help="runs a design [2000]")
     runs = parser.parse_args(arguments).runs
-    print(f"{'design':<34}{'these relations':>16}{'other relations':>16}")
+    print(f"{'design':<34}{'these relations':>16}{'other relations':>16}{'differences':>12}")
     missed = 0
     for design in DESIGNS:
         found = [coverage(design, runs, same) for same in (True, False)]
+        found.append(difference_coverage(design, runs // 2))
         outside = [not LOW <= one <= HIGH for one in found]
         missed += 0 if design.hard else sum(outside)
         note = "  hard" if design.hard else "  outside" * any(outside)
-        print(f"{design.name:<34}{found[0]:>16.3f}{found[1]:>16.3f}{note}")
-    print(f"{missed} of {2 * sum(not one.hard for one in DESIGNS)} outside of {LOW:.2f} to {HIGH:.2f}")
+        print(f"{design.name:<34}{found[0]:>16.3f}{found[1]:>16.3f}{found[2]:>12.3f}{note}")
+    print(f"{missed} of {3 * sum(not one.hard for one in DESIGNS)} outside of {LOW:.2f} to {HIGH:.2f}")
     return int(missed > 0)
 
 

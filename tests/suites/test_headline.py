@@ -113,11 +113,22 @@ def test_one_fact_of_each_relation_gives_an_interval_that_covers():
     for _ in range(600):
         hits = (rng.random(38) < known).astype(float)
         drawn = pl.DataFrame({"relation": names, "subject": names, "hit": hits, "d": hits})
-        found = chance._difference(drawn)
+        found = chance._difference(drawn, 0.0)
         covered += found.low <= known.mean() <= found.high
         error = hits.std(ddof=1) / math.sqrt(38)
         assert found.high - hits.mean() == pytest.approx(norm.ppf(0.975) * error), "that of a mean of 38"
     assert covered >= 570
+
+
+@pytest.mark.parametrize("known", range(4))
+def test_no_interval_reaches_beyond_knowing_all_or_nothing(known):
+    """Three relations of three facts each, of which as many are known in each."""
+    own, truths = judged(
+        [(name, f"{name}{at}", [f"o{at}"], f"o{at}" if at < known else "w") for name in "abc" for at in range(3)]
+    )
+    found = numbers(own, truths)
+    assert -found[CHANCE].value <= found[ABOVE].low <= found[ABOVE].value
+    assert found[ABOVE].value <= found[ABOVE].high <= 1 - found[CHANCE].value
 
 
 def test_few_hits_by_chance_have_the_exact_p():

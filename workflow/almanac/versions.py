@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 8,
-    "measure": 29,
+    "measure": 30,
     "report": 36,
     "freeze": 7,
 }

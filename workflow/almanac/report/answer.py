@@ -30,7 +30,8 @@ FACTS_CAPTION = (
     "chance. Choose one for all that was answered to it."
 )
 OF_THESE = (
-    "Intervals (95 %) and verdicts are of these relations; the page has those of other relations for what is known."
+    "Intervals (95 %) and verdicts are of these relations; the page has those of other relations for what is known. "
+    "Verdicts are adjusted for all rows (Holm), intervals are not: one may lie above 0 where the verdict does not."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence

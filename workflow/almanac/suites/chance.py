@@ -57,9 +57,10 @@ def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterato
     better = both.filter(pl.col("score") > pl.col("false_score")).height
     worse = both.filter(pl.col("score") < pl.col("false_score")).height
     p = float(stats.binomtest(better, better + worse, 0.5, "greater").pvalue) if better + worse else 1.0
-    yield own.measure(CHANCE, _macro(both, "false_hit"), "other", ("hit", "score"))
+    chance = _macro(both, "false_hit")
+    yield own.measure(CHANCE, chance, "other", ("hit", "score"))
     difference = both.with_columns((pl.col("hit") - pl.col("false_hit")).alias("d"))
-    yield own.measure(ABOVE, _difference(difference), "other", ("hit", "score"), p)
+    yield own.measure(ABOVE, _difference(difference, chance), "other", ("hit", "score"), p)
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,9 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         lifted = pl.col("by_chance") + lacking * pl.col("guess") / guessed
         facts = facts.with_columns(lifted.clip(upper_bound=1.0).alias("by_chance"))
     facts = facts.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
-    yield own.measure(CHANCE, _macro(facts, "by_chance"), "other", ("prediction", "fact"))
-    yield own.measure(ABOVE, _difference(facts), "other", ("prediction", "hit", "fact"), _p(facts))
+    chance = _macro(facts, "by_chance")
+    yield own.measure(CHANCE, chance, "other", ("prediction", "fact"))
+    yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(facts))
 
 
 def _expected(
@@ -252,11 +254,12 @@ def _macro(facts: pl.DataFrame, column: str) -> float:
     return float(facts.group_by("relation", maintain_order=True).agg(pl.col(column).mean())[column].mean())  # type: ignore[arg-type]
 
 
-def _difference(facts: pl.DataFrame) -> Estimate:
+def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
     """Return the mean over relations of the mean ``d`` of facts, with an interval.
 
     Where all facts have the same hit, as where nothing is right, only chance varies, and the deviations say too little:
-    the interval then reaches at least as far as Wilson's of the share that is right, of as many subjects.
+    the interval then reaches at least as far as Wilson's of the share that is right, of as many subjects. It ends where
+    nothing or all would be right.
 
     A subject's facts are one draw, and relations are strata; those of a single subject are one stratum together, which
     makes the interval rather too wide than too narrow (collapsed strata: Wolter, Introduction to Variance Estimation,
@@ -279,7 +282,7 @@ def _difference(facts: pl.DataFrame) -> Estimate:
         hits = min(max(_macro(facts, "hit"), 0.0), 1.0)
         _, low, high = wilson(hits, parts.height)
         below, above = max(half, hits - (low or 0.0)), max(half, (high or 0.0) - hits)
-    return Estimate(value, value - below, value + above)
+    return Estimate(value, min(value, max(value - below, -chance)), max(value, min(value + above, 1 - chance)))
 
 
 def _p(facts: pl.DataFrame) -> float:

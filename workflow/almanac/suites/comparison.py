@@ -242,13 +242,7 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
 def _tuned(found: Board, tuned: str, base: str) -> list[Measure]:
     asked = found.both(tuned, base)
     after, before = asked["hit"].to_list(), asked["other"].to_list()
-    difference = macro_difference(
-        [float(one) - float(other) for one, other in zip(after, before, strict=True)],
-        asked["relation"].cast(pl.String).to_list(),
-        asked["subject"].cast(pl.String).to_list(),
-        DRAWS,
-        seed_of("tuned_difference", found.dataset, tuned, base),
-    )
+    difference = macro_difference(asked, "hit", "other", "relation", "subject")
     p = mcnemar(after, before).p if after else None
     return [
         found.row("tuned_difference", difference, len(after), tuned, base, p),

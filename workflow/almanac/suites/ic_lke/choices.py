@@ -12,12 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import Estimate
-from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.questions import OFFERED
-from almanac.suites.judged import RELATION, SUBJECT, Judged, Range
+from almanac.suites.judged import Judged, Range
 from almanac.suites.options import SuiteOptions
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Judgements, Method, Own, Suite
@@ -26,7 +24,6 @@ Settings = TypeVar("Settings", bound=SuiteOptions)
 WANTED = ("status", "index", "logprobs", "choices")
 SHARES = {"best": pl.Int64, "score": pl.Float64, "confidence": pl.Float64, "hit": pl.Boolean}
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence, for accuracy@K
-DRAWS = 1000  # of the bootstrap of a paired difference
 PAPER = "Wu et al., Towards Reliable Latent Knowledge Estimation in LLMs"
 
 
@@ -135,13 +132,6 @@ def accuracy_at_k(judged: Judged) -> list[Measure]:
     """Return the accuracy over the facts answered with a confidence of at least each of `LEVELS`."""
     sure = (judged.where(confidence=Range(least=level)) for level in LEVELS)
     return [row for own in sure for row in own.measures("accuracy_at_k", "share", "hit")]
-
-
-def difference(facts: pl.DataFrame, other: str, seed: int) -> Estimate:
-    """Return the accuracy of facts asked in two ways, less that by the column ``other``; see `macro_difference`."""
-    less = (facts["hit"].cast(pl.Float64) - facts[other].cast(pl.Float64)).to_list()
-    relations, subjects = (facts[name].cast(pl.String).to_list() for name in (RELATION, SUBJECT))
-    return macro_difference(less, relations, subjects, DRAWS, seed)
 
 
 def chance(judged: Judged) -> Measure:

@@ -21,17 +21,18 @@ from almanac.rows import Fact, Measure, Request
 from almanac.statistics.agreement import cohens_kappa
 from almanac.statistics.correlation import pearson
 from almanac.statistics.intervals import Estimate
+from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
-from almanac.suites.ic_lke.choices import ChoiceSuite, difference, judge_choices, of_choices
+from almanac.suites.ic_lke.choices import ChoiceSuite, judge_choices, of_choices
 from almanac.suites.ic_lke.options import EicOptions
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, draw_examples
 from almanac.suites.ic_lke.suite import IN_CONTEXT
-from almanac.suites.judged import Judged, Not
+from almanac.suites.judged import RELATION, SUBJECT, Judged, Not
 from almanac.suites.suite import Judgements, Method, Own, Round
-from almanac.tables import hash_order, seed_of
+from almanac.tables import hash_order
 
 SEQUENCE, ISOLATED = "sequence", "isolated"
 CHOICE = "choice "  # begins a link's role in sequences; the choice's number follows
@@ -289,12 +290,11 @@ def agreement(judged: Judged) -> list[Measure]:
     """
     both = judged.where(hit=Not(None), in_context_hit=Not(None))
     ours, theirs = both.frame["hit"].to_list(), both.frame["in_context_hit"].to_list()
-    seed = seed_of(judged.suite, judged.dataset, str(judged.conditions["experiment"]), judged.model)
     means = both.frame.group_by("relation", maintain_order=True).agg(
         pl.col("hit", "in_context_hit").cast(pl.Float64).mean()
     )
     found: dict[str, Estimate] = {
-        "accuracy_difference": difference(both.frame, "in_context_hit", seed),
+        "accuracy_difference": macro_difference(both.frame, "hit", "in_context_hit", RELATION, SUBJECT),
         "kappa": cohens_kappa(ours, theirs),
         "pearson": pearson(means["hit"].to_list(), means["in_context_hit"].to_list()),
     }

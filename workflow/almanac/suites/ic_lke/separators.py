@@ -13,18 +13,18 @@ import polars as pl
 
 from almanac.dataset import mining
 from almanac.rows import Fact, Measure, Template
+from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke import published
-from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations, difference
+from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
 from almanac.suites.ic_lke.prompts import mined
 from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, chosen, draw_examples
-from almanac.suites.judged import Judged
+from almanac.suites.judged import RELATION, SUBJECT, Judged
 from almanac.suites.suite import Own, Round
-from almanac.tables import seed_of
 
 SEPARATOR = "separator"  # the experiment
 SPACE, CODE = "space", "code"
@@ -108,32 +108,31 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         for group in judged.groups("separator"):
             name = str(group.conditions["separator"])
             if name != SPACE:
-                rows += differences(judged, name, [name])
+                rows += differences(judged, [name])
         infixes = judged.where(infix=True)
         if not infixes.frame.is_empty():
             rows += accuracy(infixes) + deviations(infixes, "deviation", "separator")
             every = infixes.frame["separator"].cast(pl.String).unique().sort()
-            rows += differences(judged, INFIXES, every.to_list(), "infix_difference")
+            rows += differences(judged, every.to_list(), "infix_difference")
         return rows
 
 
-def differences(judged: Judged, name: str, others: Sequence[str], metric: str = "difference") -> list[Measure]:
+def differences(judged: Judged, others: Sequence[str], metric: str = "difference") -> list[Measure]:
     """Return the accuracy of separators less that of the space on the same facts, over all relations and in each.
 
     Args:
         judged: items of all separators.
-        name: what the separators are called, for the seed of the bootstrap.
         others: the separators.
         metric: what the numbers are called.
     """
     own = judged.where(separator=(*others, SPACE))
-    seed = seed_of(judged.suite, judged.dataset, judged.model, name)
     rows = []
     for group in (own, *own.groups("relation")):
         known = group.frame.filter(pl.col("hit").is_not_null())
         space = known.filter(pl.col("separator") == SPACE).select("fact", pl.col("hit").alias("hit_space"))
         pairs = known.filter(pl.col("separator") != SPACE).join(space, on="fact", maintain_order="left")
-        rows.append(group.measure(metric, difference(pairs, "hit_space", seed), of=("hit", "fact", "separator")))
+        less = macro_difference(pairs, "hit", "hit_space", RELATION, SUBJECT)
+        rows.append(group.measure(metric, less, of=("hit", "fact", "separator")))
     return rows
 
 
