@@ -416,6 +416,19 @@ def test_a_model_can_be_named_in_short(text, entry):
     assert EditionConfig.model_validate(config.model_dump(mode="json")) == config
 
 
+def test_several_models_can_be_named_in_short(tmp_path):
+    """Two checkpoints of two runs, a server, and one whose folder has a space in its name."""
+    folders = [tmp_path / run / step for run, step in (("a", "step-1000"), ("b", "step-1000"), ("b", "step-2000"))]
+    spaced = tmp_path / "my run" / "last step"
+    for folder in (*folders, spaced):
+        folder.mkdir(parents=True)
+    text = " ".join(map(str, [*folders, "http://localhost:8000/v1"]))
+    several = check(GOOD | {"model": text}, "mine.yaml", REPOSITORY).models[len(GOOD["models"]) :]
+    assert [one.name for one in several] == ["a-step-1000", "b-step-1000", "step-2000", "localhost-8000"]
+    *_, alone = check(GOOD | {"model": str(spaced)}, "mine.yaml", REPOSITORY).models
+    assert (alone.name, alone.path) == ("last-step", str(spaced))
+
+
 @pytest.mark.parametrize("text", ["owner/name", "owner/name@main", "mine", f"owner/name@{'0' * 39}"])
 def test_a_repository_in_short_needs_its_commit(text):
     message = refusal(GOOD | {"model": text})

@@ -159,8 +159,22 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
 
 
 @pytest.mark.whole
+def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, mine):
+    steps = mine.parent / "several"
+    for name in ("step-1000", "step-2000"):
+        shutil.copytree(mine, steps / name)
+    made = shell(BLOCKS[3].replace("/models/mine", str(steps)), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "On facts, step-2000 and step-1000 are not distinguishable by " in made.stdout
+    with (clone / "results" / "own" / "tables" / "compared-differences.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    assert {(row["model"], row["less"]) for row in rows} == {("step-2000", "step-1000")}
+    assert "IC-LKE" in {row["method"] for row in rows} and {float(row["difference"]) for row in rows} == {0.0}
+
+
+@pytest.mark.whole
 def test_a_model_as_an_entry_is_asked_the_facts_that_ship(clone, mine):
-    made = shell(BLOCKS[3].replace("/models/mine", str(mine)), clone)
+    made = shell(BLOCKS[4].replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "mine" / "responses" / "mine" / "ic_lke" / "shipped").is_dir()
     assert "no model is asked ic_lke, " in made.stderr and "on invented" in made.stderr
@@ -185,7 +199,7 @@ def chatting(model):
 def test_a_model_behind_a_server_as_an_entry_is_asked(clone, mine):
     [entry] = [entry for entry in ENTRIES if "api:" in entry]
     with chatting(load(ModelSource(str(mine), device="cpu"))).running() as address:
-        served = BLOCKS[3].replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
+        served = BLOCKS[4].replace("{name: mine, path: /models/mine}", entry).replace("edition=mine", "edition=served")
         made = shell(served.replace("http://localhost:8000/v1", address), clone, **SMALL)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "served" / "measures" / "served" / "ic_lke" / "shipped.parquet").is_file()
@@ -203,7 +217,7 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
     registry.write_text(before[registry] + yaml.safe_dump({one.pop("name"): one for one in map(dict, entries)}))
     values = yaml.safe_load(before[edition])
     edition.write_text(yaml.safe_dump(values | {"models": ["mine", "pythia-70m", "served", *values["models"]]}))
-    command = "make demo" if name == "config" else BLOCKS[4].splitlines()[1].replace("/data/my_facts", str(facts))
+    command = "make demo" if name == "config" else BLOCKS[5].splitlines()[1].replace("/data/my_facts", str(facts))
     try:
         made = shell(command, clone, **planned)
     finally:
@@ -217,7 +231,7 @@ def test_models_that_are_kept_are_asked_beside_the_others(clone, mine, facts, pl
 @pytest.mark.whole
 def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
     """The first is run by the tutorial's test, on the tutorial's facts."""
-    own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[4].splitlines())
+    own, trex = (line.replace("/data/my_facts", str(facts)) for line in BLOCKS[5].splitlines())
     made = shell(own.replace("/models/mine", str(mine)), clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
     # Facts for the paper's numbers would be many: a configuration of the same form with smaller ones.
@@ -272,7 +286,7 @@ def test_the_readme_names_only_files_that_are_there():
 
 
 def test_every_configuration_that_is_named_is_there():
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
     assert shutil.which("make")
     for name in set(re.findall(r"config/\w+\.yaml", README)) - {"config/nobell.yaml"}:
         assert (REPOSITORY / name).is_file(), name

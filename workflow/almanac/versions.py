@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 12,
     "answer": 8,
     "measure": 30,
-    "report": 36,
+    "report": 37,
     "freeze": 7,
 }

@@ -55,7 +55,7 @@ class EditionConfig(AuthorsConfig):
     model: str | None = Field(
         default=None,
         description="one model more, in short: a name of the registry, a directory, OWNER/NAME@COMMIT of the Hugging "
-        "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`",
+        "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`; or several, spaces between",
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
     size: Literal["quick", "full"] = Field(

@@ -18,6 +18,7 @@ from almanac.options import OnDisk
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
+IN_SHORT = re.compile(rf"{SERVER.pattern}\S+$|[^\s/]+/[^\s/@]+@\S+$")  # a server or a repository, by its looks
 ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")  # of a server, without http://
 UNKNOWN_SIZE = 7_000_000_000  # parameters; a model that says nothing of its size is taken for one of this
 
@@ -36,20 +37,20 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if ADDRESS.match(text):
         raise AlmanacError(f"model: there is no folder {text}; a server's address begins with http://: http://{text}")
     if SERVER.match(text):
-        return {"name": _as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
+        return {"name": as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
     if folder.is_dir() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
-        return {"name": _as_name(folder.absolute().name), "path": text}
+        return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())
         raise AlmanacError(
             f"model: there is no folder {text}{near}; a repository of the Hugging Face hub is named with its commit, "
             f"40 hexadecimal digits: {repository}@COMMIT"
         )
-    return {"name": _as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
+    return {"name": as_name(repository.rpartition("/")[2]), "hub": repository, "revision": commit}
 
 
-def _as_name(text: str) -> str:
+def as_name(text: str) -> str:
     """Return a text as a name in tables and folders."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
 

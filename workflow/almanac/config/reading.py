@@ -1,6 +1,8 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
 import json
+import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
-from almanac.config.models import in_short
+from almanac.config.models import IN_SHORT, as_name, in_short
 from almanac.errors import AlmanacError, did_you_mean, no_configuration
 from almanac.options import explain, with_places
 
@@ -52,7 +54,7 @@ def check(
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models]
-        models += [] if short is None else [_one_more(str(short), registry, where)]
+        models += [] if short is None else _named_in_short(str(short), registry, where)
     try:
         config = EditionConfig.model_validate(filled | {"models": models}, context={KNOWN: set(registry)})
     except ValidationError as error:
@@ -84,8 +86,29 @@ def _look_up(model: Any, registry: Mapping[str, Any], path: Path, where: str) ->
     return {"name": model, **registry[model]}
 
 
+def _named_in_short(text: str, registry: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """Return the entries of models named in short, with spaces between; of folders named alike, with what holds them.
+
+    A folder's name may have spaces itself: a text is several models only where one of its words is a model.
+    """
+
+    def is_model(word: str) -> bool:
+        there = os.path.exists(os.path.expanduser(word))  # noqa: PTH110, PTH111 (an unknown user is no error to these)
+        return there or word in registry or IN_SHORT.match(word) is not None
+
+    words = [text] if is_model(text) or not any(map(is_model, text.split())) else text.split()
+    entries = [_one_more(word, registry, where) for word in words]
+    times = Counter(entry["name"] for entry in entries)
+    return [
+        entry | {"name": as_name(f"{Path(entry['path']).absolute().parent.name}-{entry['name']}")}
+        if times[entry["name"]] > 1 and entry.get("path")
+        else entry
+        for entry in entries
+    ]
+
+
 def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the entry of the model that is named in short."""
+    """Return the entry of one model that is named in short."""
     if isinstance(registry.get(text), dict):
         return {"name": text, **registry[text]}
     try:

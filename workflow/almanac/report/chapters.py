@@ -6,7 +6,7 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
-from almanac.report import agreeing, answer, recovering, trust
+from almanac.report import agreeing, answer, comparing, recovering, trust
 from almanac.report.page import Page
 from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
@@ -35,6 +35,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
     first = findings_of(layout, [row for own in measures.values() for row in own])
     together = {
+        "compared": comparing.chapter(between),
         "agreement": agreeing.chapter(layout),
         "recovered": recovering.chapter(layout),
         "trust": trust.chapter(layout, first),

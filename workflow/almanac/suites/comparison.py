@@ -7,7 +7,7 @@ are left out, and ``n`` is the number that remain. A model that answered none is
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
@@ -28,6 +28,7 @@ from almanac.tables import seed_of
 
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
 DRAWS = 1000  # of the bootstraps
+TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 
@@ -114,7 +115,8 @@ def compare(found: Board) -> list[Measure]:
         ``relation_mean`` (over models), the best relation first; ``relation_accuracy`` a model and relation;
         ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
         smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
-        ``tuned_difference`` (tuned less base, p of McNemar's test); ``popularity_accuracy``, the mean over relations in
+        ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
+        the earlier one), with the p of McNemar's test; ``popularity_accuracy``, the mean over relations in
         head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
     """
     of_relations = found.shares("relation")
@@ -127,7 +129,8 @@ def compare(found: Board) -> list[Measure]:
         *_relations(found, table),
         *_likeness(found, list(answered), table),
         *(_subsumed(found, "size", small, large) for small, large in size_pairs(answered.values())),
-        *(row for tuned, base in tuned_pairs(answered) for row in _tuned(found, tuned, base)),
+        *(_subsumed(found, "tuned", tuned, base) for tuned, base in tuned_pairs(answered)),
+        *_differences(found, answered),
         *_popular(found, answered),
     ]
 
@@ -239,12 +242,11 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
     return found.row(f"subsumption_{kind}", Estimate(*shares[0]) if shares else NOTHING, known.height, one, other)
 
 
-def _tuned(found: Board, tuned: str, base: str) -> list[Measure]:
-    asked = found.both(tuned, base)
-    after, before = asked["hit"].to_list(), asked["other"].to_list()
-    difference = macro_difference(asked, "hit", "other", "relation", "subject")
-    p = mcnemar(after, before).p if after else None
-    return [
-        found.row("tuned_difference", difference, len(after), tuned, base, p),
-        _subsumed(found, "tuned", tuned, base),
-    ]
+def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Measure]:
+    """Yield the paired difference of each two models: the tuned one less its base, else the later less the earlier."""
+    for earlier, later in combinations([name for name in found.entrants if name in answered], 2):
+        one, other = (earlier, later) if answered[earlier].base == later else (later, earlier)
+        asked = found.both(one, other)
+        p = mcnemar(asked["hit"].to_list(), asked["other"].to_list()).p if asked.height else None
+        less = macro_difference(asked, "hit", "other", "relation", "subject")
+        yield found.row(TUNED if answered[one].base == other else DIFFERENCE, less, asked.height, one, other, p)

@@ -5,6 +5,7 @@ from typing import Any
 
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Entrant, Table
+from almanac.suites.comparison import TUNED
 from almanac.suites.judged import Condition, as_text, conditions_of
 from almanac.suites.suite import Method
 
@@ -155,7 +156,7 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
     shared = {(row.model, row.other): row for row in found.get("subsumption_tuned", ())}
     rows = [
         (str(row.model), str(row.other), row, _p(row.p), shared[row.model, row.other], row.n)
-        for row in found.get("tuned_difference", ())
+        for row in found.get(TUNED, ())
     ]
     caption = (
         "What tuning changes: accuracy of the tuned model minus that of its base on the facts that both answered, "

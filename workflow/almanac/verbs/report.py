@@ -9,9 +9,9 @@ from pathlib import Path
 from almanac import tables
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
-from almanac.report import answer
+from almanac.report import answer, comparing
 from almanac.report.lines import failed, run_began, spent, validation_lines
-from almanac.rows import Validation
+from almanac.rows import Measure, Validation
 
 EXAMPLES = """\
   python -m almanac report page --edition results/demo      # results/demo/report.html
@@ -62,7 +62,9 @@ def print_found(layout: Layout) -> None:
     if layout.page().is_file():
         found = findings_of(Layout.open(layout.root))
         if found:
-            print("", answer.markdown(found), "", *answer.sentences(found), sep="\n")
+            compared = comparing.chapter(layout.read(layout.between("across"), Measure))
+            told = [*answer.sentences(found), *([compared.asks] if compared is not None else [])]
+            print("", answer.markdown(found), "", *told, sep="\n")
         print(f"\n{layout.page()}")
 
 

@@ -1,0 +1,65 @@
+"""Each two models of an edition side by side: what one has right less what the other has, by every method."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from almanac.rows import Measure
+from almanac.suites.chapter import Cell, Chapter, Table
+from almanac.suites.comparison import DIFFERENCE, TUNED
+from almanac.suites.headline import FEW, holm, method_of
+from almanac.suites.listing import SUITES
+
+MODELS = 8  # of an edition, up to which all pairs are listed
+FOLDED = 40  # rows from which the table is folded
+TOLD = 3  # pairs up to which each has a sentence
+LEVEL = 0.05  # of the two-sided tests of all rows together
+HEAD = ("of", "method", "model", "less", "difference", "p", "adjusted p", "facts")
+CAPTION = (
+    "What the first model has right less what the second has, on the facts that both answered, a mean over relations "
+    "with its 95 % interval; p of McNemar's exact test on the facts, and adjusted for all rows together (Holm). "
+    f"Methods that ask a fact once; with fewer than {FEW} facts nothing is tested."
+)
+
+
+def chapter(between: Sequence[Measure]) -> Chapter | None:
+    """Return the chapter; none where there are no two models, or so many that their pairs are no reading.
+
+    Args:
+        between: the numbers between models.
+    """
+    rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
+    if not rows or len({name for row in rows for name in (row.model, row.other)}) > MODELS:
+        return None
+    tested = [row for row in rows if row.n >= FEW and row.p is not None]
+    adjusted = dict(zip(map(id, tested), holm([row.p or 0.0 for row in tested]), strict=True))
+    cells: list[Sequence[Cell]] = []
+    counts: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for row in rows:
+        p = adjusted.get(id(row))
+        label = method_of(row, SUITES[row.suite].methods).label
+        told = (None, None) if p is None else (row.p, p)
+        cells.append((row.dataset, label, str(row.model), str(row.other), row, *told, row.n))
+        if p is not None:
+            counts[row.dataset, str(row.model), str(row.other)].append((row.value or 0.0) if p <= LEVEL else 0.0)
+    table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
+    return Chapter("Models compared, all methods", " ".join(_sentences(counts)), [table])
+
+
+def _sentences(counts: Mapping[tuple[str, str, str], Sequence[float]]) -> list[str]:
+    """Return a sentence a pair or, of many pairs, one of all; counts: the differences, 0 where it may be none."""
+    if not counts:
+        return [f"No two models answered {FEW} facts of one method."]
+    if len(counts) <= TOLD:
+        return [_sentence(*pair, found) for pair, found in counts.items()]
+    every = [value for found in counts.values() for value in found]
+    sure = sum(value != 0 for value in every)
+    return [f"Of {len(every)} differences between two models by one method, {sure} are distinguishable from none."]
+
+
+def _sentence(dataset: str, one: str, other: str, found: Sequence[float]) -> str:
+    """Return by how many methods one model has more right than another."""
+    more, fewer = sum(value > 0 for value in found), sum(value < 0 for value in found)
+    methods = f"{len(found)} method{'s' * (len(found) != 1)}"
+    if not more + fewer:
+        return f"On {dataset}, {one} and {other} are not distinguishable by {methods}."
+    return f"On {dataset}, {one} has more right than {other} by {more} of {methods}, and fewer by {fewer}."
