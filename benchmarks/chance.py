@@ -6,7 +6,8 @@ An edition of 200 models is simulated: each has its own liking of objects, follo
 knows a share of the facts. Relations' objects are skewed (a Zipf distribution). Printed are the share of models, and of
 whole editions of twelve such rows adjusted together, that are called above chance: with all facts of the relations
 asked, and with two of each, whose answers are held against the others all the same. Then models that pick any of the
-choices they are offered, where few or none of these are true of another fact.
+choices they are offered, where few or none of these are true of another fact; and models that name anything at all
+where each fact of a relation has an object of its own, at the level of the first of 70 rows adjusted together too.
 """
 
 import argparse
@@ -87,6 +88,33 @@ def picks(rng: np.random.Generator, choices: int, objects: int) -> float:
     return rows[ABOVE].p or 0.0
 
 
+def names_anything(rng: np.random.Generator, relations: int, asked: int, vocabulary: int) -> float:
+    """Return the p of a model that names any of a vocabulary, of 20 facts a relation with an object each."""
+    facts = 20
+    true = np.concatenate([rng.choice(vocabulary, facts, replace=False) for _ in range(relations)])
+    told = rng.choice(vocabulary, len(true))
+    names = np.arange(len(true)).astype(str)
+    frame = pl.DataFrame(
+        {
+            "item": pl.Series(range(len(true)), dtype=pl.UInt32),
+            "relation": np.repeat(np.arange(relations), facts).astype(str),
+            "fact": names,
+            "subject": names,
+            "hit": true == told,
+            "outcome": np.where(true == told, "correct", "incorrect"),
+            "prediction": told.astype(str),
+        }
+    )
+    texts = {int(at): frozenset({str(at)}) for at in true}
+    objects: dict[str, dict[str, frozenset[str]]] = {}
+    for relation, fact, found in zip(frame["relation"], frame["fact"], true, strict=True):
+        objects.setdefault(relation, {})[fact] = texts[int(found)]
+    of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
+    sample = frame.filter(pl.int_range(pl.len()).over("relation") < asked)
+    rows = against_others(Judged("s", "d", "m", sample), sample, Truths(of_item, texts, None, objects))
+    return next(row.p or 0.0 for row in rows if row.metric == ABOVE)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance", description=__doc__)
@@ -104,6 +132,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for choices, objects in ((3, 40), (4, 8), (10, 100), (20, 60), (20, 1000)):
         called = np.mean([picks(rng, choices, objects) <= LEVEL for _ in range(count)])
         print(f"{choices:<18}{objects:>14}{called:>12.3f}")
+    print(f"\n{'relations':<12}{'asked of 20':>12}{'vocabulary':>12}{'p <= .025':>12}{'p <= .025/70':>14}")
+    for relations, asked, vocabulary in ((10, 20, 100), (10, 20, 1000), (10, 6, 1000), (10, 20, 3000), (36, 6, 3000)):
+        ps = np.array([names_anything(rng, relations, asked, vocabulary) for _ in range(10 * count)])
+        shares = f"{np.mean(ps <= LEVEL):>12.4f}{np.mean(ps <= LEVEL / 70):>14.4f}"
+        print(f"{relations:<12}{asked:>12}{vocabulary:>12}{shares}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
-    assert sentences(rows) == ["Nothing is above chance: random, 2 methods."]
+    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 methods."]
 
 
 def test_however_many_models_there_are_a_dataset_takes_one_sentence():
@@ -28,8 +28,9 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     rows += [finding("m1", "judging", NO_FORMAT), finding("m1", "asking", NOT_ABOVE, dataset="real")]
     found = sentences(rows)
     assert len(found) == 4
-    assert "most for m39 by asking (.390 known, .100 by chance)" in found[0]
-    assert found[1] == "On real nothing is above chance: m1, 1 method."
+    assert found[0].startswith("On world, above chance by 1 of 1 methods for m1, 1 of 1 methods for m2, ")
+    assert found[0].endswith(", 34 more.")
+    assert found[1] == "On real nothing is distinguishable from chance: m1, 1 method."
     assert all(len(one) < 400 for one in found)
 
 
@@ -42,6 +43,8 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     ]
     assert table.rows[0][2].target == "#fact=world%2FP%7CQ8"
     assert facts_table([]) is None
+    asked = [FactFound("world", f"P|Q{at}", f"fact {at}", at, int(at == 0), at + 1) for at in range(9)]
+    assert [row[3] for row in facts_table(asked).rows] == ["1 of 1", "0 of 7", "0 of 8", "0 of 9"]  # most sure last
 
 
 def test_the_page_says_how_many_facts_can_be_read_off_their_question():

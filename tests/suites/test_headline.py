@@ -131,12 +131,30 @@ def test_no_interval_reaches_beyond_knowing_all_or_nothing(known):
     assert found[ABOVE].value <= found[ABOVE].high <= 1 - found[CHANCE].value
 
 
+def test_a_lucky_answer_that_is_right_for_one_fact_alone_is_no_proof():
+    """Of forty facts, each with an object of its own, one is hit: of answers dealt out at random as likely as not."""
+    rows = [("a", f"s{at}", [f"o{at}"], "o0" if at == 0 else f"w{at}") for at in range(40)]
+    found = numbers(*judged(rows))
+    assert found[CHANCE].value == 0.0
+    assert found[ABOVE].p == pytest.approx(1 / 39)
+    dealt = [("a", f"s{at}", [f"o{at}"], f"o{at ^ 1 if at > 1 else at}") for at in range(40)]  # two stay in place
+    assert numbers(*judged(dealt))[ABOVE].p == pytest.approx(binom.sf(1, 40, 1 / 39))
+
+
+def test_a_subjects_facts_are_one_draw_of_the_test():
+    """Ten subjects, asked in four relations: each is right in all of them or in none, and so are those of one alone."""
+    one = [("a", f"s{at}", [f"o{at % 2}"], f"o{at % 2 if at < 8 else 1 - at % 2}") for at in range(10)]
+    four = [(relation, *rest) for relation in "abcd" for _, *rest in one]
+    assert numbers(*judged(four))[ABOVE].p == pytest.approx(numbers(*judged(one))[ABOVE].p)
+
+
 def test_few_hits_by_chance_have_the_exact_p():
     own, truths = judged(
         [("a", "s1", ["Rome"], "Rome"), ("a", "s2", ["Paris"], "Rome"), ("a", "s3", ["Rome"], "Paris")]
         + [("a", f"t{at}", ["Oslo"], "Oslo") for at in range(2)]
     )
-    shares, hits = [1 / 4, 2 / 4, 1 / 4, 1 / 4, 1 / 4], 3
+    # Its own fact counts too: each answer is right for two of five facts, Paris for one, and is held against four.
+    shares, hits = [2 / 4, 2 / 4, 1 / 4, 2 / 4, 2 / 4], 3
     expected = sum(
         math.prod(p if right else 1 - p for p, right in zip(shares, case, strict=True))
         for case in itertools.product((0, 1), repeat=5)

@@ -131,7 +131,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     results = clone / "results" / "own"
     assert (results / "report.html").is_file()
     assert "| mine | facts | IC-LKE |" in made.stdout  # what was found, to paste
-    assert "Nothing is above chance: mine" in made.stdout
+    assert "Nothing is distinguishable from chance: mine" in made.stdout
     assert str(Path("results/own/report.html")) in made.stdout
     assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(SUITES)
     assert not (results / "planting").exists()

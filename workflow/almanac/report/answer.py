@@ -6,7 +6,6 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from almanac.report import written
-from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
@@ -21,9 +20,9 @@ RULE = (
     "test of it or, with a threshold, of true objects' scores against false ones' (sign test), at .025, adjusted for "
     "all rows together (Holm). Interval and verdict are of these relations and say "
     "nothing of others; where the verdict is not distinguishable, the interval's upper end is the most that the method "
-    "may have missed. Null: what the method finds in a model of the same "
-    "recipe that was taught a world with exchanged objects, none of these facts. Facts: those that were answered; they "
-    "count as so many independent ones in the first interval (Wilson's)."
+    "may have missed. Null: what the method finds in a model of the same recipe that was taught a world with exchanged "
+    "objects, none of these facts, by the model's own threshold where the method has one. p: of the test, adjusted. "
+    "Facts: those that were answered; they count as so many independent ones in the first interval (Wilson's)."
 )
 FACTS_CAPTION = (
     "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
@@ -70,13 +69,14 @@ def chapter(
             one.method.label,
             one.verdict,
             *_numbers(one, nulls.get(key_of(one.known))),
+            one.adjusted,
             one.facts,
             None if one.verdict == NOT_TAUGHT else _counted_as(one.known),
         )
         for one in rows
     ]
-    known = ("known, of these relations", "known, of other relations")
-    head = (*HEAD[:3], "verdict", *known, "chance", "null", "above chance, of these relations", "facts", "count as")
+    known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
+    head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
     caption = " ".join([RULE, *_guessed(guessable or {})])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
@@ -142,8 +142,10 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
     rows: list[Sequence[Cell]] = []
     for dataset, own in of.items():
         order = sorted(own, key=lambda one: (-one.known / one.asked, -one.asked, one.fact))
-        rows += [_fact_cells(dataset, "known", one) for one in order[:SHOWN] if one.known]
-        rows += [_fact_cells(dataset, "unknown", one) for one in order[SHOWN:][-SHOWN:]]
+        most = [one for one in order[:SHOWN] if one.known]
+        rows += [_fact_cells(dataset, "known", one) for one in most]
+        fewest = sorted(order[len(most) :], key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
+        rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     return Table("facts", FACTS_CAPTION, ("of", "kind", "fact", "known by", "times taught"), rows) if rows else None
 
 
@@ -162,7 +164,8 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         return ["Nothing can be said: no method was answered by enough facts, or in the form that was asked for."]
     out = []
     if not any(one.verdict == ABOVE_CHANCE for one in tested):
-        out.append(f"Nothing is above chance: {_listed(str(one.known.model) for one in tested)}, {_methods(tested)}.")
+        models = _listed(str(one.known.model) for one in tested)
+        out.append(f"Nothing is distinguishable from chance: {models}, {_methods(tested)}.")
     else:
         of: dict[str, list[Finding]] = defaultdict(list)
         for one in tested:
@@ -181,20 +184,15 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
-    """Return for how many of its methods each model is above chance, and where most."""
+    """Return for how many of its methods each model is above chance."""
     above = [one for one in rows if one.verdict == ABOVE_CHANCE]
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not above:
-        return f"On {dataset} nothing is above chance: {_listed(models)}, {_methods(rows)}."
+        return f"On {dataset} nothing is distinguishable from chance: {_listed(models)}, {_methods(rows)}."
     hits = {name: [one.verdict == ABOVE_CHANCE for one in rows if one.known.model == name] for name in models}
     ordered = sorted(hits.items(), key=lambda one: -sum(one[1]) / len(one[1]))
     counts = _listed(f"{sum(own)} of {len(own)} methods for {name}" for name, own in ordered)
-    most = max(above, key=lambda one: (one.above and one.above.value) or 0.0)
-    chance = share(most.chance.value if most.chance else None)
-    return (
-        f"On {dataset}, above chance by {counts}; most for {most.known.model} by {most.method.label} "
-        f"({share(most.known.value)} known, {chance} by chance)."
-    )
+    return f"On {dataset}, above chance by {counts}."
 
 
 def _methods(rows: Sequence[Finding]) -> str:

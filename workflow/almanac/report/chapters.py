@@ -11,7 +11,7 @@ from almanac.report.page import Page
 from almanac.rows import Measure, RelationCount
 from almanac.suites import comparison_chapter
 from almanac.suites.chapter import Chapter, Shown
-from almanac.suites.headline import Finding
+from almanac.suites.headline import NULL_KNOWN, Finding
 from almanac.suites.listing import SUITES
 
 
@@ -41,7 +41,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         "trust": trust.chapter(layout, first),
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
-    answered = answer.chapter(first, _nulls(layout, first), _guessable(layout), agreeing.forests(between, first))
+    nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
+    answered = answer.chapter(first, nulls, _guessable(layout), figures)
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 
@@ -66,15 +67,19 @@ def _guessable(layout: Layout) -> dict[str, tuple[int, int]]:
     return {name: (sum(row.guessable for row in rows), sum(row.test for row in rows)) for name, rows in counts.items()}
 
 
-def _nulls(layout: Layout, rows: Sequence[Finding]) -> dict[answer.Key, Measure]:
-    """Return what the methods find in the nulls, by what they find in the models themselves."""
+def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) -> dict[answer.Key, Measure]:
+    """Return what the methods find in the nulls, by what they find in the models themselves.
+
+    A method that has a threshold of each model's own judges the null by that of the model.
+    """
     known = {answer.key_of(one.known): one.known for one in rows}
     out = {}
     for model, suite, dataset, where in known:
         null = layout.config.null_of(Asking(model, suite, dataset))
         if null is not None and (null.model, suite, dataset, where) in known:
             out[model, suite, dataset, where] = known[null.model, suite, dataset, where]
-    return out
+    judged = {answer.key_of(row): row for row in between if row.metric == NULL_KNOWN}
+    return out | {key: row for key, row in judged.items() if key in out}
 
 
 def with_facts(pages: Sequence[Page], facts: Sequence[answer.FactFound]) -> list[Page]:

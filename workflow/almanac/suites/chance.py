@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from almanac.dataset.templates import folded
 from almanac.frames import frames
@@ -28,7 +27,7 @@ from almanac.suites.judged import Judged
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
 FLAT = 1e-12  # half an interval below which nothing varied but by rounding
-EXPECTED = 5  # hits by chance below which the exact distribution of their number is used
+LEAST_P = 1e-15  # to which the tail of a distribution can be summed
 
 
 def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
@@ -155,12 +154,12 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     expected = [one for part, unasked in parts for one in _expected(part, keys, truths.names, unasked)]
     found = pl.DataFrame(
         expected,
-        [*((key, frame.schema[key]) for key in keys), ("by_chance", pl.Float64), ("guess", pl.Float64)],
+        [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in ("by_chance", "drawn", "guess"))],
         orient="row",
     )
     frame = frame.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
     facts = frame.group_by("relation", "fact", "subject", maintain_order=True).agg(
-        pl.col("hit").mean(), pl.col("by_chance", "guess").fill_null(0.0).mean()
+        pl.col("hit").mean(), pl.col("by_chance", "drawn", "guess").fill_null(0.0).mean()
     )
     # Over all facts, answers that were chosen are right by chance at least as often as guesses are.
     if (guessed := _macro(facts, "guess")) > 0:
@@ -179,12 +178,17 @@ def _expected(
     names: Mapping[int, frozenset[str]],
     unasked: Sequence[frozenset[str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield for each distinct answer of a relation how often it, and a guess, would be right for the other facts.
+    """Yield for each distinct answer of a relation how often it is right by chance, for a number and for the test.
+
+    The number is how often it would be right for the *other* facts. For the test an open answer is held against its own
+    fact too: to a model that knows nothing, objects might as well have been dealt out to facts otherwise, and an object
+    that one fact alone has is not impossible to hit. That share is of one fact fewer than there are, so that dealing
+    without replacement varies no more than the test expects. A chosen answer has at least a guess's chance in it.
 
     An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
     which may be few or none. So one more fact is counted with them, for which the answer is right once in k: else an
     answer that nothing was held against would have no chance to be right. A guess is right once in k; of open answers,
-    and of those that name no choice, it is 0.
+    and of those that name no choice, it is 0. Yielded are the keys, the number's share, the test's, and the guess.
 
     Args:
         part: the items of one relation.
@@ -212,17 +216,20 @@ def _expected(
         mine = own[row["fact"]]
         if not shown or row["offered"] is None:
             others = total - sum(mine.values())
-            hits = math.fsum(every[one] - mine[one] for one in right.of(row["prediction"]))
-            yield (*(row[key] for key in keys), hits / others if others else 0.0, 0.0)
+            said = right.of(row["prediction"])
+            hits, all_hits = math.fsum(every[one] - mine[one] for one in said), math.fsum(every[one] for one in said)
+            shares = (hits / others, min(1.0, all_hits / others)) if others else (0.0, 0.0)
+            yield (*(row[key] for key in keys), *shares, 0.0)
             continue
         there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
         said = right.of(row["prediction"]) & there
-        share = guess = 0.0
+        share = drawn = guess = 0.0
         if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
             others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
             guess = 1 / len(row["offered"])
             share = (math.fsum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
-        yield (*(row[key] for key in keys), share, guess)
+            drawn = max(share, guess)
+        yield (*(row[key] for key in keys), share, drawn, guess)
 
 
 def _stands_in(name: str, text: str) -> bool:
@@ -286,29 +293,12 @@ def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
 
 
 def _p(facts: pl.DataFrame) -> float:
-    """Return the p of as many hits by chance alone.
+    """Return the p of as many hits or more by chance alone: the Poisson-binomial distribution's tail.
 
-    A subject's facts are one draw; where few hits are expected the distribution is exact and facts count one by one.
+    A subject's facts are one draw: it is right, and is by chance, as often as its facts are on average.
     """
     from scipy import stats
 
-    chance = facts["by_chance"].to_numpy()
-    spread = chance * (1 - chance)
-    if spread.sum() < EXPECTED:
-        return _exact(chance, float(facts["hit"].sum()))
-    weighted = facts.with_columns(
-        (pl.Series(np.sqrt(spread)) / pl.len().over("relation")).alias("sd"),
-        (pl.col("d") / pl.len().over("relation")).alias("part"),
-    )
-    deviation = float(
-        np.sqrt((weighted.group_by("subject", maintain_order=True).agg(pl.col("sd").sum())["sd"].to_numpy() ** 2).sum())
-    )
-    return float(stats.norm.sf(float(weighted["part"].sum()) / deviation))
-
-
-def _exact(chance: NDArray[np.float64], hits: float) -> float:
-    """Return the p of so many hits or more by the Poisson-binomial distribution."""
-    from scipy import stats
-
-    least = int(np.ceil(hits - 1e-9))
-    return float(stats.poisson_binom.sf(least - 1, np.clip(chance, 0.0, 1.0))) if len(chance) else 1.0
+    subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
+    least = math.ceil(float(subjects["hit"].sum()) - 1e-9)
+    return max(LEAST_P, float(stats.poisson_binom.sf(least - 1, subjects["drawn"].to_numpy())))

@@ -20,6 +20,7 @@ from almanac.suites.suite import Method, Suite
 # The metrics.
 KNOWN, FACTS = "headline", "headline_facts"
 ELSEWHERE = "headline_other_relations"
+NULL_KNOWN = "null_model_known"  # of a model's null, where the method judges it by what it found in the model
 FEW = 20  # answered facts of a method, or of several together, below which nothing is concluded
 LEVEL = 0.025  # of the one-sided tests of an edition, all together
 ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (

@@ -14,6 +14,7 @@ from almanac.rows import Measure
 from almanac.statistics.intervals import NOTHING, macro_share, wilson
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
+from almanac.suites.headline import NULL_KNOWN
 from almanac.suites.judged import Judged, Not, Range, as_text
 from almanac.suites.karr.asking import FACTS, NULL, PARAREL, SPURIOUS
 from almanac.suites.karr.estimator import VARIANTS
@@ -197,6 +198,6 @@ def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:
                 judged_again = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
                 outcome = judged_again.otherwise("outcome").alias("outcome")
                 frame = null.frame.with_columns(known.alias("hit"), outcome)
-                [row] = replace(null, frame=frame, model=model.name).measures("null_model_known", "share", "hit")
+                [row] = replace(null, frame=frame, model=model.name).measures(NULL_KNOWN, "share", "hit")
                 rows.append(replace(row, other=model.null))
     return rows
