@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -37,7 +37,14 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 
 def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> Estimate:
-    """Return the mean over strata of a paired difference, with a 95 % score interval.
+    """Return the mean over strata of a paired difference of all questions; see `macro_differences`."""
+    return macro_differences(frame, [], one, other, strata, clusters).get((), NOTHING)
+
+
+def macro_differences(
+    frame: pl.DataFrame, by: Sequence[str], one: str, other: str, strata: str, clusters: str
+) -> dict[tuple[Any, ...], Estimate]:
+    """Return the mean over strata of a paired difference of each group, with a 95 % score interval.
 
     A difference is what one has right that the other has not, less what the other alone has right. Both are shares of
     the same questions, with the intervals of `grouped.macro`, and go against each other: what is one is not the other.
@@ -47,26 +54,34 @@ def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clu
 
     Args:
         frame: a row a question.
+        by: the columns that make the groups; none: all are one group, whose key is empty.
         one: a column of truth values, or of values from 0 to 1.
         other: the column that it is compared with.
         strata: the column of the strata (the relation).
         clusters: the column of the clusters (the subject).
 
     Returns:
-        The unweighted mean over strata of the mean of ``one`` less ``other``; nothing without questions.
+        By group the unweighted mean over strata of the mean of ``one`` less ``other``; a group without a question is
+        not there.
     """
     less = pl.col(one).cast(pl.Float64) - pl.col(other).cast(pl.Float64)
-    parts = frame.select(strata, clusters, less.clip(0, 1).alias("more"), (-less).clip(0, 1).alias("fewer"))
-    found = [grouped.macro(parts, [], side, strata, clusters).rows() for side in ("more", "fewer")]
-    if not all(found):
-        return NOTHING
-    (more, least_more, most_more), (fewer, least_fewer, most_fewer) = (side[0] for side in found)
-    neither = (1 - more) * (1 - fewer)
-    against = math.sqrt(more * fewer / neither) if neither > 0 else 0.0
+    parts = frame.select(*by, strata, clusters, less.clip(0, 1).alias("more"), (-less).clip(0, 1).alias("fewer"))
+    more, fewer = (
+        {row[: len(by)]: row[len(by) :] for row in grouped.macro(parts, by, side, strata, clusters).rows()}
+        for side in ("more", "fewer")
+    )
+    return {key: _difference(more[key], fewer[key]) for key in more}
+
+
+def _difference(more: tuple[float, float, float], fewer: tuple[float, float, float]) -> Estimate:
+    """Return the difference of two shares that go against each other, each with its lower and upper limit."""
+    (first, first_low, first_high), (second, second_low, second_high) = more, fewer
+    neither = (1 - first) * (1 - second)
+    against = math.sqrt(first * second / neither) if neither > 0 else 0.0
 
     def reach(step: float, back: float) -> float:
         return math.sqrt(step**2 + 2 * against * step * back + back**2)
 
-    low = more - fewer - reach(more - least_more, most_fewer - fewer)
-    high = more - fewer + reach(most_more - more, fewer - least_fewer)
-    return Estimate(more - fewer, max(-1.0, low), min(1.0, high))
+    low = first - second - reach(first - first_low, second_high - second)
+    high = first - second + reach(first_high - first, second - second_low)
+    return Estimate(first - second, max(-1.0, low), min(1.0, high))

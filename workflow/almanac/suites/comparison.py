@@ -20,7 +20,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
-from almanac.statistics.paired import macro_difference, mcnemar
+from almanac.statistics.paired import macro_differences, mcnemar
 from almanac.suites.chapter import Entrant
 from almanac.suites.judged import Condition, Judged, Not, as_text
 from almanac.suites.suite import Method
@@ -244,9 +244,16 @@ def _subsumed(found: Board, kind: str, one: str, other: str) -> Measure:
 
 def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Measure]:
     """Yield the paired difference of each two models: the tuned one less its base, else the later less the earlier."""
-    for earlier, later in combinations([name for name in found.entrants if name in answered], 2):
-        one, other = (earlier, later) if answered[earlier].base == later else (later, earlier)
-        asked = found.both(one, other)
-        p = mcnemar(asked["hit"].to_list(), asked["other"].to_list()).p if asked.height else None
-        less = macro_difference(asked, "hit", "other", "relation", "subject")
-        yield found.row(TUNED if answered[one].base == other else DIFFERENCE, less, asked.height, one, other, p)
+    names = [name for name in found.entrants if name in answered]
+    for at, later in enumerate(names[1:], 1):
+        both = {earlier: found.both(later, earlier) for earlier in names[:at]}
+        named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
+        less = macro_differences(named, ["earlier"], "hit", "other", "relation", "subject")
+        for earlier, own in both.items():
+            p = mcnemar(own["hit"].to_list(), own["other"].to_list()).p if own.height else None
+            value, low, high = less.get((earlier,), NOTHING)
+            pair = (later, earlier)
+            if answered[earlier].base == later and value is not None and low is not None and high is not None:
+                pair, value, low, high = (earlier, later), -value, -high, -low
+            metric = TUNED if answered[pair[0]].base == pair[1] else DIFFERENCE
+            yield found.row(metric, Estimate(value, low, high), own.height, *pair, p)
