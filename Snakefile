@@ -84,8 +84,8 @@ rule repull:
 rule edition:
     """One archive that can be cited and verified."""
     input:
-        LAYOUT.products(),
-        LAYOUT.archive(),
+        of_models,
+        LAYOUT.frozen(),
 
 
 onstart:

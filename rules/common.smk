@@ -104,6 +104,16 @@ def refuse_unpinned():
         sys.exit(f"almanac: {mistake}")
 
 
+def of_models(wildcards):
+    """All that a finished edition consists of; one that asks no model is not frozen, and draws no page over another's."""
+    if not ASKED:
+        sys.exit(
+            f"almanac: {EDITION.edition} asks no model, so there is nothing to freeze; "
+            "name one (models, or model=… of config/own.yaml), or its record: --configfile results/EDITION/edition.json"
+        )
+    return LAYOUT.products()
+
+
 def known_by(files_of):
     """A function that gives what a job's files of the user's are known by: one replaced by an older is noticed too."""
     return lambda wildcards: known(files_of(wildcards))

@@ -1,5 +1,6 @@
 # From an edition's folder to one archive that can be cited.
-# REQUIRED INPUTS: everything of the edition. OUTPUTS: results/editions/EDITION/EDITION-DIGEST.zip.
+# REQUIRED INPUTS: everything of the edition. OUTPUTS: results/editions/EDITION/EDITION-DIGEST.zip and its name in
+# latest.txt: the folder is no output, since Snakemake would empty it of earlier archives, which may have been cited.
 
 
 rule freeze_edition:
@@ -11,7 +12,7 @@ rule freeze_edition:
         shown=[LAYOUT.shown(what) for what in SHOWN],
         facts=JOBS.frozen_facts(),
     output:
-        directory(LAYOUT.archive()),
+        LAYOUT.frozen(),
     log:
         LAYOUT.log("freeze_edition"),
     conda:
@@ -21,14 +22,15 @@ rule freeze_edition:
     params:
         version=VERSIONS["freeze"],
         edition=subpath(input.edition, parent=True),
+        archives=subpath(output[0], parent=True),
     shell:
-        "python -m almanac freeze --edition {params.edition} --output {output} 2> {log}"
+        "python -m almanac freeze --edition {params.edition} --output {params.archives} > {output} 2> {log}"
 
 
 rule verify:
     """Hold the edition, made again, against the one that is published in resources/editions."""
     input:
-        LAYOUT.archive(),
+        LAYOUT.frozen(),
     log:
         LAYOUT.log("verify"),
     conda:
@@ -36,4 +38,4 @@ rule verify:
     resources:
         **by_name(JOBS.table_needs),
     shell:
-        "python -m almanac verify rebuild {input} 2>&1 | tee {log}"
+        'python -m almanac verify rebuild "$(head -n 1 {input})" 2>&1 | tee {log}'

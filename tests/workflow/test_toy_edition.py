@@ -4,6 +4,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import yaml
@@ -142,6 +143,27 @@ def test_the_archive_verifies_only_where_the_suite_is_installed(project):
 def test_a_second_run_does_nothing_and_a_checker_that_is_not_there_is_named(project):
     again = project.snakemake("--", "edition")
     assert "Nothing to be done" in again.stdout + again.stderr
+    assert again.stdout.rstrip().endswith((project.results.parent / "editions/tiny/latest.txt").read_text().rstrip())
     refused = project.snakemake("--dry-run", "--config", "suites={toy: {invented: {checker: jugde}}}")
     assert refused.returncode == 1
     assert "suites.toy.invented.checker: there is no model 'jugde'; did you mean judge?" in refused.stderr
+
+
+def test_an_edition_that_is_frozen_again_leaves_the_archive_that_was_cited(project):
+    """And one that asks no model is refused, with nothing drawn over the page that is there."""
+    archives = project.results.parent / "editions" / "tiny"
+    [cited] = archives.glob("*.zip")
+    page = project.results / "report.html"
+    before = cited.read_bytes(), page.read_bytes()
+    here = project.root / "here.yaml"
+    whole = here.read_text()
+    here.write_text(yaml.safe_dump(CONFIGURATION | {"models": [], "suites": {"toy": {"own": {}}}}))
+    refused = project.snakemake("--", "edition")
+    here.write_text(whole)
+    assert refused.returncode == 1 and "tiny asks no model, so there is nothing to freeze" in refused.stderr
+    assert page.read_bytes() == before[1]
+    renamed = project.snakemake("--config", "title=Renamed", "--", "edition")
+    assert renamed.returncode == 0, renamed.stderr
+    name, digest = (archives / "latest.txt").read_text().splitlines()
+    assert Path(name).name != cited.name and digest.startswith(f"digest {Path(name).stem.rpartition('-')[2]}")
+    assert cited.read_bytes() == before[0] and len(list(archives.glob("*.zip"))) == 2

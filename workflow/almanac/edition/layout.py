@@ -139,9 +139,9 @@ class Layout:
         """Return a folder of what the page shows, as files: one of `SHOWN`."""
         return self.root / what
 
-    def archive(self) -> Path:
-        """Return the folder of the frozen edition, which is named by its digest."""
-        return self.root.parent / "editions" / self.root.name
+    def frozen(self) -> Path:
+        """Return the file that names the archive that was frozen last, next to it and to earlier ones."""
+        return self.root.parent / "editions" / self.root.name / "latest.txt"
 
     def log(self, name: str) -> Path:
         """Return the log of a job, by the name of its rule and what it is about."""

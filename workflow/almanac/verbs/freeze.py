@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Freeze and print the digest to cite."""
+    """Freeze and print the archive and the digest to cite."""
     layout = Layout.open(arguments.edition)
     with progress(len(layout.tables()), "files") as done:
         manifest = freeze(layout, arguments.output, done)
@@ -34,5 +34,5 @@ def run(arguments: argparse.Namespace) -> int:
         publish(layout, manifest, arguments.publish)
     size = path.stat().st_size / 1e6
     print(f"{path}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
-    print(f"digest {manifest['digest']}")
+    print(f"{path}\ndigest {manifest['digest']}")
     return 0

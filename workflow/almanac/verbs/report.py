@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_found(layout: Layout) -> None:
-    """Print the headline table in Markdown, its sentences, and where the page is."""
+    """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it."""
     if layout.page().is_file():
         found = findings_of(Layout.open(layout.root))
         if found:
@@ -66,6 +66,9 @@ def print_found(layout: Layout) -> None:
             told = [*answer.sentences(found), *([compared.asks] if compared is not None else [])]
             print("", answer.markdown(found), "", *told, sep="\n")
         print(f"\n{layout.page()}")
+        frozen = layout.frozen()
+        if frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
+            print(frozen.read_text(encoding="utf-8").rstrip())
 
 
 def report_print(layout: Layout) -> None:
