@@ -12,7 +12,8 @@ CONFIG ?= config/config.yaml
 ARGS ?=
 export MODEL FACTS SIZE
 BIN := .venv/bin
-RUN = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
+# exec: a SIGTERM to make ends the run too, not the shell between the two alone.
+RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
 .PHONY: demo own validate edition test test-all test-servers lint benchmark clean help

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from almanac.config import Asking, EditionConfig, check, load, read_yaml
-from almanac.config.models import ModelConfig
+from almanac.config.models import ModelConfig, in_short
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
@@ -427,6 +427,14 @@ def test_several_models_can_be_named_in_short(tmp_path):
     assert [one.name for one in several] == ["a-step-1000", "b-step-1000", "step-2000", "localhost-8000"]
     *_, alone = check(GOOD | {"model": str(spaced)}, "mine.yaml", REPOSITORY).models
     assert (alone.name, alone.path) == ("last-step", str(spaced))
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "models/model.gguf"])
+def test_a_file_that_is_there_is_no_repository(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / name).write_bytes(b"")
+    assert in_short(name) == {"name": "model.gguf", "path": name}
 
 
 @pytest.mark.parametrize("text", ["owner/name", "owner/name@main", "mine", f"owner/name@{'0' * 39}"])

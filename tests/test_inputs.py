@@ -117,7 +117,18 @@ def test_the_beginning_of_a_table_is_looked_at_before_any_job(home, raw, message
 
 def test_pickled_weights_are_no_weights(home):
     (home / "mine" / "model.safetensors").rename(home / "mine" / "pytorch_model.bin")
-    assert "pickled weights are not read: convert them with save_pretrained" in refusal(home)
+    assert (
+        f"models.mine.path: model {home}/mine: holds pytorch_model.bin, which is not read, and no safetensors"
+        in refusal(home)
+    )
+
+
+def test_a_file_that_is_there_is_not_said_to_be_missing(home):
+    (home / "mine.gguf").write_bytes(b"")
+    models = [{"name": "mine", "path": f"{home}/mine.gguf"}]
+    assert f"models.mine.path: model {home}/mine.gguf: is a file, and a model is a folder" in refusal(
+        home, models=models
+    )
 
 
 @pytest.mark.parametrize("kept", [4, 200, -1])

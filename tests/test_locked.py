@@ -1,9 +1,13 @@
-"""What runs Snakemake under a lock leaves it the time that it takes to end."""
+"""What runs Snakemake under a lock passes on what should end it, and leaves it the time that it takes to end."""
 
 import os
 import signal
 import subprocess
 import sys
+
+import pytest
+
+from almanac.locked import LOCK
 
 ENDING = """
 import signal, sys, time
@@ -17,19 +21,92 @@ time.sleep(600)
 """
 
 
-def test_an_interrupted_snakemake_is_waited_for(tmp_path):
-    """As Ctrl-C in a terminal does, the signal goes to both."""
-    (tmp_path / "snakemake").write_text(f"#!{sys.executable}\n{ENDING}")
-    (tmp_path / "snakemake").chmod(0o755)
-    with subprocess.Popen(
-        [sys.executable, "-m", "almanac.locked", str(tmp_path / "snakemake")],
-        cwd=tmp_path,
+def locked(folder, program):
+    (folder / "snakemake").write_text(f"#!{sys.executable}\n{program}")
+    (folder / "snakemake").chmod(0o755)
+    return subprocess.Popen(
+        [sys.executable, "-m", "almanac.locked", str(folder / "snakemake")],
+        cwd=folder,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    ) as run:
+    )
+
+
+def test_an_interrupted_snakemake_is_waited_for(tmp_path):
+    """As Ctrl-C in a terminal does, the signal goes to both."""
+    with locked(tmp_path, ENDING) as run:
         assert run.stdout.readline() == "started\n"
         os.killpg(run.pid, signal.SIGINT)
         printed, errors = run.communicate(timeout=600)
     assert (printed, errors, run.returncode) == ("its jobs were cancelled\n", "", 3)
+
+
+FINISHING = """
+import signal, sys, time
+def end(*_):
+    time.sleep(1)
+    print("the job at work has ended", flush=True)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, end)
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_the_lock_ends_snakemake_and_waits_for_it(tmp_path, number):
+    """As `kill` and a closed session do, the signal goes to the one process."""
+    with locked(tmp_path, FINISHING) as run:
+        assert run.stdout.readline() == "started\n"
+        run.send_signal(number)
+        printed, errors = run.communicate(timeout=600)
+    assert (printed, errors, run.returncode) == ("the job at work has ended\n", "", 3)
+
+
+def test_nohup_stays_in_force(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run = locked(tmp_path, "import sys; print('started', flush=True); sys.stdin.read(); print('done')")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with run:
+        assert run.stdout.readline() == "started\n"
+        run.send_signal(signal.SIGHUP)
+        assert (*run.communicate("", timeout=600), run.returncode) == ("done\n", "", 0)
+
+
+def test_the_status_of_a_killed_snakemake_is_a_shells(tmp_path):
+    with locked(tmp_path, "import os; os.kill(os.getpid(), 9)") as run:
+        run.communicate(timeout=600)
+    assert run.returncode == 128 + 9
+
+
+BEGIN = "from pathlib import Path; from almanac import locked; locked.PATIENCE = 1; locked.begin([], Path('results'))"
+
+
+def begun(folder, more=""):
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{BEGIN}{more}"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_the_process_that_holds_the_lock_is_named(tmp_path):
+    with begun(tmp_path, "; print(1, flush=True); input()") as first:
+        assert first.stdout.readline() == "1\n"
+        refused = begun(tmp_path).communicate(timeout=600)[1]
+        (tmp_path / LOCK).write_text("")
+        without = begun(tmp_path).communicate(timeout=600)[1]
+        first.communicate("\n", timeout=600)
+    assert f"another run is at work in this folder (process {first.pid}); wait for it, or stop it" in refused
+    assert "another run is at work in this folder; wait for it, or stop it" in without
+    (tmp_path / LOCK).write_text("123456 is the process of a run that has ended")
+    assert begun(tmp_path).communicate(timeout=600)[1] == "", "what is written locks nothing"
+    assert (tmp_path / LOCK).read_text().strip().isdigit()

@@ -13,6 +13,7 @@ import pytest
 import almanac
 from almanac import tables
 from almanac.cli import main
+from almanac.errors import INTERRUPTED
 from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
 from almanac.models.digest import tokenizer_digest, weights_digest
@@ -35,10 +36,10 @@ windows.REQUESTS = {WINDOW}
 add = DoneParts.add
 def add_or_die(parts, responses):
     if len(parts.paths) == {KEPT}:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), int(sys.argv[2]))
     add(parts, responses)
 DoneParts.add = add_or_die
-main(sys.argv[2:])
+sys.exit(main(sys.argv[3:]))
 """
 
 
@@ -121,11 +122,14 @@ def test_lower_precision_is_another_model_and_said(job, checkpoint, model, tmp_p
     assert {row.status for row in tables.read(tmp_path / "out.parquet", Response)} == {"ok"}
 
 
-def test_a_killed_run_goes_on_to_the_bytes_of_an_unbroken_one(job, checkpoint, tmp_path, capsys):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_stopped_run_goes_on_to_the_bytes_of_an_unbroken_one(job, checkpoint, tmp_path, capsys, number, status):
     command = job(checkpoint("llama"), "out.parquet")
-    script = [sys.executable, "-c", KILLED, str(Path(almanac.__file__).parents[1]), *command]
-    run = subprocess.run(script, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
-    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
+    script = [sys.executable, "-c", KILLED, str(Path(almanac.__file__).parents[1]), str(int(number)), *command]
+    run = subprocess.run(script, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False, text=True)
+    assert run.returncode == status, run.stderr
+    assert "Traceback" not in run.stderr
+    assert run.stderr.endswith(f"almanac answer: {INTERRUPTED}\n") == (number == signal.SIGINT)
     parts = tmp_path / ".out.parquet.parts"
     assert len(list(parts.glob("*/0*.parquet"))) == KEPT
     assert not (tmp_path / "out.parquet").exists()

@@ -7,6 +7,7 @@ import torch
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
+from almanac.models.checkpoint import all_tensors
 from almanac.models.hub import download
 from almanac.models.masked import MaskedModel
 from almanac.models.registry import ModelSource, load
@@ -74,12 +75,76 @@ def test_a_missing_file_is_named(checkpoint, tmp_path, name, missing):
         load(ModelSource(str(folder)))
 
 
-def test_pickled_weights_are_refused(checkpoint, tmp_path):
+@pytest.mark.parametrize("name", ["adapter_config.json", "adapter_model.safetensors"])
+@pytest.mark.parametrize("base", [True, False])
+def test_an_adapter_is_not_left_out_in_silence(checkpoint, tmp_path, name, base):
     folder = copy_of(checkpoint("llama"), tmp_path)
-    (folder / "model.safetensors").unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-    with pytest.raises(AlmanacError, match="pickled weights are not read"):
+    if name.endswith(".safetensors"):
+        shutil.copyfile(folder / "model.safetensors", folder / name)
+    else:
+        (folder / name).write_text("{}")
+    if not base:
+        (folder / "model.safetensors").unlink()
+        (folder / "config.json").unlink()
+    with pytest.raises(AlmanacError, match=rf"holds an adapter \({name}\).* not be applied; .*`merge_and_unload\(\)`"):
         load(ModelSource(str(folder)))
+
+
+def test_an_optimizers_states_are_no_weights(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    whole = all_tensors(folder)
+    shutil.copyfile(folder / "model.safetensors", folder / "optimizer.safetensors")
+    assert all_tensors(folder) == whole
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(AlmanacError, match=r"the folder lacks weights \(\*\.safetensors\)"):
+        load(ModelSource(str(folder)))
+
+
+OTHER_FILES = {
+    "model.gguf": "gguf_file=NAME.*or serve it",
+    "model-Q4.GGUF": "gguf_file=NAME.*or serve it",
+    "epoch=3.ckpt": "load it with the code that made it",
+    "pytorch_model.bin": "load it with the code that made it",
+    "consolidated.00.pth": "load it with the code that made it",
+    "weights.pt": "load it with the code that made it",
+}
+
+
+@pytest.mark.parametrize("name", [*OTHER_FILES, "model.safetensors", "model.zip"])
+def test_a_file_is_no_model_and_its_ending_says_what_to_do(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    remedy = OTHER_FILES.get(name, "name its folder" if name.endswith("safetensors") else "name such a folder")
+    with pytest.raises(
+        AlmanacError, match=f"model {tmp_path}/{name}: is a file, and a model is a folder .*; .*{remedy}"
+    ):
+        load(ModelSource(str(tmp_path / name)))
+
+
+@pytest.mark.parametrize("name", OTHER_FILES)
+@pytest.mark.parametrize("beside", [True, False])
+def test_weights_in_a_file_of_another_form_are_named_with_what_to_do(checkpoint, tmp_path, name, beside):
+    folder = copy_of(checkpoint("llama"), tmp_path) if beside else tmp_path
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    for path in ("optimizer.pt", "training_args.bin", name):
+        (folder / path).write_bytes(b"")
+    with pytest.raises(AlmanacError, match=f"model {folder}: holds {name}, which is not read.*; .*{OTHER_FILES[name]}"):
+        load(ModelSource(str(folder)))
+
+
+def test_the_checkpoints_of_a_training_run_are_named(checkpoint, tmp_path):
+    for step in (1000, 500):
+        shutil.copytree(checkpoint("llama"), tmp_path / f"checkpoint-{step}")
+    (tmp_path / "training_args.bin").write_bytes(b"")
+    said = (
+        f"holds no weights itself, but checkpoint-500, checkpoint-1000; name one of them, as {tmp_path}/checkpoint-1000"
+    )
+    with pytest.raises(AlmanacError, match=said):
+        load(ModelSource(str(tmp_path)))
+    load(ModelSource(str(tmp_path / "checkpoint-1000")))
+    for step in range(2000, 8000, 1000):
+        shutil.copytree(checkpoint("llama"), tmp_path / f"checkpoint-{step}")
+    with pytest.raises(AlmanacError, match=r"but checkpoint-3000, .*, checkpoint-7000 and 3 more; name one"):
+        load(ModelSource(str(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from almanac.errors import INTERRUPTED
 from almanac.remaining import RunJobs, RunningJob, as_time
+from almanac.report.lines import failed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEFILE = """
@@ -27,10 +31,13 @@ onsuccess:
 
 def snakemake(folder, *words, failing="none", **streams):
     (folder / "Snakefile").write_text(SNAKEFILE.replace("FAILS", failing))
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": tools, "PYTHONPATH": str(REPOSITORY / "workflow"), "TERM": "xterm"}
     command = ["snakemake", "--cores", "1", "--logger", "almanac", *words]
-    return subprocess.run(command, cwd=folder, env=environment, check=False, timeout=600, **streams)
+    return subprocess.run(command, cwd=folder, env=environment(), check=False, timeout=600, **streams)
+
+
+def environment():
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": tools, "PYTHONPATH": str(REPOSITORY / "workflow"), "TERM": "xterm"}
 
 
 def test_a_file_gets_a_line_a_finished_job_and_what_snakemake_says_is_kept(tmp_path):
@@ -77,6 +84,71 @@ def _read(terminal):
         return os.read(terminal, 1 << 16)
     except OSError:  # Linux ends a terminal that nobody writes to so
         return b""
+
+
+STOPPED = """
+rule all:
+    input: "early.txt", "late.txt"
+
+rule early:
+    output: "early.txt"
+    log: "early.log"
+    shell: "touch started; python -c 'import time; time.sleep(5)' 2> {log} && touch {output}"
+
+rule late:
+    input: "early.txt"
+    output: "late.txt"
+    shell: "touch {output}"
+
+onerror:
+    shell("echo a job has failed")
+"""
+
+
+def stopped(folder, number, everyone, snakefile=STOPPED):
+    """Return what a run in a folder says when a signal comes after it has made `started`, and its exit status."""
+    (folder / "Snakefile").write_text(snakefile)
+    command = [sys.executable, "-m", "almanac.locked", "snakemake", "--cores", "1", "--logger", "almanac"]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as run:
+        while not (folder / "started").exists() and run.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.killpg(run.pid, number) if everyone else run.send_signal(number)
+        said = run.communicate(timeout=600)[1]
+    with pytest.raises(ProcessLookupError):
+        os.killpg(run.pid, 0)
+    return said, run.returncode
+
+
+def test_ctrl_c_is_told_in_one_line_and_the_run_goes_on_later(tmp_path):
+    assert stopped(tmp_path, signal.SIGINT, everyone=True) == (f"almanac: {INTERRUPTED}\n", 1)
+    assert not (tmp_path / "early.txt").exists()
+    (tmp_path / "Snakefile").write_text(STOPPED.replace("time.sleep(5)", "0"))
+    command = ["snakemake", "--cores", "1", "--logger", "almanac"]
+    again = subprocess.run(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, check=False, timeout=600)
+    assert (again.returncode, (tmp_path / "late.txt").exists()) == (0, True), again.stderr
+
+
+def test_ctrl_c_while_the_workflow_is_read_is_told_in_one_line_too(tmp_path):
+    reading = "import pathlib, time; pathlib.Path('started').touch(); time.sleep(60)"
+    assert stopped(tmp_path, signal.SIGINT, everyone=True, snakefile=reading) == (f"almanac: {INTERRUPTED}\n", 130)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminated_run_ends_after_the_job_at_work(tmp_path, number):
+    said, status = stopped(tmp_path, number, everyone=False)
+    lines = [line.partition(",")[0] for line in said.splitlines()]
+    going_on = "almanac: stopping when the jobs at work have ended; run the same command again to go on"
+    assert (lines, status) == ([going_on, "1 of 3: early"], 1)
+    assert (tmp_path / "early.txt").exists() and not (tmp_path / "late.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -130,3 +202,14 @@ def test_a_plan_is_near_what_the_edition_then_took(done):
     planned = done.almanac("plan", "--configfile", "tests/data/tiny.yaml", "--results", "nowhere").stdout.splitlines()
     expected = float(planned[-1].split()[3]) * 3600
     assert took / 2.5 < expected < took * 2.5
+
+
+def test_the_logs_of_stopped_jobs_are_not_shown_as_failures(tmp_path):
+    for name, end in {
+        "stopped": f"almanac answer: {INTERRUPTED}",
+        "early": "Traceback (most recent call last):\n  File …\nKeyboardInterrupt",
+        "ended": "almanac answer: 7.1 s wall, 3.9 s CPU, 410 MiB",
+        "wrong": "almanac answer: model x: …",
+    }.items():
+        (tmp_path / f"{name}.log").write_text(f"requests: 1 of 2\n{end}\n")
+    assert failed(tmp_path) == f"--- {tmp_path}/wrong.log\nrequests: 1 of 2\nalmanac answer: model x: …"

@@ -4,13 +4,14 @@ import argparse
 import importlib
 import os
 import resource
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from types import ModuleType
 
 from almanac import __version__
-from almanac.errors import AlmanacError, did_you_mean
+from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean
 from almanac.loading import loading
 
 VERBS = {
@@ -51,25 +52,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0, or 1 where the input is bad or a check fails (the reason is printed), or 2 for a wrong command line or an
-        installed suite that cannot be loaded. A verb whose 1 means something else has an ``ERROR_STATUS`` for
-        bad input.
+        installed suite that cannot be loaded, or 130 where it was interrupted. A verb whose 1 means something else has
+        an ``ERROR_STATUS`` for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in VERBS:
         return _top_level(words)
     try:
-        verb = load(words[0])
+        return _run(words[0], words[1:])
+    except KeyboardInterrupt:
+        print(f"almanac {words[0]}: {INTERRUPTED}", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    try:
+        verb = load(name)
     except AlmanacError as error:  # an installed suite is broken
-        print(f"almanac {words[0]}: {error}", file=sys.stderr)
+        print(f"almanac {name}: {error}", file=sys.stderr)
         return 2
     failed = int(getattr(verb, "ERROR_STATUS", 1))
-    parser = parser_of(words[0], verb)
+    parser = parser_of(name, verb)
     started = time.perf_counter()
     try:
-        parsed = parser.parse_args(words[1:])
+        parsed = parser.parse_args(words)
         status = int(verb.run(parsed) or 0)
     except AlmanacError as error:
-        print(f"almanac {words[0]}: {error}", file=sys.stderr)
+        print(f"almanac {name}: {error}", file=sys.stderr)
         return failed
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,11 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(
-            f"almanac {words[0]}: {where}{error.strerror or error}; is the path right, and is there room?",
+            f"almanac {name}: {where}{error.strerror or error}; is the path right, and is there room?",
             file=sys.stderr,
         )
         return failed
-    print(f"almanac {words[0]}: {_spent(started)}", file=sys.stderr)
+    print(f"almanac {name}: {_spent(started)}", file=sys.stderr)
     return status
 
 

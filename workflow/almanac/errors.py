@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+INTERRUPTED = "interrupted; run the same command again to go on"
+
 
 class AlmanacError(Exception):
     """Bad input or a broken promise, worded for the user.

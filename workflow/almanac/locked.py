@@ -6,6 +6,9 @@ two were started, and a run after `kill -9` just goes on.
 """
 
 import argparse
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -51,8 +54,12 @@ def begin(command: Sequence[str], results: Path) -> None:
             break
         time.sleep(0.1)
     else:
-        raise AlmanacError("another run is at work in this folder; wait for it, or stop it")
+        process = f" (process {pid})" if (pid := _written(LOCK)).isdigit() else ""
+        raise AlmanacError(f"another run is at work in this folder{process}; wait for it, or stop it")
     _held.append(handle)
+    with contextlib.suppress(OSError):  # a full disk; the lock holds without it
+        os.ftruncate(handle.fileno(), 0)
+        os.write(handle.fileno(), f"{os.getpid()}\n".encode())
     if locked is None:
         print(
             f"almanac: {LOCK}: this file system has no locks, so that a second run in this folder is not refused and "
@@ -60,6 +67,13 @@ def begin(command: Sequence[str], results: Path) -> None:
             file=sys.stderr,
         )
     unfinished.remove_abandoned(results)
+
+
+def _written(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def mistake_in(command: Sequence[str]) -> str | None:
@@ -83,16 +97,23 @@ def mistake_in(command: Sequence[str]) -> str | None:
 def main(command: Sequence[str]) -> int:
     """Run a Snakemake command without Snakemake's own lock and return its exit status.
 
+    SIGTERM is passed on to Snakemake, which starts no further job and waits for those at work. SIGHUP is passed on as
+    SIGTERM too: at a SIGHUP Snakemake would leave its jobs behind.
+
     Returns:
-        Snakemake's; 1 where `mistake_in` finds a mistake.
+        Snakemake's; 128 and the signal's number where a signal ended it; 1 where `mistake_in` finds a mistake.
     """
     if (mistake := mistake_in(command)) is not None:
         print(f"almanac: {mistake}", file=sys.stderr)
         return 1
     run = subprocess.Popen([*command[:1], "--nolock", *command[1:]])
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda *_: run.terminate())
     while True:
         try:
-            return run.wait()
+            status = run.wait()
+            return 128 - status if status < 0 else status
         except KeyboardInterrupt:
             pass  # Ctrl-C reaches Snakemake too, which takes seconds to end its jobs, on a cluster above all.
 

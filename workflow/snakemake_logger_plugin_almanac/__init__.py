@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from almanac.errors import INTERRUPTED
 from almanac.locked import MADE, mistake_in
 from almanac.remaining import RunJobs, RunningJob
 
@@ -23,7 +25,24 @@ from almanac.remaining import RunJobs, RunningJob
 NOTHING = "Nothing to be done"
 SAID = (NOTHING, "Complete log(s)", "Creating conda environment")
 ENDED = "Exiting because a job execution failed"
+# Snakemake's lines when it is stopped (SIGINT early and late, SIGTERM), and what is said instead. What it says after
+# them is of jobs that were stopped.
+STOPS = {
+    "Cancelling snakemake on user request": INTERRUPTED,
+    "Terminating processes on user request": INTERRUPTED,
+    "Will exit after finishing currently running jobs": (
+        "stopping when the jobs at work have ended; run the same command again to go on"
+    ),
+}
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
+
+
+def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say in one line that Snakemake was interrupted while it read the workflow; it would print a traceback."""
+    if issubclass(kind, KeyboardInterrupt):
+        print(f"almanac: {INTERRUPTED}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 class LogHandler(LogHandlerBase):
@@ -33,6 +52,7 @@ class LogHandler(LogHandlerBase):
         """Refuse a command line that Snakemake would answer with a traceback, before it reads it."""
         if (mistake := mistake_in(sys.argv[1:])) is not None:
             sys.exit(f"almanac: {mistake}")
+        sys.excepthook = _end
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
         self.jobs = RunJobs()
         self.rows: dict[int, TaskID] = {}
@@ -44,6 +64,7 @@ class LogHandler(LogHandlerBase):
         )
         self.display = Progress(*columns, console=self.console, disable=not self.console.is_terminal, transient=True)
         self.whole: TaskID | None = None
+        self.stopped = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show what a record says of the run."""
@@ -67,14 +88,21 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_ERROR:
             job = self._drop(values["jobid"]) or RunningJob.of(values, record.created)
             logs = "".join(f"; its log: {log}" for log in values["log"])
-            self.console.print(f"failed: {job.label}{logs}", markup=False)
+            if not self.stopped:
+                self.console.print(f"failed: {job.label}{logs}", markup=False)
         elif event is None or event == LogEvent.ERROR:
             self._say(record, str(values.get("exception", "")))
 
     def _say(self, record: logging.LogRecord, exception: str) -> None:
         """Print a line of Snakemake's own where it says what nothing else does."""
         text = str(record.msg or "")
-        if text.startswith(ENDED):
+        if self.stopped:
+            return
+        if (said := next((said for stop, said in STOPS.items() if text.startswith(stop)), None)) is not None:
+            self.stopped = True
+            self.display.stop()
+            self.console.print(f"almanac: {said}", markup=False)
+        elif text.startswith(ENDED):
             self.display.stop()
         elif text.startswith(SAID) or (record.levelno >= logging.WARNING and not exception.startswith(OF_A_JOB)):
             self.console.print(text, markup=False)

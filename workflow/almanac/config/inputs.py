@@ -76,10 +76,10 @@ def _check(place: DiskKey, results: Path) -> None:
     if kind == "file":
         _check_file(path, results)
         return
+    if kind == "checkpoint" and path.exists():
+        checkpoint.complete(path)
     if not path.is_dir():
         raise AlmanacError(no_such(path, "folder"))
-    if kind == "checkpoint":
-        checkpoint.complete(path)
     if kind == "tokenizer" and not read_of(place):
         raise AlmanacError(f"{path}: holds no {kind}; name a checkpoint's folder")
     missing = [file.name for file in read_of(place) if not file.exists()]

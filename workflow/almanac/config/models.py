@@ -39,7 +39,7 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if SERVER.match(text):
         return {"name": as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
-    if folder.is_dir() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
+    if folder.exists() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):
         near = nearest(folder, [*folder.parent.iterdir(), *map(Path, registry)] if folder.parent.is_dir() else ())

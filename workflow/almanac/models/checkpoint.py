@@ -5,7 +5,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,11 +23,22 @@ MOST_HEADER = 100_000_000  # bytes; the format's own limit
 MOST_COUNTED = 100_000  # layers, experts or labels
 COUNT = re.compile("^(?!.*size).*(layer|expert|label)")  # not how large one is: Gemma 3n's vocab_size_per_layer_input
 Whole = Annotated[int, msgspec.Meta(ge=0)]
-NEEDED = {
-    CONFIG: (CONFIG,),
-    "weights (*.safetensors)": ("*.safetensors",),
-    "a tokenizer (tokenizer.json)": ("tokenizer.json", "vocab.*", "*.model"),
+READ = f"{CONFIG}, safetensors and a tokenizer"
+TOKENIZERS = ("tokenizer.json", "vocab.*", "*.model")
+ADAPTER = ("adapter_config.json", "adapter_model.*")
+# What training saves beside a model's weights, in files of the same endings.
+BESIDES = re.compile("adapter_|optimizer|scheduler|scaler|rng_state|training_args")
+SAVE = "save the model and its tokenizer with save_pretrained into a folder of their own"
+# What to do with a file, by its ending.
+REMEDIES = {
+    ".safetensors": "name its folder",
+    ".gguf": (
+        "convert it with transformers (`from_pretrained(FOLDER, gguf_file=NAME)` of AutoModelForCausalLM and "
+        f"AutoTokenizer; {SAVE}), or serve it (llama.cpp has a server) and give the server's address"
+    ),
+    **dict.fromkeys((".bin", ".ckpt", ".pt", ".pth"), f"load it with the code that made it, and {SAVE}"),
 }
+MOST_NAMED = 5  # checkpoints in a folder
 
 
 def files(folder: Path, code: bool = False) -> list[Path]:
@@ -40,30 +51,65 @@ def complete(folder: Path) -> Path:
     """Check that a folder holds what a checkpoint needs, and that its weights are whole.
 
     Raises:
-        AlmanacError: there is no such folder, a file is missing, or weights are cut or damaged.
+        AlmanacError: it is no folder, holds an adapter, lacks a file, or has weights that are cut or damaged.
     """
+    if folder.is_file():
+        remedy = REMEDIES.get(folder.suffix.lower(), "name such a folder")
+        raise AlmanacError(f"model {folder}: is a file, and a model is a folder with {READ}; {remedy}")
     if not folder.is_dir():
         raise AlmanacError(
-            f"model: {no_such(folder, 'folder')}; give a folder with config.json, safetensors and a tokenizer, or "
-            "bring one from a hub with `almanac pull model`"
+            f"model: {no_such(folder, 'folder')}; give a folder with {READ}, or bring one from a hub with "
+            "`almanac pull model`"
         )
-    missing = [what for what, patterns in NEEDED.items() if not any(any(folder.glob(one)) for one in patterns)]
-    missing += [] if missing else sorted(_listed(folder) - {path.name for path in folder.glob("*.safetensors")})
-    if missing:
-        pickled = (
-            " (pickled weights are not read: convert them with save_pretrained)" if any(folder.glob("*.bin")) else ""
-        )
+    if adapter := _found(folder, ADAPTER):
         raise AlmanacError(
-            f"model {folder}: the folder lacks {', '.join(missing)}{pickled}; save the model and its tokenizer "
-            "there with save_pretrained"
+            f"model {folder}: holds an adapter ({adapter[0].name}), which would not be applied; merge it into its base "
+            f"model (peft: `merge_and_unload()`), and {SAVE}"
         )
-    for path in sorted(folder.glob("*.safetensors")):
+    if not weights(folder):
+        _look_inside(folder)
+    missing = [] if (folder / CONFIG).is_file() else [CONFIG]
+    missing += [] if weights(folder) else ["weights (*.safetensors)"]
+    missing += [] if _found(folder, TOKENIZERS) else ["a tokenizer (tokenizer.json)"]
+    missing += [] if missing else sorted(_listed(folder) - {path.name for path in weights(folder)})
+    if missing:
+        raise AlmanacError(
+            f"model {folder}: the folder lacks {', '.join(missing)}; save the model and its tokenizer there with "
+            "save_pretrained"
+        )
+    for path in weights(folder):
         try:
             tensors(path)
         except ValueError as error:
             raise AlmanacError(f"model {folder}: {path.name} {error}; copy it there again, whole") from error
     check_config(folder)
     return folder
+
+
+def weights(folder: Path) -> list[Path]:
+    """Return the safetensors files of a folder, but for an adapter's and an optimizer's."""
+    return [path for path in _found(folder, ("*.safetensors",)) if not BESIDES.match(path.name)]
+
+
+def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+
+
+def _look_inside(folder: Path) -> None:
+    """Refuse a folder without weights by what it holds instead: checkpoints in folders, or files that are not read."""
+    inside = sorted({path.parent.name for path in folder.glob("*/*.safetensors")}, key=lambda name: (len(name), name))
+    if inside and not (folder / CONFIG).is_file():  # with a config it is a checkpoint itself
+        more = f" and {len(inside) - MOST_NAMED} more" if len(inside) > MOST_NAMED else ""
+        raise AlmanacError(
+            f"model {folder}: holds no weights itself, but {', '.join(inside[-MOST_NAMED:])}{more}; name one of "
+            f"them, as {folder / inside[-1]}"
+        )
+    others = [path for path in _found(folder, ("*",)) if not BESIDES.match(path.name)]
+    if unread := [path for path in others if path.suffix.lower() in REMEDIES]:
+        raise AlmanacError(
+            f"model {folder}: holds {unread[0].name}, which is not read, and no safetensors; "
+            f"{REMEDIES[unread[0].suffix.lower()]}"
+        )
 
 
 def _listed(folder: Path) -> set[str]:
@@ -131,8 +177,8 @@ def tensors(path: Path) -> dict[str, Tensor]:
 
 
 def all_tensors(folder: Path) -> list[Tensor]:
-    """Return the tensors of all safetensors files of a folder that is complete."""
-    return [one for path in sorted(folder.glob("*.safetensors")) for one in tensors(path).values()]
+    """Return the tensors of all weights of a folder that is complete."""
+    return [one for path in weights(folder) for one in tensors(path).values()]
 
 
 def check_memory(folder: Path, dtype: str, most: int) -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from almanac.errors import INTERRUPTED
 from almanac.rows import Measure, Standing, Validation
 from almanac.suites.judged import conditions_of
 from almanac.suites.standings import ALL
@@ -14,10 +15,11 @@ LINE = re.compile(r"^almanac \w+: ([\d.]+) s wall, ([\d.]+) s CPU, (\d+) MiB$")
 
 
 SHOWN = 12  # lines of a failed job's log
+STOPPED = (INTERRUPTED, "KeyboardInterrupt")  # the last line of an interrupted one's, however early that was
 
 
 def failed(logs: Path, since: float = 0.0) -> str:
-    """Return the end of every log written after a time whose job did not come to its end, with the log's name.
+    """Return the end of every log written after a time whose job has failed (not: was stopped), with the log's name.
 
     Args:
         logs: the folder of an edition's logs.
@@ -28,7 +30,7 @@ def failed(logs: Path, since: float = 0.0) -> str:
         if log.stat().st_mtime < since:
             continue
         lines = log.read_text("utf-8", "replace").splitlines()
-        if lines and not LINE.match(lines[-1]):
+        if lines and not LINE.match(lines[-1]) and not lines[-1].endswith(STOPPED):
             parts.append("\n".join([f"--- {log}", *lines[-SHOWN:]]))
     return "\n".join(parts)
 

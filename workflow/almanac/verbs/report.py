@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.thing == "print":
         report_print(Layout.open(arguments.edition))
     elif arguments.thing == "failed":
-        print(failed(layout.logs(), run_began(Path())))
+        if text := failed(layout.logs(), run_began(Path())):
+            print(text)
     elif arguments.thing == "found":
         print_found(layout)
     else:
