@@ -6,6 +6,7 @@ import re
 import shutil
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -14,6 +15,7 @@ from almanac.cli import main
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest
+from almanac.edition.measuring import entrant
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.report import making
@@ -77,6 +79,23 @@ def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
 def test_it_verifies(archive, capsys):
     assert main(["verify", "edition", str(archive)]) == 0
     assert "measures and the validation, measured again, agree" in capsys.readouterr().out
+
+
+def test_every_part_of_the_page_counts_the_parameters_of_the_weights_also_where_these_are_not_there(own, tmp_path):
+    for width, name in enumerate(("base", "large"), 3):
+        header = json.dumps({"w": {"dtype": "F32", "shape": [width, 10**6], "data_offsets": [0, 0]}}).encode()
+        own.model(name).mkdir(parents=True, exist_ok=True)
+        (own.model(name) / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    main(["measure", "across", "--edition", str(own.root)])
+    making.report_page(own)
+    assert {one.name: one.parameters for one in map(partial(entrant, own), own.config.asked())} == {
+        "base": 3 * 10**6,
+        "large": 4 * 10**6,
+    }
+    assert [row["parameters"] for row in making.model_rows(own)] == ["3.00 M", "4.00 M"]
+    assert ">3 M<" in (own.shown("figures") / "karr-invented-size.svg").read_text()
+    freeze(own, tmp_path / "own.zip")
+    assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 0
 
 
 def test_items_in_files_next_to_the_page_travel_and_are_held_against_the_tables(own, tmp_path, capsys, monkeypatch):

@@ -51,7 +51,7 @@ def answer(model, request):
     if request.options is not None or "MASK" in request.text or "?" in request.text:
         return truth if number % 3 else "unsure" if model == "tuned" else "somewhere"
     verdict = "CORRECT" if f"{truth}." in request.text else "INCORRECT"
-    return verdict if model == "tuned" else "thing"
+    return "thing" if model == "plain" else verdict if number else "unsure"
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,8 @@ def test_true_or_false_is_not_applicable_to_a_model_that_never_learned_the_forma
     row = scores(found, "plain", "tfq-statement")
     assert row["precision"] == "not applicable: its answers contain no verdict"
     assert (row["F1"], row["no verdict"]) == (None, row["asked"])
+    row = scores(found, "tuned", "tfq-statement")
+    assert row["no verdict"] == 0 < row["abstained"].n_missing, "as the scores count them, and not the released code"
 
 
 @pytest.mark.parametrize(("counts", "applicable"), [((3, 0, 97, 0), True), ((1, 0, 60, 39), False)])
@@ -153,7 +155,9 @@ def test_models_are_compared_before_and_after_tuning(found):
     row = rows["saq-wh"]
     assert (row["F1 before"].model, row["F1 after"].model) == ("plain", "tuned")
     assert row["F1 difference"].value == row["F1 after"].value - row["F1 before"].value
-    assert rows["tfq-statement"]["F1 before"] == "not applicable"
+    verdicts = rows["tfq-statement"]
+    assert (verdicts["F1 before"], verdicts["F1 difference"]) == ("not applicable", None)
+    assert [verdicts[f"abstained {when}"].value for when in ("before", "difference")] == [0, 1 / 24]
 
 
 def test_passages_are_compared_with_none(found):

@@ -121,6 +121,7 @@ def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
     }
     rows["facts"] = [replace(row, split="test") for row in rows["facts"]]
     rows["entities"] = [replace(row, type="thing") for row in rows["entities"]]
+    rows["relations"] = [replace(row, domain="lives") for row in rows["relations"]]
     asked = trial(tmp_path, rows, doses=doses, popularity="exposure").answer(knows_the_head)
     found = asked.measures()
     levels = set(asked.judged().frame.select("dose", "level").unique().rows())
@@ -130,6 +131,11 @@ def test_what_a_model_was_taught_divides_by_exposure(tmp_path):
     assert number(found, "recovery_spearman", reading="rules", experiment="question", prompt="few_shot", repeat=None,
                   hit=Not(None), dose=Not(None)).value > 0.5  # fmt: skip
     assert check_sums(found)
+    chapter = asked.suite.chapter(asked.shown(), asked.options)
+    assert chapter.asks.startswith("Questions about popular subjects"), "not equally many: 4 torso, 32 tail"
+    parts = {part.name: part for part in chapter.parts if isinstance(part, Table)}
+    assert not {"predicates", "domains"} & parts.keys(), "all relations have equally many facts, and one domain"
+    assert [row[2] for row in parts["levels"].rows] == ["all"]
 
 
 def graded(level):
@@ -185,7 +191,7 @@ def test_the_chapter_has_the_papers_tables_and_says_who_judged(tmp_path):
     asked = trial(tmp_path, judge="j", cloze=True, repeats=2).answer(knows_the_head).ask().answer(strict_judge)
     shown = asked.shown()
     chapter = asked.suite.chapter(shown, asked.options)
-    assert "scored by rules and by j" in chapter.asks
+    assert chapter.asks.startswith("Equally many questions") and "scored by rules and by j" in chapter.asks
     assert chapter.title == "Head-to-Tail", "the page adds the dataset"
     found = {part.name: part for part in chapter.parts if isinstance(part, Table)}
     named = {"rates", "levels", "top", "forms", "scores", "score_levels", "judge", "stability", "buckets", "asked"}

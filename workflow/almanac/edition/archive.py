@@ -21,7 +21,6 @@ from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
 from almanac.errors import AlmanacError
 from almanac.options import DiskKey, with_places
-from almanac.resources import stored_parameters
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
 
@@ -140,10 +139,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 
 def _parameters(layout: Layout) -> dict[str, int]:
     """Return the number of parameters of each model, of those whose weights are there: the page says it."""
-    found = {
-        name: stored_parameters(Path(one.model.path or layout.model(name)))
-        for name, one in layout.config.participants().items()
-    }
+    found = {name: layout.stored(name) for name in layout.config.participants()}
     return {name: count for name, count in sorted(found.items()) if count}
 
 

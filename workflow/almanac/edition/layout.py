@@ -1,8 +1,8 @@
 """Where the files of an edition lie: the one place that knows, for Python and for the rules."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from almanac.edition.asking import TABLES as REQUEST_TABLES
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.options import INSIDE, explain
+from almanac.resources import stored_parameters
 from almanac.rows import (
     Agreement,
     Choices,
@@ -90,10 +91,17 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of an edition by what they are; ``root`` is ``results/EDITION``."""
+    """The files of an edition by what they are.
+
+    Attributes:
+        root: ``results/EDITION``.
+        config: its configuration.
+        recorded: the number of parameters of models whose weights may not be there, as an archive records it.
+    """
 
     root: Path
     config: EditionConfig
+    recorded: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def open(cls, root: Path, *, unpacked: bool = False) -> "Layout":
@@ -167,6 +175,14 @@ class Layout:
     def model(self, model: str) -> Path:
         """Return the folder of a planted model, or of one that was pulled."""
         return self.root / "models" / model
+
+    def stored(self, model: str) -> int:
+        """Return the number of parameters of a model's weights; 0 where they are not there."""
+        return stored_parameters(Path(self.config.participants()[model].model.path or self.model(model)))
+
+    def parameters(self, model: str) -> int | None:
+        """Return a model's number of parameters: of its weights, as recorded, or as its entry says."""
+        return self.stored(model) or self.recorded.get(model) or self.config.participants()[model].model.parameters
 
     def written(self, author: str, dataset: str) -> Path:
         """Return the file of texts that a model has written, for a person to proofread."""

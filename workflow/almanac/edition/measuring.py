@@ -364,12 +364,11 @@ def entrant(layout: Layout, asking: Asking) -> Entrant:
     own = participants[asking.model]
     bases = [one.name for one in participants.values() if (one.model.name, one.world) == (own.model.base, own.world)]
     null = layout.config.null_of(asking)
-    sized = own.model.planted is not None or own.model.path is not None
     return Entrant(
         name=asking.model,
         series=own.model.series or asking.model,
         base=bases[0] if bases else None,
-        parameters=own.model.parameters or (own.model.size if sized else None),
+        parameters=layout.parameters(asking.model),
         null=None if null is None else null.model,
         permuted=own.model.planted is not None and own.model.planted.permuted,
         taught=layout.exposures(asking) is not None,

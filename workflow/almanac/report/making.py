@@ -20,19 +20,13 @@ from almanac.report.chapters import chapters, with_facts
 from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, write_table
-from almanac.resources import stored_parameters
 from almanac.rows import Measure, Response, Standing, Validation
 
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
 
 
-def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> None:
-    """Write tables, figures and the page.
-
-    Args:
-        layout: the edition.
-        parameters: the number of parameters of models whose weights are not there.
-    """
+def report_page(layout: Layout) -> None:
+    """Write tables, figures and the page."""
     validation = sorted(
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
     )
@@ -59,7 +53,7 @@ def report_page(layout: Layout, parameters: Mapping[str, int] | None = None) -> 
     folder.mkdir(parents=True, exist_ok=True)
     for name, vector in vectors.items():
         (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
-    models = list(model_rows(layout, parameters or {}))
+    models = list(model_rows(layout))
     parts = (layout.config, found, validation, vectors, told, evidence, models)
     text = page.render(*parts)
     if not evidence.files and len(text.encode()) > MOST:
@@ -82,7 +76,7 @@ def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:
             writer.writerow("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)
 
 
-def model_rows(layout: Layout, known: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
     """Yield who was asked: name, origin, size, and the digest and engine that their responses carry."""
     digests: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for asking in layout.config.asked():
@@ -99,8 +93,7 @@ def model_rows(layout: Layout, known: Mapping[str, int]) -> Iterator[Mapping[str
         if model.api is not None:
             origin = f"{model.api_model or 'the model'} at {model.api}"
         own = sorted(digests[participant.name])
-        weights = Path(model.path or layout.model(participant.name))
-        parameters = stored_parameters(weights) or known.get(participant.name, 0)
+        parameters = layout.parameters(participant.name)
         yield {
             "name": participant.name,
             "origin": origin,

@@ -4,6 +4,7 @@ import argparse
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,7 +75,7 @@ def verify_edition(archive: Path, dense: bool = False) -> int:
         folder.mkdir()
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
-        layout = Layout.open(folder, unpacked=True)
+        layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
         check_terms(layout, manifest)
         ids = check_ids(layout)
@@ -99,7 +100,7 @@ def verify_edition(archive: Path, dense: bool = False) -> int:
         else:
             from almanac.report.making import report_page  # drawing is not loaded to check facts
 
-            shown = check_shown(layout, manifest, lambda: report_page(layout, manifest["parameters"]))
+            shown = check_shown(layout, manifest, lambda: report_page(layout))
             print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
 

@@ -129,7 +129,8 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
             if board.abstains or not board.applicable:
                 why = "it always abstains" if board.applicable else "its answers contain no verdict"
                 numbers = [f"not applicable: {why}", *(None for _ in numbers[1:])]
-            counts = (board.number(first, "abstained"), board.any.n_invalid, board.any.n_error)
+            abstained = board.number(first, "abstained")
+            counts = (abstained, (abstained or board.any).n_invalid, board.any.n_error)
             rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
     caption = f"Questions without a passage; scores are of mode {first}."
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
@@ -214,10 +215,11 @@ def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Iterator[Tab
         where = {name: conditions_of(row)[name] for name in ASKED}
         pair = [own[name, *where.values()] for name in (row.other, row.model)]
         cells: list[Cell] = [f"{row.other} → {row.model}", _said(where)]
-        for metric in ("f1", "abstained"):
-            cells += [one.number(first, metric) if one.applicable else "not applicable" for one in pair]
-            found = shown.find(f"{metric}_difference", *COUNTED, model=row.model, reading=first, **where)
-            cells.append(next(iter(one for one in found if one.other == row.other), None))
+        cells += [one.number(first, "f1") if one.applicable else "not applicable" for one in pair]
+        cells.append(row if all(one.applicable for one in pair) else None)
+        cells += [one.number(first, "abstained") for one in pair]
+        found = shown.find("abstained_difference", *COUNTED, model=row.model, reading=first, **where)
+        cells.append(next(iter(one for one in found if one.other == row.other), None))
         rows.append(cells)
     if rows:
         told = [f"{metric} {what}" for metric in ("F1", "abstained") for what in ("before", "after", "difference")]

@@ -9,7 +9,7 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
-from almanac.suites.head_to_tail.buckets import BUCKETS
+from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.measures import BY, COMMON, ONCE, RATES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
@@ -59,8 +59,9 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     # What figures and single tables show: the judge's reading, as the paper, where there is one.
     way = (RULES if options.judge is None else JUDGE, QUESTION, options.prompts[0])
     by = f"scored by rules and by {options.judge}" if options.judge else "scored by rules only, since no judge is named"
+    questions = "Questions" if options.popularity == EXPOSURE else "Equally many questions"
     asks = (
-        f"Equally many questions about popular subjects (the head) and less popular ones (torso and tail), {by}. "
+        f"{questions} about popular subjects (the head) and less popular ones (torso and tail), {by}. "
         f"{_measured(options, shown)}"
     )
     parts: list[Table | Drawing | str] = [
@@ -95,8 +96,11 @@ def filled(title: str, asks: str, parts: Sequence[Table | Drawing | str]) -> Cha
 
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
     """Say what popularity is."""
-    if options.popularity == "exposure":
-        return "Popularity is how often a planted model was taught facts about the subject."
+    if options.popularity == EXPOSURE:
+        return (
+            "Popularity is how often a planted model was taught facts about the subject; facts are drawn without "
+            "regard to it, so that head, torso and tail differ in size."
+        )
     own = shown.own.get("buckets")
     measure = None if own is None or own.is_empty() else own["measure"][0]
     return {
@@ -155,17 +159,19 @@ def _dose_drawing(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]
 
 
 def levels(rates: Rates) -> Table:
-    """Return head, torso and tail side by side, all questions and by domain (Table 4)."""
+    """Return head, torso and tail side by side, all questions and, where there are several, by domain (Table 4)."""
     lines: dict[tuple[str, tuple[Any, ...], str], dict[str, Mapping[str, Measure]]] = {}
     for keys in (("level",), ("domain", "level")):
         for (model, key), own in rates.by(*keys).items():
             domain = "all" if len(keys) == 1 else str(key[len(BY)])
             lines.setdefault((model, key[: len(BY)], domain), {})[str(key[-1])] = own
+    several = len({domain for _, _, domain in lines} - {"all"}) > 1
     # A bucket that no subject is in has no column.
     buckets = [bucket for bucket in BUCKETS if any(bucket in own for own in lines.values())]
     rows: list[Sequence[Cell]] = [
         [model, said(key), domain, *(own.get(bucket, {}).get(rate) for bucket in buckets for rate in HEAD[:2])]
         for (model, key, domain), own in lines.items()
+        if domain == "all" or several
     ]
     head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in buckets for rate in HEAD[:2]))
     return Table("levels", "Head, torso and tail (Table 4).", head, rows)
@@ -177,7 +183,8 @@ def _predicates(rates: Rates) -> Table:
         for label, bucket in (("head and torso", COMMON), ("tail", "tail"))
         for row in rates.rows(predicate_bucket=bucket)
     ]
-    return rates_table("predicates", "By the relation's number of facts (Table 6).", rows, "relations", folded=True)
+    caption = "By the relation's number of facts (Table 6)."
+    return rates_table("predicates", caption, _several(rows), "relations", folded=True)
 
 
 def _forms(rates: Rates) -> Table:
