@@ -1,6 +1,7 @@
 """The numbers of BELIEF."""
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ from tests.suites.belief.small import data, tables
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, number, ok, silent
 
+from almanac.statistics.intervals import wilson
 from almanac.suites import headline
 from almanac.suites.belief.measures import across
 from almanac.suites.belief.options import BeliefOptions
@@ -56,6 +58,42 @@ def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     # Four templates of born with accuracies 1, 0, 0, 0, two thirds of the pairs.
     assert number(rows, "deviation_closed", **BLANK).value == pytest.approx(2 / 3 * math.sqrt(3) / 4)
     assert number(rows, "range", **BLANK).value == pytest.approx(2 / 3)
+
+
+def test_a_pair_counts_once_among_its_prompts_by_its_label_and_once_among_those_by_other_names(tmp_path):
+    """Bob, also called Rome, is known as that by every template; Ada, as Ada alone, by none, and half of them fail."""
+
+    def reply(question):
+        if "Ada" in question.text and "Oslo" not in question.text and question.item.template_id in ("born/1", "born/2"):
+            return silent("failed")
+        knows = "Rome" in question.text
+        count = len(question.request.choices)
+        return ok(logprobs=(-1.0,) * count, ranks=(0 if knows else 9,) * count, tokens=("x",), probabilities=(0.5,))
+
+    rows = played(tmp_path, reply).measures()
+    assert number(rows, "accuracy", **BLANK, alias=False).value == 0
+    assert number(rows, "accuracy", **BLANK, alias=True).value == pytest.approx(1 / 2), "and not four of six prompts"
+
+
+def test_prompts_of_one_pair_are_no_further_draws(tmp_path):
+    """Each of 24 subjects has two prompts, which are answered alike: 24 draws, and not 48."""
+    own = small_world.tables(train=8, test=12, relations=("born", "died"))
+    own["templates"] += [
+        replace(row, template_id=f"{row.template_id}/b", text="So [X]: [Y].") for row in own["templates"]
+    ]
+    known = {fact.fact_id for fact in own["facts"][::3]}
+
+    def reply(question):
+        return ok(texts=(f" {question.item.accepted[0]}" if question.item.fact_id in known else " Nowhere",))
+
+    settings = {"fill": False, "prompting": ("zero_shot",), "templates": "dataset"}
+    rows = played(tmp_path, reply, dataset=Data.of(**own), **settings).measures()
+    accuracy, written = number(rows, "accuracy", **TEXT), number(rows, "accuracy", **TEXT, written=True)
+    subjects = len({fact.subject_id for fact in own["facts"] if fact.split == "test"})
+    assert accuracy.n == written.n == 2 * subjects and 0 < accuracy.value < 1
+    assert (written.value, written.low, written.high) == (accuracy.value, accuracy.low, accuracy.high)
+    assert written.low <= wilson(written.value, subjects).low
+    assert number(rows, "one_word", **TEXT).low == pytest.approx(wilson(1, subjects).low)
 
 
 def test_consistency_is_that_of_names_where_every_template_is_answered_otherwise(tmp_path):
