@@ -44,6 +44,10 @@ def knows(template: str):
     return reply
 
 
+def in_other_words(templates):
+    return [replace(row, template_id=f"{row.template_id}/b", text="So [X]: [Y].") for row in templates]
+
+
 def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     rows = played(tmp_path, knows("born/0")).measures()
     # born: two pairs, a quarter of the prompts of each; lived: one pair, none.
@@ -78,9 +82,7 @@ def test_a_pair_counts_once_among_its_prompts_by_its_label_and_once_among_those_
 def test_prompts_of_one_pair_are_no_further_draws(tmp_path):
     """Each of 24 subjects has two prompts, which are answered alike: 24 draws, and not 48."""
     own = small_world.tables(train=8, test=12, relations=("born", "died"))
-    own["templates"] += [
-        replace(row, template_id=f"{row.template_id}/b", text="So [X]: [Y].") for row in own["templates"]
-    ]
+    own["templates"] += in_other_words(own["templates"])
     known = {fact.fact_id for fact in own["facts"][::3]}
 
     def reply(question):
@@ -211,8 +213,9 @@ def test_answers_that_are_read_as_texts_agree_where_one_stands_within_the_other(
 
 
 def test_what_was_taught_often_is_recovered(tmp_path):
-    world = small_world.world(train=8, test=12, relations=("born", "died"))
-    test = [fact.fact_id for fact in world.facts if fact.split == "test"]
+    rows_of = small_world.tables(train=8, test=12, relations=("born", "died"))
+    rows_of["templates"] += in_other_words(rows_of["templates"])
+    test = [fact.fact_id for fact in rows_of["facts"] if fact.split == "test"]
     doses = {fact_id: (0, 64)[at % 2] for at, fact_id in enumerate(test)}
 
     def reply(question):
@@ -221,9 +224,11 @@ def test_what_was_taught_often_is_recovered(tmp_path):
         return ok(texts=(f" {said}",))
 
     own = {"fill": False, "prompting": ("zero_shot",), "templates": "dataset"}
-    trial = played(tmp_path, reply, doses, world, **own)
+    trial = played(tmp_path, reply, doses, Data.of(**rows_of), **own)
     rows = trial.measures()
-    assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=64).value == 1
+    taught = number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=64)
+    facts = sum(dose == 64 for dose in doses.values())
+    assert (taught.value, taught.n, taught.low) == (1, 2 * facts, pytest.approx(wilson(1, facts).low))
     assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=0).value == 0
     assert number(rows, "recovery_auc", **TEXT, hit=Not(None), dose=(0, 64)).value == 1
 
