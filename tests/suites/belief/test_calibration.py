@@ -43,9 +43,38 @@ def test_bins_are_in_the_order_of_confidence_and_equal_where_all_confidences_are
 
 
 def test_a_model_that_is_always_sure_and_never_right_is_overconfident_by_one():
-    found = frame(50).with_columns(pl.lit(1.0).alias("confidence"), pl.lit(False).alias("hit"))
+    found = frame(100).with_columns(pl.lit(1.0).alias("confidence"), pl.lit(False).alias("hit"))
     assert overconfidence(found, "confidence").value == 1
     assert calibration_error(found, "confidence", "bin") == 1
+
+
+def test_the_interval_of_few_subjects_is_students():
+    """Confidences 1, .6, 1 and .7 of one right and three wrong answers: a mean of .575, t of 3 degrees is 3.182."""
+    few = pl.DataFrame(
+        {"subject": list("abcd"), "confidence": [1.0, 0.6, 1.0, 0.7], "hit": [True, False, False, False]}
+    )
+    gaps = np.array([0.0, 0.6, 1.0, 0.7])
+    half = 3.18244630528371 * gaps.std(ddof=1) / 2
+    assert overconfidence(few, "confidence") == pytest.approx((gaps.mean(), gaps.mean() - half, 1.0))
+    # Every answer twice, from the same four subjects, says no more.
+    assert overconfidence(pl.concat([few, few]), "confidence") == pytest.approx(overconfidence(few, "confidence"))
+
+
+def test_where_nothing_varies_there_is_no_interval():
+    """Four answers that are sure and right, or two of a single subject, say nothing of how others would vary."""
+    sure = pl.DataFrame({"subject": list("abcd"), "confidence": [1.0] * 4, "hit": [True] * 4})
+    assert overconfidence(sure, "confidence") == (0, None, None)
+    one = pl.DataFrame({"subject": ["a", "a"], "confidence": [1.0, 0.5], "hit": [True, False]})
+    assert overconfidence(one, "confidence") == (0.25, None, None)
+
+
+def test_bins_of_few_subjects_have_no_calibration_error():
+    """Of a single answer the distance is that of its confidence from 0 or 1, however well the model is calibrated."""
+    assert calibration_error(frame(4), "confidence", "bin") is None
+    assert calibration_error(frame(99), "confidence", "bin") is None
+    assert calibration_error(frame(100), "confidence", "bin") is not None
+    alike = frame(100).with_columns(pl.lit("a").alias("subject"))
+    assert calibration_error(alike, "confidence", "bin") is None
 
 
 def test_without_answers_there_is_no_number():

@@ -1,5 +1,7 @@
 """What the page says where a planted model was never taught to answer so: that, and no number."""
 
+from dataclasses import replace
+
 from almanac.rows import Measure
 from almanac.suites.belief.chapter import chapter
 from almanac.suites.belief.options import BeliefOptions
@@ -9,6 +11,8 @@ from almanac.suites.judged import Not, as_text
 SENTENCES, QUESTIONS = (
     {"experiment": "icl", "prompting": "zero_shot", "style": style} for style in ("mask", "question")
 )
+
+BINS, ERROR = ("accuracy_of_bin", "confidence_of_bin"), "calibration_error"
 
 
 def number(model, where, value=0.25, metric="accuracy", other=None, **more):
@@ -68,3 +72,19 @@ def test_where_nobody_was_taught_the_table_says_that_alone():
     shown = Shown("d", True, 4, [base], measures=[number("base", SENTENCES)])
     [table] = chapter(shown, BeliefOptions()).parts
     assert table.rows == [["base", "zero-shot, a sentence", NOT_TAUGHT]]
+
+
+def test_the_table_says_of_how_many_answers_the_confidence_is_known_and_only_whole_bins_are_drawn():
+    """Four texts have a confidence in one way of asking, and no calibration error; in the other a hundred have."""
+    known, rows = {"confidence": Not(None), "hit": Not(None)}, []
+    for where, n, error in ((SENTENCES, 4, None), (QUESTIONS, 100, 0.1)):
+        bins = [replace(number("m", where, 0.5, name, bin=0, **known), n=n) for name in BINS]
+        gaps = [number("m", where, 0.2, "overconfidence", **known), number("m", where, error, ERROR, **known)]
+        rows += [number("m", where), *bins, *(replace(row, n=n) for row in gaps)]
+    parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=rows), BeliefOptions()).parts
+    [table] = [one for one in parts if one.name == "accuracy"]
+    cells = [dict(zip(table.head, row, strict=True)) for row in table.rows]
+    assert [row["confidences"] for row in cells] == [4, 100]
+    assert [row["ECE"].value for row in cells] == [None, 0.1]
+    [drawn] = [one.draw() for one in parts if one.name == "calibration"]
+    assert [axes.get_label() for axes in drawn.axes[0].containers] == ["m, zero-shot, a question"]

@@ -1,6 +1,7 @@
 """The numbers of BELIEF."""
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ from tests.suites.belief.small import data, tables
 from tests.suites.ic_lke import small_world
 from tests.suites.support import Trial, number, ok, silent
 
+from almanac.statistics.intervals import wilson
 from almanac.suites import headline
 from almanac.suites.belief.measures import across
 from almanac.suites.belief.options import BeliefOptions
@@ -42,6 +44,10 @@ def knows(template: str):
     return reply
 
 
+def in_other_words(templates):
+    return [replace(row, template_id=f"{row.template_id}/b", text="So [X]: [Y].") for row in templates]
+
+
 def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     rows = played(tmp_path, knows("born/0")).measures()
     # born: two pairs, a quarter of the prompts of each; lived: one pair, none.
@@ -56,6 +62,40 @@ def test_every_pair_counts_alike_however_many_names_it_is_asked_by(tmp_path):
     # Four templates of born with accuracies 1, 0, 0, 0, two thirds of the pairs.
     assert number(rows, "deviation_closed", **BLANK).value == pytest.approx(2 / 3 * math.sqrt(3) / 4)
     assert number(rows, "range", **BLANK).value == pytest.approx(2 / 3)
+
+
+def test_a_pair_counts_once_among_its_prompts_by_its_label_and_once_among_those_by_other_names(tmp_path):
+    """Bob, also called Rome, is known as that by every template; Ada, as Ada alone, by none, and half of them fail."""
+
+    def reply(question):
+        if "Ada" in question.text and "Oslo" not in question.text and question.item.template_id in ("born/1", "born/2"):
+            return silent("failed")
+        knows = "Rome" in question.text
+        count = len(question.request.choices)
+        return ok(logprobs=(-1.0,) * count, ranks=(0 if knows else 9,) * count, tokens=("x",), probabilities=(0.5,))
+
+    rows = played(tmp_path, reply).measures()
+    assert number(rows, "accuracy", **BLANK, alias=False).value == 0
+    assert number(rows, "accuracy", **BLANK, alias=True).value == pytest.approx(1 / 2), "and not four of six prompts"
+
+
+def test_prompts_of_one_pair_are_no_further_draws(tmp_path):
+    """Each of 24 subjects has two prompts, which are answered alike: 24 draws, and not 48."""
+    own = small_world.tables(train=8, test=12, relations=("born", "died"))
+    own["templates"] += in_other_words(own["templates"])
+    known = {fact.fact_id for fact in own["facts"][::3]}
+
+    def reply(question):
+        return ok(texts=(f" {question.item.accepted[0]}" if question.item.fact_id in known else " Nowhere",))
+
+    settings = {"fill": False, "prompting": ("zero_shot",), "templates": "dataset"}
+    rows = played(tmp_path, reply, dataset=Data.of(**own), **settings).measures()
+    accuracy, written = number(rows, "accuracy", **TEXT), number(rows, "accuracy", **TEXT, written=True)
+    subjects = len({fact.subject_id for fact in own["facts"] if fact.split == "test"})
+    assert accuracy.n == written.n == 2 * subjects and 0 < accuracy.value < 1
+    assert (written.value, written.low, written.high) == (accuracy.value, accuracy.low, accuracy.high)
+    assert written.low <= wilson(written.value, subjects).low
+    assert number(rows, "one_word", **TEXT).low == pytest.approx(wilson(1, subjects).low)
 
 
 def test_consistency_is_that_of_names_where_every_template_is_answered_otherwise(tmp_path):
@@ -173,8 +213,9 @@ def test_answers_that_are_read_as_texts_agree_where_one_stands_within_the_other(
 
 
 def test_what_was_taught_often_is_recovered(tmp_path):
-    world = small_world.world(train=8, test=12, relations=("born", "died"))
-    test = [fact.fact_id for fact in world.facts if fact.split == "test"]
+    rows_of = small_world.tables(train=8, test=12, relations=("born", "died"))
+    rows_of["templates"] += in_other_words(rows_of["templates"])
+    test = [fact.fact_id for fact in rows_of["facts"] if fact.split == "test"]
     doses = {fact_id: (0, 64)[at % 2] for at, fact_id in enumerate(test)}
 
     def reply(question):
@@ -183,9 +224,11 @@ def test_what_was_taught_often_is_recovered(tmp_path):
         return ok(texts=(f" {said}",))
 
     own = {"fill": False, "prompting": ("zero_shot",), "templates": "dataset"}
-    trial = played(tmp_path, reply, doses, world, **own)
+    trial = played(tmp_path, reply, doses, Data.of(**rows_of), **own)
     rows = trial.measures()
-    assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=64).value == 1
+    taught = number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=64)
+    facts = sum(dose == 64 for dose in doses.values())
+    assert (taught.value, taught.n, taught.low) == (1, 2 * facts, pytest.approx(wilson(1, facts).low))
     assert number(rows, "accuracy_by_exposure", **TEXT, hit=Not(None), dose=0).value == 0
     assert number(rows, "recovery_auc", **TEXT, hit=Not(None), dose=(0, 64)).value == 1
 

@@ -91,7 +91,7 @@ def test_every_model_with_a_value_stands_with_every_method_and_the_others_are_na
         ["expected", "draws", "labels", "known_by_relation"],
         ["threshold", "exposure", "relations", "size"],
     )
-    assert names == ["methods", *figures, *tables]
+    assert names == ["methods", "held_out", *figures, *tables]
 
 
 def test_every_number_leads_to_its_items(chapter, asked):
@@ -115,6 +115,23 @@ def test_recall_is_of_the_facts_taught_most(chapter, shown):
         where = conditions_of(recall)
         [curve] = shown.find("accuracy_by_exposure", model=recall.model, **where)
         assert where["dose"] == 16 and (recall.value, recall.n) == (curve.value, curve.n)
+
+
+def test_what_the_threshold_was_not_chosen_on_stands_with_how_many_facts_that_is(chapter, asked):
+    """The shares of facts of the other half alone, by the columns that the caption names."""
+    known, _ = asked
+    rows = {(row["model"], row["method"]): row for row in table(chapter, "held_out")}
+    assert rows.keys() == {(model, NAMES[mode]) for model in ("base", "large") for mode in ("paper", "official")}
+    frame = known["base"].judged.where(experiment="paper", calibrating=False).frame
+    facts = frame.filter(asked=FACTS)
+    for title, own in {
+        "taught most": facts.filter(dose=16),
+        "never taught": facts.filter(dose=0),
+        "false": frame.filter(asked=NULL),
+    }.items():
+        row = rows["base", "KaRR"]
+        assert 0 < own.height == row[f"{title}: facts"] < len(known["base"].judged.frame["fact"].unique())
+        assert row[title].value == pytest.approx(own["hit"].mean())
 
 
 def test_the_null_model_stands_with_the_model_that_it_is_the_null_of(chapter):

@@ -23,12 +23,12 @@ def recovery(judged: Judged, *by: str) -> list[Measure]:
         by: what makes the groups.
 
     Returns:
-        ``accuracy_by_exposure`` by dose, a share of items, and the numbers of `statistics.recovery.estimates`, for
-        which a fact that is asked several times in a group counts once. Nothing where the model was not taught these
-        facts.
+        ``accuracy_by_exposure`` by dose, a share of items in which those of a subject are one draw, and the numbers of
+        `statistics.recovery.estimates`, for which a fact that is asked several times in a group counts once. Nothing
+        where the model was not taught these facts.
     """
     known = judged.where(hit=Not(None), dose=Not(None))
-    rows = known.measures("accuracy_by_exposure", "share", "hit", by=(*by, "dose"))
+    rows = known.measures("accuracy_by_exposure", "mean", "hit", by=(*by, "dose"))
     for group in known.groups(*by):
         found = sample(group)
         doses: dict[str, Condition] = {"never_accuracy": 0, "recovery_spearman": Not(None)}

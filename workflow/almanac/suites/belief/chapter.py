@@ -9,6 +9,7 @@ import polars as pl
 
 from almanac.rows import Measure
 from almanac.suites.belief.asking import CANDIDATES, ICL, VOCABULARY, BeliefSetting
+from almanac.suites.belief.calibration import LEAST
 from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES, ELSEWHERE
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import FORMATS
@@ -22,9 +23,10 @@ ASKS = (
 ACCURACY = (
     "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN: without pairs whose object is "
     "part of the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
-    "prompts that are answered alike. Overconfidence: mean confidence minus accuracy; ECE: expected calibration "
-    "error, the mean distance of the two over bins. Control: the same texts compared with a wrong object. If a "
-    "planted model read no text in a format, its answers in that format say nothing."
+    "prompts that are answered alike. Overconfidence: mean confidence minus accuracy, of as many answers as there are "
+    "confidences; ECE: expected calibration error, the mean distance of the two over bins, where each bin has "
+    f"{LEAST} subjects or more. Control: the same texts compared with a wrong object. If a planted model read no text "
+    "in a format, its answers in that format say nothing."
 )
 RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
 TEMPLATES = (
@@ -54,7 +56,6 @@ SHARED = (
     "Of the prompts that one model gets right, the share that another gets right too, or that it gets right itself "
     "when asked in another way."
 )
-LEAST = 5  # answers of a bin that is drawn
 Untaught = dict[tuple[str | None, str | None], list[Mapping[str, Any]]]  # ways of asking by model and style
 Column = Callable[[str, Mapping[str, Any]], Cell]  # a cell by model and the way of asking
 
@@ -137,6 +138,10 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
     def control(model: str, where: Mapping[str, Any]) -> Cell:
         return shown.one("control", model, **{**where, "experiment": "control"}) if where["experiment"] == ICL else None
 
+    def confidences(model: str, where: Mapping[str, Any]) -> Cell:
+        row = shown.one("overconfidence", model, **where, **known)
+        return None if row is None or row.value is None else row.n
+
     known = {"confidence": Not(None), "hit": Not(None)}
     columns: dict[str, Column] = {
         "accuracy": _one(shown, "accuracy"),
@@ -145,6 +150,7 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
         "range": _one(shown, "range"),
         "consistency": _one(shown, "consistency"),
         "overconfidence": _one(shown, "overconfidence", **known),
+        "confidences": confidences,
         "ECE": _one(shown, "calibration_error", **known),
         "control": control,
         "no answer": lambda model, where: silent(shown.one("accuracy", model, **where)),
@@ -289,13 +295,15 @@ def _spread(shown: Shown, model: str, where: Mapping[str, Any]) -> tuple[Any, ..
 
 
 def _bins(shown: Shown, model: str, where: Mapping[str, Any]) -> list[tuple[Measure, Measure]]:
-    """Return the confidence and the accuracy of the bins, by the first kind of confidence that has enough answers."""
+    """Return the confidence and the accuracy of the bins, by the first kind of confidence with a calibration error."""
     for column, bins in CONFIDENCES.items():
         known = {**where, column: Not(None), "hit": Not(None)}
+        error = shown.one("calibration_error", model, **known)
+        if error is None or error.value is None:
+            continue
         accuracy = {shown.at(row)[bins]: row for row in shown.find("accuracy_of_bin", bins, model=model, **known)}
         found = shown.find("confidence_of_bin", bins, model=model, **known)
-        if found and min(row.n for row in found) >= LEAST:
-            return [(row, accuracy[shown.at(row)[bins]]) for row in found]
+        return [(row, accuracy[shown.at(row)[bins]]) for row in found]
     return []
 
 

@@ -23,6 +23,7 @@ from almanac.suites.recovery import recovery
 BY = ("experiment", "prompting", "style")  # what is asked in one way
 ASKED = (VOCABULARY, CANDIDATES, ICL)
 PAIR = [*BY, "fact"]
+KINDS = ("alias", "form", "written", "ambiguous")  # of prompts of a pair
 # Agreement of a prompt with others of its pair: all; of its group; of other groups; and where one thing alone varies.
 AGREEMENTS = {
     "consistency": "agreement",
@@ -42,19 +43,21 @@ def derived(frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
 
     Returns:
         Further columns: ``worth``; ``worth_hit``; each agreement of `AGREEMENTS` with its own worth
-        (``agreement_worth``) and their product (``agreement_part``); ``bin`` and ``sequence_bin``; those of
-        `ELSEWHERE`.
+        (``agreement_worth``) and their product (``agreement_part``); for each of `KINDS` the worth among prompts of the
+        same kind (``alias_worth``) and ``alias_worth_hit``; ``bin`` and ``sequence_bin``; those of `ELSEWHERE`.
     """
     found = frame.with_columns(*_worth("hit", "worth", "worth_hit")).hstack(_agreements(frame))
     for column in AGREEMENTS.values():
         found = found.with_columns(*_worth(column, f"{column}_worth", f"{column}_part"))
+    for column in KINDS:
+        found = found.with_columns(*_worth("hit", f"{column}_worth", f"{column}_worth_hit", column))
     found = found.with_columns(_elsewhere(frame))
     return found.with_columns(binned(column, BY, options.bins).alias(name) for column, name in CONFIDENCES.items())
 
 
-def _worth(of: str, worth: str, part: str) -> list[pl.Expr]:
+def _worth(of: str, worth: str, part: str, *kind: str) -> list[pl.Expr]:
     """Return one over how many prompts of a pair have a value, and that times the value; none without a value."""
-    count = pl.col(of).is_not_null().sum().over(PAIR).cast(pl.Float64)
+    count = pl.col(of).is_not_null().sum().over(*PAIR, *kind).cast(pl.Float64)
     own = pl.when(pl.col(of).is_not_null() & pl.col("fact").is_not_null()).then(1 / count)
     return [own.alias(worth), (own * pl.col(of).cast(pl.Float64)).alias(part)]
 
@@ -113,9 +116,9 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
     rows = []
     for part, by in ((asked, BY), (asked.where(guessable=False), BY), (asked, (*BY, "relation"))):
         rows += part.measures("accuracy", "ratio", "worth_hit", "worth", by=by)
-    rows += asked.measures("accuracy_of_template", "share", "hit", by=(*BY, "relation", "template"))
-    for column in ("alias", "form", "written", "ambiguous"):
-        rows += asked.measures("accuracy", "share", "hit", by=(*BY, column))
+    rows += asked.measures("accuracy_of_template", "mean", "hit", by=(*BY, "relation", "template"))
+    for column in KINDS:
+        rows += asked.measures("accuracy", "ratio", f"{column}_worth_hit", f"{column}_worth", by=(*BY, column))
     for metric, column in AGREEMENTS.items():
         rows += asked.measures(metric, "ratio", f"{column}_part", f"{column}_worth", by=BY)
     for more in ("relation", "dose"):
@@ -127,8 +130,8 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOpti
         rows += _answers(group)
     right = judged.where(experiment=ICL, hit=True)
     for way, column in ELSEWHERE.items():
-        rows += right.where({column: Not(None)}).measures(f"shared_with_{way}", "share", column, by=BY)
-    rows += judged.where(experiment=CONTROL).measures("control", "share", "hit", by=BY)
+        rows += right.where({column: Not(None)}).measures(f"shared_with_{way}", "mean", column, by=BY)
+    rows += judged.where(experiment=CONTROL).measures("control", "mean", "hit", by=BY)
     rows += bias(judged, own["leanings"])
     return rows + recovery(asked, *BY)
 
@@ -196,8 +199,8 @@ def _calibration(group: Judged) -> list[Measure]:
         error = calibration_error(known.frame, column, bins)
         rows.append(known.measure("overconfidence", overconfidence(known.frame, column), of=(column, "hit")))
         rows.append(known.measure("calibration_error", error, of=(column, "hit", bins)))
-        rows += known.measures("accuracy_of_bin", "share", "hit", by=(bins,))
-        rows += known.measures("confidence_of_bin", "share", column, by=(bins,))
+        rows += known.measures("accuracy_of_bin", "mean", "hit", by=(bins,))
+        rows += known.measures("confidence_of_bin", "mean", column, by=(bins,))
     known = group.where({"sequence": Not(None), "hit": Not(None)})
     for part in known.groups("answer_tokens"):
         found = overconfidence(part.frame, "sequence")
@@ -218,9 +221,9 @@ def _answers(group: Judged) -> list[Measure]:
         named = {"one_word": "one_word", "right_by_unsafe_name": "unsafe"}
     else:
         named = {"extended_above_label": "by_alias"}
-    rows = [one for metric, column in named.items() for one in group.measures(metric, "share", column)]
+    rows = [one for metric, column in named.items() for one in group.measures(metric, "mean", column)]
     if group.conditions["experiment"] == CANDIDATES:
-        rows += group.where(object_tokens=1).measures("accuracy", "share", "hit")
+        rows += group.where(object_tokens=1).measures("accuracy", "ratio", "worth_hit", "worth")
     return rows
 
 

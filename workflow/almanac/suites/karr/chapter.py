@@ -27,7 +27,12 @@ METHODS = (
     "Known: the share of facts above the threshold. False: the same share with another, false object of the "
     "relation. Null model: the same share for a model of the same recipe that was taught permuted objects, at the "
     "same threshold. Recall: the share of the facts taught most often; τ: Kendall's correlation of score and times "
-    "taught. The released code weights sentences differently, so its values and its threshold differ."
+    "taught. The released code weights sentences differently, so its values and its threshold differ. Known, false, "
+    "null model and recall count all facts, also those on which the threshold was chosen."
+)
+HELD_OUT = (
+    "The same shares of only the half of the facts on which no threshold was chosen: of those taught most often, of "
+    "those never taught, and with a false object."
 )
 EXPECTED = (
     "Each fact with the false object that is most expected of its relation: by the model itself when the subject is "
@@ -51,6 +56,7 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
         return None
     parts = [
         *_methods(shown),
+        *_held_out(shown),
         *_drawings(shown, options),
         *_expected(shown),
         *_draws(shown),
@@ -96,16 +102,33 @@ def _methods(shown: Shown) -> Iterator[Table | str]:
         yield f"Without any value: {'; '.join(silent_ones)}."
 
 
-def _expected(shown: Shown) -> Iterator[Table]:
-    spurious = _number(shown, "known", asked=SPURIOUS, paired=True)
+def _held_out(shown: Shown) -> Iterator[Table]:
+    columns: dict[str, Column] = {}
+    for title, metric in (
+        ("taught most", "held_out_taught"),
+        ("never taught", "held_out_never"),
+        ("false", "held_out_null"),
+    ):
+        rate = _number(shown, metric, "asked", "dose", "hit", calibrating=False)
+        columns |= {title: rate, f"{title}: facts": _facts(rate)}
+    yield from _table(shown, "held_out", HELD_OUT, columns)
+
+
+def _facts(rate: Callable[[str, str], Measure | None]) -> Column:
+    """Return the column of how many facts a share is of."""
 
     def facts(model: str, experiment: str) -> int | None:
-        row = spurious(model, experiment)
+        row = rate(model, experiment)
         return None if row is None else row.n
 
+    return facts
+
+
+def _expected(shown: Shown) -> Iterator[Table]:
+    spurious = _number(shown, "known", asked=SPURIOUS, paired=True)
     columns: dict[str, Column] = {
         "SP": spurious,
-        "facts": facts,
+        "facts": _facts(spurious),
         "true": _number(shown, "known", asked=FACTS, paired=True),
         "ΔP": _number(shown, "spurious_delta", "asked", paired=True),
     }
