@@ -3,17 +3,23 @@
 import copy
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from almanac import tables
+from almanac.cli import main
 from almanac.config import Asking, EditionConfig, check, load, read_yaml
 from almanac.config.models import ModelConfig
+from almanac.dataset.options import DatasetOptions
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.options import to_flags
+from almanac.rows import Fact
 from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -504,3 +510,17 @@ def test_the_full_size_sets_every_sample_aside():
         return {own.sample for of in config.suites.by_name().values() for own in of.values() if hasattr(own, "sample")}
 
     assert None not in samples() and samples(size="full") == {None}
+
+
+def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_ship(tmp_path):
+    drawn = load(REPOSITORY / "config" / "own.yaml", {"model": "/models/mine"}).datasets["facts"]
+    words = shlex.split(to_flags(drawn, DatasetOptions))
+    facts = str(REPOSITORY / "resources" / "facts")
+    assert main(["build", "dataset", "--facts", facts, *words, "--output", str(tmp_path / "drawn")]) == 0
+    splits = [fact.split for fact in tables.read(tmp_path / "drawn" / "facts.parquet", Fact)]
+    assert (len(splits), splits.count("test"), splits.count("train")) == (7041, 1248, 312)
+    assert (drawn.test, drawn.train) == (32, 8)
+    for name in ("README.md", "docs/tutorial.md", "config/own.yaml"):
+        said = " ".join((REPOSITORY / name).read_text(encoding="utf-8").replace("\n#", " ").split())
+        assert "up to 32 test facts of each relation" in said and "1,248 of the 7,041" in said, name
+    assert "up to 32 test facts of each relation" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")
