@@ -442,7 +442,20 @@ def test_own_facts_are_asked_every_suite_and_nothing_is_planted():
     assert asked_by_suite(config) == set(SUITES)
     assert told == [] and not config.planting.worlds
     assert config.source_folder("facts") == "resources/facts"
-    assert not config.sources["facts"].redistributable, "nobody knows the terms of facts that are given instead"
+
+
+def test_the_facts_that_ship_have_their_terms_and_no_others_have_them(tmp_path):
+    def terms(**values):
+        config = load(REPOSITORY / "config" / "own.yaml", {"model": "/models/mine", **values})
+        return config.sources["facts"].licence, config.sources["facts"].redistributable
+
+    assert terms() == ("CC0-1.0", True)
+    (tmp_path / "link").symlink_to(REPOSITORY / "resources" / "facts")
+    assert terms(facts=str(tmp_path / "link")) == ("CC0-1.0", True)
+    shutil.copytree(REPOSITORY / "resources" / "facts", tmp_path / "facts")
+    assert terms(facts=str(tmp_path / "facts")) == (None, False), "nobody knows the terms of facts given instead"
+    own = {"licence": "CC-BY-4.0"}
+    assert terms(sources={"facts": own}) == ("CC-BY-4.0", False), "what is said of them stands"
 
 
 def test_what_lies_in_a_directory_is_settled_when_the_configuration_is_read(tmp_path):

@@ -15,6 +15,8 @@ from almanac.errors import AlmanacError, did_you_mean, no_configuration
 from almanac.options import explain, with_places
 
 PROJECT = Path(__file__).resolve().parents[3]
+SHIPPED = PROJECT / "resources" / "facts"
+TERMS = {"licence": "CC0-1.0", "redistributable": True}  # of the facts that ship (docs/facts.md)
 
 
 def check(
@@ -58,6 +60,10 @@ def check(
     except ValidationError as error:
         raise explain(error, where, "sources") from error
     placed = with_places(config, lambda place: _found(place.path, folders))
+    for source in placed["sources"].values():
+        folder = Path(source.get("path") or placed["facts"] or "")
+        if source["kind"] == "files" and source["licence"] is None and folder.is_dir() and folder.resolve() == SHIPPED:
+            source.update(TERMS)
     if placed != config.model_dump(mode="json"):
         config = EditionConfig.model_validate(placed, context={KNOWN: set(registry)})
     settled = config.settled()
