@@ -286,6 +286,16 @@ def test_models_are_looked_up_by_name(registry):
         ({"models": [], "model": "gpu1:8000/v1"}, "a server's address begins with http://: http://gpu1:8000/v1"),
         ({"size": "ful"}, "size: must be 'quick' or 'full'; found 'ful'; did you mean full?"),
         ({"shard": 3}, "shard: is unknown; did you mean shards?"),
+        (
+            {"merge": True},
+            "merge: is unknown; did you mean datasets.real.merge (datasets='{real: {merge: true}}') or 2 more?",
+        ),
+        (
+            {"sources": {"real": {"path": "p", "lisence": "x"}}},
+            "sources.real.lisence: is unknown; did you mean licence?",
+        ),
+        ({"merge": True, "shards": 0}, "merge: is unknown; see the keys"),
+        ({"colour": "red"}, "colour: is unknown; see the keys"),
         ({"suites": "karr"}, "suites: must hold keys and values; found 'karr'"),
     ],
 )

@@ -252,6 +252,21 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
 
 
 @pytest.mark.whole
+def test_rows_that_stand_twice_are_merged_by_the_words_of_the_refusal(clone, mine, facts, planned, tmp_path):
+    twice = shutil.copytree(facts, tmp_path / "twice")
+    with (twice / "entities.csv").open("a") as handle:
+        handle.write("s3,Subject 3,\n")
+    command = f"make own MODEL={mine} FACTS={twice} ARGS=edition=twice"
+    refused = shell(command, clone).stderr
+    assert "entities.csv: line 32: entity 's3' stands in line 5 too; keep one row, or set" in refused
+    [remedy] = set(re.findall(r'ARGS="datasets=[^"]*"', refused))
+    merged = shell(command.replace("ARGS=edition=twice", remedy), clone, **planned)
+    assert merged.returncode == 0 and "--merge" in merged.stdout + merged.stderr, merged.stderr
+    misplaced = shell(command.replace("edition=twice", "merge=true"), clone).stderr
+    assert "merge: is unknown; did you mean datasets.facts.merge (datasets='{facts: {merge: true}}')" in misplaced
+
+
+@pytest.mark.whole
 def test_the_tutorial_as_it_stands(clone):
     """Every command, in order, where the demo is the tiny one; and the mistake that the text asks for."""
     (clone / "results" / "demo").symlink_to("tiny")
