@@ -5,6 +5,7 @@ import datetime
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from almanac.sources import records
 from almanac.sources.files import check_folder, read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 Records = list[dict[str, Any]]
 
 ENTITIES: Records = [
@@ -798,6 +800,24 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
         "templates.csv: line 3: relation 'R' has no facts; its template is left out",
         "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]
+
+
+def test_the_tutorials_script_makes_a_folder_of_a_file_of_names(tmp_path, monkeypatch):
+    document = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    [script] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    rows = ["Peru,capital,Lima", '"Korea, South",capital,Seoul', "Peru , capital,Lima", "Peru,founded in,1821"]
+    (tmp_path / "triples.csv").write_text("\n".join(["subject,relation,object", *rows, ""]), encoding="utf-8")
+    with pytest.raises(AlmanacError, match=r"has no table 'facts'.*; docs/tutorial\.md makes both tables of one file"):
+        table_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "tutorial.md", "exec"), {})
+    found = read_columns(Path("my_triples"), "s")
+    assert found.facts["fact_id"].to_list() == [
+        "capital|Korea, South|Seoul",
+        "capital|Peru|Lima",
+        "founded in|Peru|1821",
+    ]
+    assert found.entities["label"].to_list() == ["1821", "Korea, South", "Lima", "Peru", "Seoul"]
 
 
 def test_a_relation_without_a_label_is_warned_of(tmp_path):
