@@ -3,17 +3,23 @@
 import copy
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from almanac import tables
+from almanac.cli import main
 from almanac.config import Asking, EditionConfig, check, load, read_yaml
 from almanac.config.models import ModelConfig, in_short
+from almanac.dataset.options import DatasetOptions
 from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
+from almanac.options import to_flags
+from almanac.rows import Fact
 from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -280,6 +286,16 @@ def test_models_are_looked_up_by_name(registry):
         ({"models": [], "model": "gpu1:8000/v1"}, "a server's address begins with http://: http://gpu1:8000/v1"),
         ({"size": "ful"}, "size: must be 'quick' or 'full'; found 'ful'; did you mean full?"),
         ({"shard": 3}, "shard: is unknown; did you mean shards?"),
+        (
+            {"merge": True},
+            "merge: is unknown; did you mean datasets.real.merge (datasets='{real: {merge: true}}') or 2 more?",
+        ),
+        (
+            {"sources": {"real": {"path": "p", "lisence": "x"}}},
+            "sources.real.lisence: is unknown; did you mean licence?",
+        ),
+        ({"merge": True, "shards": 0}, "merge: is unknown; see the keys"),
+        ({"colour": "red"}, "colour: is unknown; see the keys"),
         ({"suites": "karr"}, "suites: must hold keys and values; found 'karr'"),
     ],
 )
@@ -457,7 +473,20 @@ def test_own_facts_are_asked_every_suite_and_nothing_is_planted():
     assert asked_by_suite(config) == set(SUITES)
     assert told == [] and not config.planting.worlds
     assert config.source_folder("facts") == "resources/facts"
-    assert not config.sources["facts"].redistributable, "nobody knows the terms of facts that are given instead"
+
+
+def test_the_facts_that_ship_have_their_terms_and_no_others_have_them(tmp_path):
+    def terms(**values):
+        config = load(REPOSITORY / "config" / "own.yaml", {"model": "/models/mine", **values})
+        return config.sources["facts"].licence, config.sources["facts"].redistributable
+
+    assert terms() == ("CC0-1.0", True)
+    (tmp_path / "link").symlink_to(REPOSITORY / "resources" / "facts")
+    assert terms(facts=str(tmp_path / "link")) == ("CC0-1.0", True)
+    shutil.copytree(REPOSITORY / "resources" / "facts", tmp_path / "facts")
+    assert terms(facts=str(tmp_path / "facts")) == (None, False), "nobody knows the terms of facts given instead"
+    own = {"licence": "CC-BY-4.0"}
+    assert terms(sources={"facts": own}) == ("CC-BY-4.0", False), "what is said of them stands"
 
 
 def test_what_lies_in_a_directory_is_settled_when_the_configuration_is_read(tmp_path):
@@ -525,3 +554,17 @@ def test_the_full_size_sets_every_sample_aside():
         return {own.sample for of in config.suites.by_name().values() for own in of.values() if hasattr(own, "sample")}
 
     assert None not in samples() and samples(size="full") == {None}
+
+
+def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_ship(tmp_path):
+    drawn = load(REPOSITORY / "config" / "own.yaml", {"model": "/models/mine"}).datasets["facts"]
+    words = shlex.split(to_flags(drawn, DatasetOptions))
+    facts = str(REPOSITORY / "resources" / "facts")
+    assert main(["build", "dataset", "--facts", facts, *words, "--output", str(tmp_path / "drawn")]) == 0
+    splits = [fact.split for fact in tables.read(tmp_path / "drawn" / "facts.parquet", Fact)]
+    assert (len(splits), splits.count("test"), splits.count("train")) == (7041, 1248, 312)
+    assert (drawn.test, drawn.train) == (32, 8)
+    for name in ("README.md", "docs/tutorial.md", "config/own.yaml"):
+        said = " ".join((REPOSITORY / name).read_text(encoding="utf-8").replace("\n#", " ").split())
+        assert "up to 32 test facts of each relation" in said and "1,248 of the 7,041" in said, name
+    assert "up to 32 test facts of each relation" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from almanac.cli import main
+from almanac.config import EditionConfig
 from almanac.edition.archive import LOCKED
 from almanac.edition.citation import citation, croissant, licence_text
 
@@ -131,7 +133,10 @@ def test_facts_that_may_not_be_passed_on_are_refused(small, tmp_path, capsys, te
     settings["datasets"]["invented"] |= {"world": None, "source": "own"}
     (tmp_path / "edition.json").write_text(json.dumps(settings))
     assert main(["freeze", "--edition", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
-    assert "sources.own: its facts may not be passed on, and an edition carries them" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "sources.own: its facts may not be passed on, and an edition carries them" in said
+    settings["sources"]["own"] |= yaml.safe_load(re.search(r"ARGS=\"sources='(.*)'\"", said)[1])["own"]
+    assert EditionConfig.model_validate(settings).sources["own"].redistributable, "the remedy as it is printed"
     assert not (tmp_path / "out").exists()
 
 

@@ -23,6 +23,7 @@ from almanac.rows import (
     Context,
     Entity,
     Exposure,
+    Fact,
     Link,
     Relation,
     Request,
@@ -129,6 +130,16 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
         shown = [carried["texts"][code] for code in columns["asked"]["codes"]]
         assert shown == [asked[item] for item in columns["item"]["values"]]
         assert {len(one.get("codes") or one["values"]) for one in columns.values()} == {len(asked)}
+
+
+def test_the_page_says_how_many_facts_are_asked_shown_and_not_drawn(layout, page):
+    for name in (REAL, INVENTED):
+        splits = [fact.split for fact in tables.read(layout.dataset(name, "facts"), Fact)]
+        test, train, rest = (splits.count(one) for one in ("test", "train", None))
+        assert test and train and rest
+        counted = f"up to {test} of {len(splits)} facts are asked, {train} serve as examples, {rest} are not drawn"
+        [cell] = [row[1] for row in page.rows["provenance"] if row[0] == name]
+        assert cell.endswith(f": {counted}")
 
 
 def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):

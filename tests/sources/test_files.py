@@ -5,6 +5,7 @@ import datetime
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from almanac.sources import records
 from almanac.sources.files import check_folder, read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 Records = list[dict[str, Any]]
 
 ENTITIES: Records = [
@@ -175,7 +177,7 @@ def test_a_mistake_in_a_later_part_is_named_by_its_row(tmp_path, monkeypatch, fo
     monkeypatch.setattr(records, "PART", 2)
     wrong = [{**ENTITIES[3], "entity_id": f"R{at}", "label": "" if at in (1, 4) else "a"} for at in range(6)]
     lines = refusal(folder(tmp_path / "f", form, entities=ENTITIES + wrong, facts=FACTS)).splitlines()
-    reason = "label is empty; every entity needs both"
+    reason = "label is empty; every entity needs an entity_id and a label"
     wanted = {
         "csv": ("line", 8, 11),
         "jsonl": ("line", 6, 9),
@@ -193,9 +195,9 @@ def test_mistakes_of_a_table_come_in_the_order_of_its_rows_whatever_they_are(tmp
     found = [line.partition(": ")[2] for line in refusal(path).splitlines()[:-1]]
     assert found == [
         "line 1: label is ['A']; a text is expected",
-        "line 2: label is empty; every entity needs both",
-        "line 4: entity 'Q3' stands twice; keep one row, or set `merge`",
-        "line 5: entity_id is empty; every entity needs both",
+        "line 2: label is empty; every entity needs an entity_id and a label",
+        "line 4: entity 'Q3' stands in line 3 too; keep one row, or set datasets.NAME.merge: true",
+        "line 5: entity_id is empty; every entity needs an entity_id and a label",
         "line 6: label is {}; a text is expected",
     ]
 
@@ -268,12 +270,15 @@ MISTAKES = {
     "no header": ({"entities": ""}, "entities.csv: lacks the column entity_id, label; it has none"),
     "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: line 4: label is empty"),
     "empty id": ({"entities": E + ",C,\n"}, "entities.csv: line 4: entity_id is empty"),
-    "duplicate entity": ({"entities": E + "Q1,C,\n"}, "entities.csv: line 4: entity 'Q1' stands twice"),
+    "duplicate entity": (
+        {"entities": E + "Q1,C,\n"},
+        "entities.csv: line 4: entity 'Q1' stands in line 2 too; keep one row, or set",
+    ),
     "ragged, short": ({"entities": E + "Q3,C\n"}, "entities.csv: line 4: has more or fewer cells"),
     "ragged, long": ({"entities": E + "Q3,C,,D\n"}, "entities.csv: line 4: has more or fewer cells"),
     "duplicate fact": (
         {"entities": E, "facts": F + "P,Q1,Q2,,,\nP,Q2,Q1,,,\nP,Q1,Q2,,,\n"},
-        "facts.csv: line 4: the fact P|Q1|Q2 stands twice",
+        "facts.csv: line 4: the fact P|Q1|Q2 stands in line 2 too; keep one row, or set",
     ),
     "object without entity": (
         {"entities": E, "facts": F + "P,Q1,Q9,,,\n"},
@@ -334,7 +339,7 @@ MISTAKES = {
     ),
     "popularity twice": (
         {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
-        "popularity.csv: line 4: the popularity of Q1 | mine | entity stands twice",
+        "popularity.csv: line 4: the popularity of Q1 | mine | entity stands in line 2 too; keep one row",
     ),
     "evidence of no fact": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},
@@ -346,7 +351,7 @@ MISTAKES = {
     ),
     "evidence twice": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q1|Q2, a \n"},
-        "evidence.csv: line 3: the fact P17|Q1|Q2 has this text twice",
+        "evidence.csv: line 3: this text of the fact P17|Q1|Q2 stands in line 2 too; keep one row, or set",
     ),
     "evidence with a page": (
         {"evidence": "fact_id,text,page\nP17|Q1|Q2,a,3\n"},
@@ -362,11 +367,11 @@ MISTAKES = {
     ),
     "two doses": (
         {"exposures": "fact_id,dose\nP17|Q1|Q2,1\nP17|Q1|Q2,2\n"},
-        "exposures.csv: line 3: the fact P17|Q1|Q2 has two doses; keep one row, or set `merge`",
+        "exposures.csv: line 3: the dose of P17|Q1|Q2 stands in line 2 too; keep one row, or set datasets.NAME.merge",
     ),
     "relation twice": (
         {"relations": "relation_id,label\nP,a\nP,b\n"},
-        "relations.csv: line 3: relation 'P' stands twice",
+        "relations.csv: line 3: relation 'P' stands in line 2 too; keep one row",
     ),
     "relation without label": (
         {"relations": "relation_id,label\nP,\n"},
@@ -671,7 +676,7 @@ def test_a_value_that_is_none_of_its_datatype_is_refused(tmp_path, kind, text, r
 
 def test_one_value_written_twice_is_one_fact_twice(tmp_path):
     rows = [{"subject_id": "Q0", "datatype": "quantity", "value": text} for text in ("5", "5.0")]
-    with pytest.raises(AlmanacError, match=r"line 2: the fact P\|Q0\|5 stands twice"):
+    with pytest.raises(AlmanacError, match=r"line 2: the fact P\|Q0\|5 stands in line 1 too"):
         read_values(tmp_path / "f", rows)
 
 
@@ -783,7 +788,7 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
         templates="relation_id,text,style\nP,[X] in [Y],statement\nR,[X] of [Y],statement\n",
         evidence="fact_id,text\nP|Q1|Q2,a\nP|Q1|Q2,a\n",
     )
-    assert refusal(path).count("or set `merge`") == 5
+    assert refusal(path).count("or set datasets.NAME.merge: true") == 5
     found = read_columns(path, "s", merge=True)
     assert found.entities.rows() == [("Q1", "A", ["B", "D", "E", "F"], "city"), ("Q2", "C", [], None)]
     assert found.facts["fact_id"].to_list() == ["P|Q1|Q2", "P|Q2|Q1"]
@@ -795,6 +800,24 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
         "templates.csv: line 3: relation 'R' has no facts; its template is left out",
         "evidence.csv: line 3: the fact P|Q1|Q2 has this text again; it counts once",
     ]
+
+
+def test_the_tutorials_script_makes_a_folder_of_a_file_of_names(tmp_path, monkeypatch):
+    document = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    [script] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    rows = ["Peru,capital,Lima", '"Korea, South",capital,Seoul', "Peru , capital,Lima", "Peru,founded in,1821"]
+    (tmp_path / "triples.csv").write_text("\n".join(["subject,relation,object", *rows, ""]), encoding="utf-8")
+    with pytest.raises(AlmanacError, match=r"has no table 'facts'.*; docs/tutorial\.md makes both tables of one file"):
+        table_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "tutorial.md", "exec"), {})
+    found = read_columns(Path("my_triples"), "s")
+    assert found.facts["fact_id"].to_list() == [
+        "capital|Korea, South|Seoul",
+        "capital|Peru|Lima",
+        "founded in|Peru|1821",
+    ]
+    assert found.entities["label"].to_list() == ["1821", "Korea, South", "Lima", "Peru", "Seoul"]
 
 
 def test_a_relation_without_a_label_is_warned_of(tmp_path):

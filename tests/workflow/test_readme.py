@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from almanac.suites.listing import SUITES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+EDITIONS = (REPOSITORY / "docs" / "editions.md").read_text(encoding="utf-8")
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
@@ -46,7 +48,7 @@ def shell(command, folder, **settings):
 def planned(tmp_path):
     """What lets Snakemake plan jobs and run none."""
     (tmp_path / "profile").mkdir()
-    (tmp_path / "profile" / "config.yaml").write_text("dry-run: true\n")
+    (tmp_path / "profile" / "config.yaml").write_text("dry-run: true\nprintshellcmds: true\n")
     return {"SNAKEMAKE_PROFILE": str(tmp_path / "profile")}
 
 
@@ -135,6 +137,29 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
     assert str(Path("results/own/report.html")) in made.stdout
     assert {path.parent.name for path in results.glob("responses/mine/*/facts")} == set(SUITES)
     assert not (results / "planting").exists()
+
+
+@pytest.mark.whole
+def test_an_edition_of_the_facts_that_ship_is_frozen_as_its_page_says(clone, mine):
+    made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    text = (clone / "results" / "own" / "report.html").read_text(encoding="utf-8")
+    [command] = re.findall(r"<code>(python -m almanac freeze [^<]*)</code>", text)
+    assert command in EDITIONS
+    frozen = shell(f'export PATH="$PWD/.venv/bin:$PATH"\n{command}', clone, PYTHONPATH=str(clone / "workflow"))
+    assert frozen.returncode == 0 and "digest " in frozen.stdout, frozen.stderr
+    [archive] = (clone / "results" / "editions" / "own").glob("own-*.zip")
+    with zipfile.ZipFile(archive) as opened:
+        assert b"CC0-1.0" in opened.read("sources/facts/LICENCE.txt")
+
+
+@pytest.mark.whole
+def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, facts, planned):
+    [command] = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
+    own = command.replace("/models/mine", str(mine)).replace("/data/my_facts", str(facts))
+    made = shell(own, clone, **planned)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "--licence CC-BY-4.0 --redistributable" in made.stdout + made.stderr
 
 
 @pytest.mark.whole
@@ -238,6 +263,21 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
     made = shell(trex.replace("config/trex.yaml", "tests/data/own.yaml"), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     assert (clone / "results" / "own-small" / "report.html").is_file()
+
+
+@pytest.mark.whole
+def test_rows_that_stand_twice_are_merged_by_the_words_of_the_refusal(clone, mine, facts, planned, tmp_path):
+    twice = shutil.copytree(facts, tmp_path / "twice")
+    with (twice / "entities.csv").open("a") as handle:
+        handle.write("s3,Subject 3,\n")
+    command = f"make own MODEL={mine} FACTS={twice} ARGS=edition=twice"
+    refused = shell(command, clone).stderr
+    assert "entities.csv: line 32: entity 's3' stands in line 5 too; keep one row, or set" in refused
+    [remedy] = set(re.findall(r'ARGS="datasets=[^"]*"', refused))
+    merged = shell(command.replace("ARGS=edition=twice", remedy), clone, **planned)
+    assert merged.returncode == 0 and "--merge" in merged.stdout + merged.stderr, merged.stderr
+    misplaced = shell(command.replace("edition=twice", "merge=true"), clone).stderr
+    assert "merge: is unknown; did you mean datasets.facts.merge (datasets='{facts: {merge: true}}')" in misplaced
 
 
 @pytest.mark.whole

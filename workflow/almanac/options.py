@@ -1,12 +1,13 @@
 """Settings of a step: one pydantic model, at once its part of the configuration and its command-line flags."""
 
 import argparse
+import json
 import os
 import re
 import shlex
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -143,25 +144,22 @@ def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str
     return written
 
 
-def explain(error: ValidationError, where: str, tagged: str | None = None) -> AlmanacError:
+def explain(error: ValidationError, where: str, tagged: str | None = None, keys: Collection[str] = ()) -> AlmanacError:
     """Turn pydantic's complaint into one that names each key, what was found and what is allowed.
 
     Args:
         error: the complaint.
         where: the file's name.
         tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
+        keys: the whole keys of all settings, as ``datasets.facts.merge``, of which an unknown one may be meant.
     """
     lines = []
     for mistake in error.errors(include_url=False):
-        parts = list(mistake["loc"])
-        if parts[:1] == [tagged]:
-            del parts[2:3]
+        parts = written_key(mistake["loc"], tagged)
         key = ".".join(map(str, parts))
         kind, context = mistake["type"], mistake.get("ctx", {})
         if kind == "extra_forbidden":
-            meant = get_close_matches(str(parts[-1]), sorted(_keys(Options)), 1, ALIKE)
-            message = "is unknown" + (f"; did you mean {meant[0]}?" if meant else "")
-            message += "; see the keys allowed in docs/configuration.md"
+            message = f"is unknown{_meant(key, mistake['input'], keys)}; see the keys allowed in docs/configuration.md"
         elif kind == "missing":
             message = "is missing; add this key"
         else:
@@ -172,6 +170,38 @@ def explain(error: ValidationError, where: str, tagged: str | None = None) -> Al
                 message += f"; did you mean {meant[0]}?"
         lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")
     return AlmanacError("\n".join(lines))
+
+
+def written_key(location: Iterable[int | str], tagged: str | None = None) -> list[int | str]:
+    """Return the parts of a key as they are written; ``tagged`` as for `explain`."""
+    parts = list(location)
+    if parts[:1] == [tagged]:
+        del parts[2:3]
+    return parts
+
+
+def _meant(key: str, value: object, keys: Collection[str]) -> str:
+    """Return "; did you mean …?" with the settings that an unknown key may stand for: at its own place, else anywhere.
+
+    A key of another place is given whole, and as it is written on a command line.
+    """
+    group, _, name = key.rpartition(".")
+    if not keys:
+        found = get_close_matches(name, sorted(_keys(Options) - {name}), 1, ALIKE)
+        return f"; did you mean {found[0]}?" if found else ""
+    beside = [one.rpartition(".")[2] for one in keys if one.rpartition(".")[0] == group]
+    if near := get_close_matches(name, beside, 1, ALIKE):
+        return f"; did you mean {near[0]}?"
+    near = get_close_matches(name, sorted({one.rpartition(".")[2] for one in keys}), 1, ALIKE)
+    places = [one for one in keys if [one.rpartition(".")[2]] == near]
+    if not places:
+        return ""
+    first, *rest = places[0].split(".")
+    word = value if isinstance(value, str) else json.dumps(value, default=str)
+    for part in reversed(rest):
+        word = f"{{{part}: {word}}}"
+    others = f" or {len(places) - 1} more" if len(places) > 1 else ""
+    return f"; did you mean {places[0]} ({first}={shlex.quote(word)}){others}?"
 
 
 def _keys(options: type[Options]) -> set[str]:

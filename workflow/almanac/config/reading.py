@@ -1,11 +1,14 @@
 """Reading an edition's file: its models are looked up in the registry, and everything in it is checked."""
 
+import copy
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from pydantic import ValidationError
@@ -14,9 +17,11 @@ from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
 from almanac.errors import AlmanacError, did_you_mean, no_configuration
-from almanac.options import explain, with_places
+from almanac.options import explain, with_places, written_key
 
 PROJECT = Path(__file__).resolve().parents[3]
+SHIPPED = PROJECT / "resources" / "facts"
+TERMS = {"licence": "CC0-1.0", "redistributable": True}  # of the facts that ship (docs/facts.md)
 
 
 def check(
@@ -55,17 +60,42 @@ def check(
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models]
         models += [] if short is None else _named_in_short(str(short), registry, where)
+    filled["models"] = models
     try:
-        config = EditionConfig.model_validate(filled | {"models": models}, context={KNOWN: set(registry)})
+        config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
     except ValidationError as error:
-        raise explain(error, where, "sources") from error
+        raise explain(error, where, "sources", _keys_beside(error, filled, set(registry))) from error
     placed = with_places(config, lambda place: _found(place.path, folders))
+    for source in placed["sources"].values():
+        folder = Path(source.get("path") or placed["facts"] or "")
+        if source["kind"] == "files" and source["licence"] is None and folder.is_dir() and folder.resolve() == SHIPPED:
+            source.update(TERMS)
     if placed != config.model_dump(mode="json"):
         config = EditionConfig.model_validate(placed, context={KNOWN: set(registry)})
     settled = config.settled()
     for line in settled.remarks(config):
         tell(line)
     return settled
+
+
+def _keys_beside(error: ValidationError, values: Mapping[str, Any], registry: set[str]) -> list[str]:
+    """Return the keys of a configuration without its unknown ones; none where more is wrong with it."""
+    known = copy.deepcopy(dict(values))
+    try:
+        for mistake in error.errors(include_url=False):
+            if mistake["type"] == "extra_forbidden":
+                *way, last = written_key(mistake["loc"], "sources")
+                del reduce(getitem, way, cast("Any", known))[last]
+        return list(_keys_in(EditionConfig.model_validate(known, context={KNOWN: registry}).model_dump(mode="json")))
+    except (ValidationError, LookupError):
+        return []
+
+
+def _keys_in(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        yield f"{above}{name}"
+        if isinstance(value, dict):
+            yield from _keys_in(value, f"{above}{name}.")
 
 
 def _found(path: str, folders: Sequence[Path]) -> str:

@@ -205,7 +205,8 @@ def _sources(layout: Layout) -> list[dict[str, Any]]:
         if not source.redistributable or not source.licence:
             raise AlmanacError(
                 f"sources.{name}: its facts may not be passed on, and an edition carries them; if their terms allow "
-                "it, set licence and redistributable: true"
+                f"it, set its licence and redistributable: true and run again, with `make own` by "
+                f"ARGS=\"sources='{{{name}: {{licence: CC-BY-4.0, redistributable: true}}}}'\""
             )
         record = checked_record(layout.source(name) / PULLED)
         entry = {"name": name, "kind": source.kind, "licence": source.licence}

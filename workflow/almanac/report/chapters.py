@@ -41,8 +41,9 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         "trust": trust.chapter(layout, first),
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
+    guessable = {name: (sum(row.guessable for row in rows), _tested(rows)) for name, rows in _counts(layout).items()}
     nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
-    answered = answer.chapter(first, nulls, _guessable(layout), figures)
+    answered = answer.chapter(first, nulls, guessable, figures)
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 
@@ -58,13 +59,22 @@ def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], 
     return pages, measures
 
 
-def _guessable(layout: Layout) -> dict[str, tuple[int, int]]:
-    """Return how many test facts of each dataset have objects that stand in the subject's name, and of how many."""
-    counts = {
-        dataset: layout.read(layout.dataset(dataset, "counts"), RelationCount)
-        for dataset in dict.fromkeys(dataset for _, dataset, _ in layout.askings())
+def drawn(layout: Layout) -> dict[str, tuple[int, int, int]]:
+    """Return how many facts each dataset that is asked has, how many of them are test facts, and how many train."""
+    return {
+        name: (sum(row.facts for row in rows), _tested(rows), sum(row.train for row in rows))
+        for name, rows in _counts(layout).items()
     }
-    return {name: (sum(row.guessable for row in rows), sum(row.test for row in rows)) for name, rows in counts.items()}
+
+
+def _tested(rows: Sequence[RelationCount]) -> int:
+    return sum(row.test for row in rows)
+
+
+def _counts(layout: Layout) -> dict[str, list[RelationCount]]:
+    """Return what became of the facts of each dataset that is asked."""
+    names = layout.config.used_datasets()
+    return {name: layout.read(layout.dataset(name, "counts"), RelationCount) for name in names}
 
 
 def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) -> dict[answer.Key, Measure]:

@@ -52,6 +52,7 @@ def render(
     items: Mapping[str, Any],
     evidence: EvidenceFiles,
     models: Sequence[Mapping[str, Any]],
+    drawn: Mapping[str, tuple[int, int, int]],
 ) -> str:
     """Render the page.
 
@@ -63,6 +64,7 @@ def render(
         items: what the page is told of the items that the numbers count (`items.items`).
         evidence: the items.
         models: who was asked: name, origin, parameters.
+        drawn: of each dataset that is asked how many facts there are, how many are test facts, how many train.
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -90,6 +92,7 @@ def render(
         evidence=evidence,
         items_root=items["root"],
         models=models,
+        drawn=drawn,
         version=__version__,
     )
 

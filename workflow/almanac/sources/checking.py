@@ -22,7 +22,9 @@ from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_table
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", "alias")
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
-MERGED = "or set `merge`"  # the remedy for many such rows
+MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
+MERGE_OWN = """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"."""
+BOTH = "every entity needs an entity_id and a label"
 TYPE = "entity"  # of popularity that names none
 
 
@@ -96,15 +98,17 @@ def _refusal(read: Sequence[UserTable]) -> AlmanacError:
     count = sum(one.count for one in read)
     mistakes = [line for one in read for line in one.lines()][:SHOWN]
     more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
-    return AlmanacError("\n".join(mistakes) + more + "\nNothing was read; mend these rows and run the step again.")
+    end = ["Nothing was read; mend these rows and run the step again."]
+    end += [MERGE_OWN] if any(MERGED in line for line in mistakes) else []
+    return AlmanacError("\n".join(mistakes) + more + "\n" + " ".join(end))
 
 
 def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
     """Return the rows of `Entity`, sorted; ``merge`` as for `checked`."""
     identity, label = pl.col("entity_id"), pl.col("label")
     found.check(
-        (identity.is_null(), lambda _: "entity_id is empty; every entity needs both"),
-        (label.is_null(), lambda _: "label is empty; every entity needs both"),
+        (identity.is_null(), lambda _: f"entity_id is empty; {BOTH}"),
+        (label.is_null(), lambda _: f"label is empty; {BOTH}"),
     )
     again = ~identity.is_first_distinct()
     if merge:
@@ -117,7 +121,7 @@ def entities(found: UserTable, merge: bool = False) -> pl.DataFrame:
         rows = found.rows.join(own.collect(), on="entity_id", how="left", maintain_order="left")
         aliases, kind = pl.concat_list("aliases", pl.col("more").fill_null([])), pl.coalesce("type", "kind")
         found.rows = rows.with_columns(aliases=aliases, type=kind).drop("more", "kind")
-    found.check((again, lambda row: f"entity {row['entity_id']!r} stands twice; keep one row, {MERGED}"))
+    found.check((again, lambda row: f"entity {row['entity_id']!r} {_too(found, row, 'entity_id')}, {MERGED}"))
     names = pl.concat_list("label", "aliases").list.unique(maintain_order=True)
     return found.take().select("entity_id", "label", names.list.slice(1).alias("aliases"), "type").sort("entity_id")
 
@@ -138,7 +142,7 @@ def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) 
     twice = ~pl.col("fact_id").is_first_distinct()
     if merge:
         found.drop(twice, lambda row: f"the fact {row['fact_id']} stands again; it counts once")
-    found.check((twice, lambda row: f"the fact {row['fact_id']} stands twice; keep one row, {MERGED}"))
+    found.check((twice, lambda row: f"the fact {row['fact_id']} {_too(found, row, 'fact_id')}, {MERGED}"))
     literal = pl.col("object_id").is_null()
     rows = found.take().select(
         "fact_id",
@@ -153,6 +157,10 @@ def facts(found: UserTable, source: str, named: pl.Series, merge: bool = False) 
         pl.col("source").fill_null(source),
     )
     return rows.sort("fact_id"), written
+
+
+def _too(found: UserTable, row: dict[str, Any], *key: str) -> str:
+    return f"stands in {found.first(row, *key)} too; keep one row"
 
 
 def _identity(value: str) -> pl.Expr:
@@ -228,7 +236,7 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
         if not identity or not record["label"]:
             found.refuse(number, "relation_id and label are both required")
         elif identity in rows:
-            found.refuse(number, f"relation {identity!r} stands twice; keep one row")
+            found.refuse(number, f"relation {identity!r} {_too(found, record, 'relation_id')}")
         elif record["popularity"] and not record["popularity"].isdecimal():
             found.refuse(number, f"popularity {record['popularity']!r} is no whole number; write digits or nothing")
         elif bucket := _bucket_mistake(record):
@@ -284,7 +292,7 @@ def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:
     found.check(
         (
             ~pl.struct(key).is_first_distinct(),
-            lambda row: f"the popularity of {' | '.join(row[name] for name in key)} stands twice; keep one row",
+            lambda row: f"the popularity of {' | '.join(row[name] for name in key)} {_too(found, row, *key)}",
         )
     )
     rows = found.take()
@@ -329,7 +337,8 @@ def evidence(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl.
     twice = ~pl.struct("fact_id", "text").is_first_distinct()
     if merge:
         found.drop(twice, lambda row: f"the fact {row['fact_id']} has this text again; it counts once")
-    found.check((twice, lambda row: f"the fact {row['fact_id']} has this text twice; keep one row, {MERGED}"))
+    key = "fact_id", "text"
+    found.check((twice, lambda row: f"this text of the fact {row['fact_id']} {_too(found, row, *key)}, {MERGED}"))
     return found.take().select("fact_id", "text").sort("fact_id", "text")
 
 
@@ -339,7 +348,7 @@ def exposures(found: UserTable, stated: pl.DataFrame, merge: bool = False) -> pl
     twice = ~pl.col("fact_id").is_first_distinct()
     if merge:
         found.drop(twice, lambda row: f"the fact {row['fact_id']} has a dose again; the first counts")
-    found.check((twice, lambda row: f"the fact {row['fact_id']} has two doses; keep one row, {MERGED}"))
+    found.check((twice, lambda row: f"the dose of {row['fact_id']} {_too(found, row, 'fact_id')}, {MERGED}"))
     rows = found.take()
     return rows.with_columns(_whole(rows["dose"])).select("fact_id", "dose").sort("fact_id")
 

@@ -55,7 +55,10 @@ def table_files(folder: Path) -> list[Path]:
         raise AlmanacError(f"{folder}: {meant}")
     for table in ("facts", "entities"):
         if files[table] is None:
-            raise AlmanacError(f"{folder}: has no table {table!r}; put {table}.csv there, or {_listed(table)}")
+            raise AlmanacError(
+                f"{folder}: has no table {table!r}; put {table}.csv there, or {_listed(table)}; docs/tutorial.md makes "
+                "both tables of one file of subject, relation and object by name"
+            )
     return [path for path in files.values() if path is not None]
 
 

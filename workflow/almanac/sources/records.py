@@ -116,7 +116,12 @@ class RowBlock(NamedTuple):
 
 def place(path: Path, number: int) -> str:
     """Return a row as a message names it: by the line where an editor shows it, or by its number."""
-    return f"{path}: {'row' if path.suffix == '.parquet' else 'line'} {number}"
+    return f"{path}: {counted(path, number)}"
+
+
+def counted(path: Path, number: int) -> str:
+    """Return a row of a file as its line or, of Parquet, as its number."""
+    return f"{'row' if path.suffix == '.parquet' else 'line'} {number}"
 
 
 def wrong_columns(names: Sequence[str], known: Columns) -> str | None:

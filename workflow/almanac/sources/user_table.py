@@ -10,7 +10,7 @@ import decimal
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from almanac.sources.records import (
     TABLES,
     Cells,
     RowBlock,
+    counted,
     find,
     parts,
     place,
@@ -97,6 +98,11 @@ class UserTable:
         for row in bad.head(SHOWN).iter_rows(named=True):
             self.mistakes.append((row[ROW], checks[row["check"]][1](row)))
         self.rows = self.rows.filter(found.is_null())
+
+    def first(self, row: Mapping[str, Any], *key: str) -> str:
+        """Return which row is the first that has a row's values in some columns."""
+        alike = self.rows.filter(*(pl.col(name) == row[name] for name in key))
+        return counted(self.path, alike[ROW][0])
 
     def drop(self, dropped: pl.Expr, reason: Callable[[dict[str, Any]], str]) -> pl.DataFrame:
         """Leave out rows that are no mistake, note the first and how many there are, and return them."""
