@@ -18,7 +18,7 @@ if not (ROOT / "workflow" / "almanac").is_dir():
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known
+from almanac.config.inputs import check_copied, check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
@@ -38,6 +38,8 @@ try:
     )
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
+    if workflow.is_main_process:
+        check_copied(EDITION, Path(RESULTS), Path(".snakemake/metadata"))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 if set(str(ROOT)) & set("{}"):

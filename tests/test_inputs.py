@@ -1,15 +1,19 @@
 """What a configuration names on the user's disk is looked at before anything runs, and known by more than its date."""
 
+import json
 import os
+import re
 import shutil
+from base64 import urlsafe_b64encode
 
 import pytest
 import torch
 from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
+from almanac import sealed
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known
+from almanac.config.inputs import check_copied, check_inputs, check_pinned, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -196,3 +200,21 @@ def test_a_file_is_known_by_its_name_and_not_by_where_it_lies(home):
     before = known([home / "phrases.yaml"])
     shutil.copytree(home, home.with_name("moved"), copy_function=shutil.copy2)
     assert known([home.with_name("moved") / "phrases.yaml"]) == before
+
+
+def test_copied_results_of_other_settings_are_not_taken_for_finished(home, tmp_path):
+    """Snakemake remembers the settings of its own runs, by the base64 of a file's path."""
+    results, remembered = tmp_path / "results" / "tiny", tmp_path / "metadata"
+    results.mkdir(parents=True)
+    remembered.mkdir()
+    (results / "edition.json").write_text(json.dumps(sealed.sealed(configuration(home).model_dump(mode="json"))))
+    check_copied(configuration(home), results, remembered)
+    check_copied(configuration(home, title="Other words"), results, remembered)
+    moved = shutil.copytree(home, tmp_path / "moved")
+    check_copied(configuration(moved), results, remembered)  # paths lead elsewhere, and say nothing
+    changed = configuration(home, suites={"ic_lke": {"own": {"shots": 2}}})
+    with pytest.raises(AlmanacError, match=re.escape(f"--configfile {results}/edition.json")) as refused:
+        check_copied(changed, results, remembered)
+    assert "was made elsewhere with other settings (suites" in str(refused.value)
+    (remembered / urlsafe_b64encode(str(results / "edition.json").encode()).decode()).touch()
+    check_copied(changed, results, remembered)  # made here: what has changed is made again

@@ -1,20 +1,26 @@
 """What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
 
 import hashlib
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from almanac import sealed
 from almanac.config.edition import EditionConfig
 from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError, no_such
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
-from almanac.options import DiskKey, Options, places
+from almanac.options import DiskKey, Options, places, with_places
 from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
 SAFETENSORS = ".safetensors"
+ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
 
 def check_inputs(config: EditionConfig, results: Path) -> None:
@@ -31,6 +37,44 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
     _refuse(config, wrong)
+
+
+def check_copied(config: EditionConfig, results: Path, remembered: Path) -> None:
+    """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
+
+    It compares settings with those that it remembers of its own runs in a folder. Of results that were copied there it
+    remembers none, and would take them for finished whatever is asked now.
+
+    Args:
+        config: the configuration.
+        results: the edition's folder.
+        remembered: Snakemake's folder of what it remembers of a file, by the base64 of its path.
+
+    Raises:
+        AlmanacError: what is asked, of what, has changed since, naming the first key.
+    """
+    record = results / "edition.json"
+    if not record.is_file() or (remembered / urlsafe_b64encode(str(record).encode()).decode()).exists():
+        return
+    try:
+        made = EditionConfig.model_validate(sealed.opened(json.loads(record.read_bytes())))
+    except ValueError:
+        return  # of another Almanac, or damaged; reading it will say so
+    was, now = (with_places(one, lambda place: "") for one in (made, config))
+    for key in ASKED:
+        if (first := _first_difference(was[key], now[key], key)) is not None:
+            raise AlmanacError(
+                f"{results}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
+                f"go on with its own (--configfile {record}), give another edition=NAME, or remove it"
+            )
+
+
+def _first_difference(was: Any, now: Any, key: str) -> str | None:
+    """Return the first key of nested settings that differs, with both values; none where all are equal."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        keys = sorted({*was, *now})
+        return next((one for k in keys if (one := _first_difference(was.get(k), now.get(k), f"{key}.{k}"))), None)
+    return None if was == now else f"{key}: {json.dumps(was)}, now {json.dumps(now)}"
 
 
 def check_pinned(config: EditionConfig) -> None:
