@@ -18,7 +18,13 @@ if not (ROOT / "workflow" / "almanac").is_dir():
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
-from almanac.config.inputs import check_copied, check_inputs, check_pinned, known
+from almanac.config.inputs import (
+    check_copied,
+    check_inputs,
+    check_pinned,
+    known,
+    replaced,
+)
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.errors import AlmanacError
@@ -40,6 +46,7 @@ try:
     check_inputs(EDITION, Path(RESULTS))
     if workflow.is_main_process:
         check_copied(EDITION, Path(RESULTS), Path(".snakemake/metadata"))
+    REMARKS += [line for line in [replaced(EDITION, Path(RESULTS))] if line]
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 if set(str(ROOT)) & set("{}"):

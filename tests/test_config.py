@@ -432,6 +432,15 @@ def test_a_model_can_be_named_in_short(text, entry):
     assert EditionConfig.model_validate(config.model_dump(mode="json")) == config
 
 
+def test_a_base_that_is_no_model_is_named():
+    """Else the comparison with it would just be missing."""
+    steps = [{"name": "step-1000", "path": "/a"}, {"name": "step-2000", "path": "/b", "base": "step-100"}]
+    message = refusal(GOOD | {"models": [*GOOD["models"], *steps]})
+    assert "models.step-2000.base" in message and "did you mean step-1000?" in message
+    steps[1]["base"] = "step-1000"
+    assert check(GOOD | {"models": [*GOOD["models"], *steps]}, "mine.yaml", REPOSITORY)
+
+
 def test_several_models_can_be_named_in_short(tmp_path):
     """Two checkpoints of two runs, a server, and one whose folder has a space in its name."""
     folders = [tmp_path / run / step for run, step in (("a", "step-1000"), ("b", "step-1000"), ("b", "step-2000"))]

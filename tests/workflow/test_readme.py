@@ -266,6 +266,20 @@ def test_the_commands_on_facts_of_ones_own(clone, mine, facts, planned):
 
 
 @pytest.mark.whole
+def test_a_run_says_what_it_replaces_and_how_to_keep_it(clone, mine, planned, tmp_path):
+    own = BLOCKS[1].strip()
+    made = shell(f'{own.replace("/models/mine", str(mine))} ARGS="--until record_edition"', clone)
+    assert made.returncode == 0, made.stdout + made.stderr
+    other = str(shutil.copytree(mine, tmp_path / "other"))
+    said = shell(own.replace("/models/mine", other), clone, **planned).stderr
+    assert f"almanac: results/own was of model {mine}; it is made anew for model {other}; keep both with ARGS=" in said
+    [kept] = re.findall(r"`(make own [^`]*edition=NAME[^`]*)`", README)
+    made = shell(kept.replace("/models/mine", other), clone, **planned)
+    assert made.returncode == 0 and "results/NAME/report.html" in made.stdout + made.stderr
+    assert "made anew" not in made.stderr
+
+
+@pytest.mark.whole
 def test_rows_that_stand_twice_are_merged_by_the_words_of_the_refusal(clone, mine, facts, planned, tmp_path):
     twice = shutil.copytree(facts, tmp_path / "twice")
     with (twice / "entities.csv").open("a") as handle:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,12 +54,9 @@ def check_copied(config: EditionConfig, results: Path, remembered: Path) -> None
         AlmanacError: what is asked, of what, has changed since, naming the first key.
     """
     record = results / "edition.json"
-    if not record.is_file() or (remembered / urlsafe_b64encode(str(record).encode()).decode()).exists():
+    made = _recorded(results)
+    if made is None or (remembered / urlsafe_b64encode(str(record).encode()).decode()).exists():
         return
-    try:
-        made = EditionConfig.model_validate(sealed.opened(json.loads(record.read_bytes())))
-    except ValueError:
-        return  # of another Almanac, or damaged; reading it will say so
     was, now = (with_places(one, lambda place: "") for one in (made, config))
     for key in ASKED:
         if (first := _first_difference(was[key], now[key], key)) is not None:
@@ -75,6 +72,39 @@ def _first_difference(was: Any, now: Any, key: str) -> str | None:
         keys = sorted({*was, *now})
         return next((one for k in keys if (one := _first_difference(was.get(k), now.get(k), f"{key}.{k}"))), None)
     return None if was == now else f"{key}: {json.dumps(was)}, now {json.dumps(now)}"
+
+
+def replaced(config: EditionConfig, results: Path) -> str | None:
+    """Return what a run replaces in an edition's folder: models that it no longer asks, other facts, another size.
+
+    Args:
+        config: the configuration.
+        results: the edition's folder; one that holds no edition, or a damaged one, loses nothing.
+    """
+    before = _recorded(results)
+    if before is None:
+        return None
+    models, asked = _origins(before), _origins(config)
+    gone = [one for one in models if one not in asked]
+    was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
+    now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
+    changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
+    if not changed:
+        return None
+    old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
+    return f'{results} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`'
+
+
+def _origins(config: EditionConfig) -> list[str]:
+    return [model.path or model.hub or model.api or model.name for model in config.models]
+
+
+def _recorded(results: Path) -> EditionConfig | None:
+    """Return the configuration that results were made with; none where they are not there, or it cannot be read."""
+    try:
+        return EditionConfig.model_validate(sealed.opened(json.loads((results / "edition.json").read_bytes())))
+    except (OSError, ValueError):
+        return None  # of another Almanac, or damaged; a step that reads it says so
 
 
 def check_pinned(config: EditionConfig) -> None:
