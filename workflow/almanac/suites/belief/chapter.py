@@ -202,7 +202,7 @@ def _answers(shown: Shown) -> Table:
         "unsafe": _one(shown, "right_by_unsafe_name"),
         "extended": _one(shown, "extended_above_label"),
     }
-    if any(shown.find("accuracy", *BY, **{name: True}) for name in ("alias", "ambiguous")):
+    if shown.find("accuracy", *BY, alias=True) or shown.find("accuracy", *BY, ambiguous=True):
         columns |= {
             "by label": _one(shown, "accuracy", alias=False),
             "by other names": _one(shown, "accuracy", alias=True),
