@@ -88,3 +88,24 @@ def test_the_table_says_of_how_many_answers_the_confidence_is_known_and_only_who
     assert [row["ECE"].value for row in cells] == [None, 0.1]
     [drawn] = [one.draw() for one in parts if one.name == "calibration"]
     assert [axes.get_label() for axes in drawn.axes[0].containers] == ["m, zero-shot, a question"]
+
+
+def test_written_templates_stand_beside_their_paraphrases_and_are_explained():
+    """Without paraphrases their accuracy is the mean; with them the caption says what each column is."""
+    rows = [number("m", QUESTIONS), number("m", QUESTIONS, metric="oracle"), number("m", QUESTIONS, written=True)]
+    more = [number("m", QUESTIONS, written=False), number("m", QUESTIONS, metric="written_rank")]
+    for measures, head in ((rows, []), ([*rows, *more], ["written", "paraphrased", "rank"])):
+        parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
+        [table] = [one for one in parts if one.name == "templates"]
+        assert list(table.head) == ["model", "asked", "mean", "oracle", *head]
+        assert all((f"{title}:" in table.caption.lower()) == bool(head) for title in ("written", "paraphrased", "rank"))
+
+
+def test_prompts_by_the_label_stand_beside_those_by_other_names():
+    rows = [number("m", QUESTIONS, metric=name) for name in ("accuracy", "one_word")]
+    rows.append(number("m", QUESTIONS, alias=False))
+    for measures, head in ((rows, []), ([*rows, number("m", QUESTIONS, alias=True)], ["by label", "by other names"])):
+        parts = chapter(Shown("d", True, 4, [Entrant("m", "f")], measures=measures), BeliefOptions()).parts
+        [table] = [one for one in parts if one.name == "answers"]
+        assert list(table.head) == ["model", "asked", "one word", *head]
+        assert ("By label" in table.caption) == bool(head)

@@ -31,8 +31,8 @@ ACCURACY = (
 RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
 TEMPLATES = (
     "Accuracy with the worst and with the best template of each relation; maximum: also with the best name of each "
-    "subject; oracle: the share of pairs that some prompt gets right. Rank: of the written templates among their "
-    "paraphrases, 0 the most accurate, 1 the least."
+    "subject; oracle: the share of pairs that some prompt gets right. SD by pair: standard deviation over sets "
+    "with one prompt drawn per pair."
 )
 AGREEMENT = (
     "Consistency between paraphrases of one written template (inner) and of different ones (inter); between names "
@@ -43,6 +43,15 @@ ANSWERS = (
     "One word: the share of texts whose first line is a single word. Unsafe: right only by a stop word or a name of "
     "two letters. Extended: the share of blanks where another name of a true object is likelier than its label."
 )
+# What a caption adds where a table has the column.
+ABOUT = {
+    "written": "Written: accuracy with the templates that are no paraphrase; paraphrased: with the others.",
+    "rank": "Rank: of the written templates among their paraphrases, 0 the most accurate, 1 the least.",
+    "by label": "By label, by other names: accuracy of the prompts with the subject's label, and with its other names.",
+    "by a name of others": "By a name of others: accuracy of the prompts with a name that is another entity's label.",
+    "overconfidence of the text": "Of the text: its probability is the confidence.",
+    "sampled against it": "Sampled against it: the mean distance of that and the share of samples that match the text.",
+}
 BIAS = (
     "How strongly some objects are preferred when the subject has no content: one minus the entropy over the "
     "relation's objects, divided by its maximum. Single: the mean over templates; multi: their distributions are "
@@ -127,6 +136,7 @@ def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column],
         if any(isinstance(cell, Measure) and _stands(cell) for cell in cells.values()):
             rows.append({"model": model, "asked": asked(where), **cells})
     head = [title for title in ("model", "asked", *columns) if any(_stands(row[title]) for row in rows)]
+    caption = " ".join((caption, *(text for title, text in ABOUT.items() if title in head)))
     return Table(name, caption, head, [[row[title] for title in head] for row in rows])
 
 
@@ -170,10 +180,13 @@ def _templates(shown: Shown) -> Table:
         "maximum": _one(shown, "maximum"),
         "oracle": _one(shown, "oracle"),
         "SD by pair": _one(shown, "deviation_by_pair"),
-        "written": _one(shown, "accuracy", written=True),
-        "paraphrased": _one(shown, "accuracy", written=False),
-        "rank": _one(shown, "written_rank"),
     }
+    if shown.find("accuracy", *BY, written=False):  # else all are written, and their accuracy is the mean
+        columns |= {
+            "written": _one(shown, "accuracy", written=True),
+            "paraphrased": _one(shown, "accuracy", written=False),
+            "rank": _one(shown, "written_rank"),
+        }
     return _table(shown, "templates", TEMPLATES, columns)
 
 
@@ -188,9 +201,14 @@ def _answers(shown: Shown) -> Table:
         "one word": _one(shown, "one_word"),
         "unsafe": _one(shown, "right_by_unsafe_name"),
         "extended": _one(shown, "extended_above_label"),
-        "by label": _one(shown, "accuracy", alias=False),
-        "by other names": _one(shown, "accuracy", alias=True),
-        "by a name of others": _one(shown, "accuracy", ambiguous=True),
+    }
+    if shown.find("accuracy", *BY, alias=True) or shown.find("accuracy", *BY, ambiguous=True):
+        columns |= {
+            "by label": _one(shown, "accuracy", alias=False),
+            "by other names": _one(shown, "accuracy", alias=True),
+            "by a name of others": _one(shown, "accuracy", ambiguous=True),
+        }
+    columns |= {
         "overconfidence of the text": _one(shown, "overconfidence", sequence=Not(None), hit=Not(None)),
         "sampled against it": _one(shown, "sampled_against_sequence", confidence=Not(None), sequence=Not(None)),
     }
