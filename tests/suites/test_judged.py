@@ -19,6 +19,7 @@ from almanac.suites.judged import (
     conditions_of,
     from_text,
     narrows,
+    order,
 )
 
 CONDITIONS = {
@@ -91,6 +92,28 @@ def test_a_value_of_a_list_and_a_part_of_any_value_narrow():
     assert not narrows(3, Range(1, 3))
     assert not narrows("a", "b")
     assert not narrows((0, None), Not())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0, 1, 2, 16, 64, None),
+        (1e-05, 0.05, 0.1, 0.25, 2.5),
+        ("P6", "P17", "P106"),
+        ((1,), (2,), (16,)),
+        (0, 2**70),
+    ],
+)
+def test_conditions_that_are_written_as_text_are_sorted_by_the_numbers_in_them(values):
+    for shots in (4, 16):
+        texts = [as_text({"dose": value, "shots": shots}) for value in values]
+        assert sorted(sorted(texts), key=order) == texts
+
+
+@given(st.lists(st.one_of(st.text(), st.floats(allow_nan=False, allow_infinity=False), st.integers(), st.none())))
+def test_any_conditions_can_be_sorted(values):
+    texts = [as_text({"a": value}) for value in values]
+    assert sorted(sorted(texts, key=order)) == sorted(texts)
 
 
 def test_groups_are_sorted_none_first_and_each_says_what_it_is_of():

@@ -29,7 +29,7 @@ from almanac.suites.comparison import Board, compare
 from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import join, together
-from almanac.suites.judged import OUTCOMES, Judged, conditions_of
+from almanac.suites.judged import OUTCOMES, Judged, conditions_of, order
 from almanac.suites.listing import SUITES
 from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
 from almanac.suites.suite import BarResult, Suite
@@ -104,7 +104,7 @@ def measure(suite: Suite[Any], options: Any, answers: Answers, data: Data, folde
         *suite.measure(judged, own, options),
         *headline.measures(suite, options, judged, said, answers, data),
     ]
-    return sorted(rows, key=lambda row: (row.metric, row.where))
+    return sorted(rows, key=lambda row: (row.metric, order(row.where), row.where))
 
 
 def measure_model(layout: Layout, model: str) -> Iterator[tuple[Asking, int | None]]:

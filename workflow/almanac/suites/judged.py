@@ -6,9 +6,11 @@ a number cannot say one thing and count another.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -20,6 +22,7 @@ from almanac.tables import canonical
 
 OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
 Formula = Literal["share", "mean", "macro", "macro_of_facts", "ratio", "median", "auc", "spearman", "count", "other"]
+NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[-+]\d+)?)")
 RELATION, FACT, SUBJECT = "relation", "fact", "subject"  # columns that formulas know
 
 
@@ -102,6 +105,12 @@ def from_text(text: str) -> dict[str, Condition]:
         return tuple(value) if isinstance(value, list) else value
 
     return {column: condition(value) for column, value in json.loads(text).items()}
+
+
+def order(text: str) -> list[tuple[str, float]]:
+    """Return what conditions that are written as text are sorted by: numbers in them by their value, so 2 before 16."""
+    parts = NUMBER.split(text)
+    return [(words, float(number)) for words, number in zip_longest(parts[::2], parts[1::2], fillvalue="-1")]
 
 
 @lru_cache(65536)
