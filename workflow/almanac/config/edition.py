@@ -103,7 +103,7 @@ class EditionConfig(AuthorsConfig):
                 raise ValueError(f"models.{model.name}: a planted model needs a world; add one to planting.worlds")
         for key, author in self.authors().items():
             self._author_can_be(key, author)
-        self._check_bases(None if info.context is None else {*names, *info.context[KNOWN]})
+        self._check_bases(names, (info.context or {}).get(KNOWN))
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
                 raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
@@ -128,10 +128,10 @@ class EditionConfig(AuthorsConfig):
         if silent or "generate" not in (model.kinds or ("generate",)):
             raise ValueError(f"{key}: model {author.model!r} writes no text; name one that generates")
 
-    def _check_bases(self, names: Collection[str] | None) -> None:
-        """Refuse a base that is no model; what was settled (none) may lack one of the registry."""
-        for model in self.models if names is not None else ():
-            _known("model", model.base, names or (), f"models.{model.name}.base")
+    def _check_bases(self, names: Collection[str], registry: Collection[str] | None) -> None:
+        """Refuse a base that is no model; where no registry is known it may be one of it."""
+        for model in self.models if registry is not None else ():
+            _known("model", model.base, {*names, *(registry or ())}, f"models.{model.name}.base")
 
     def _check_suites(self, registry: Collection[str]) -> None:
         entries = {model.name for model in self.models} | set(registry)
