@@ -9,7 +9,7 @@ from almanac.report import written
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, Finding
+from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = (
@@ -155,7 +155,7 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
 
 
 def sentences(rows: Sequence[Finding]) -> list[str]:
-    """Return what was found, in five sentences at most where one or two datasets are asked of.
+    """Return what was found, in six sentences at most where one or two datasets are asked of.
 
     The first says whether anything is above chance at all.
     """
@@ -177,6 +177,9 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
             methods[_listed((one.method.label for one in own), "; ")].append(model)
         parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
         out.append(f"No answers: {', and '.join(parts)}.")
+    few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
+    if few:
+        out.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
     astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}
     if astray:
         out.append(f"Not in the form that was asked for are answers to {_listed(astray, '; ')}.")
