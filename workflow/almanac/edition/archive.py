@@ -141,7 +141,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 def _parameters(layout: Layout) -> dict[str, int]:
     """Return the number of parameters of each model, of those whose weights are there: the page says it."""
     found = {
-        name: stored_parameters(Path(one.model.path or layout.model(name)))
+        name: stored_parameters(Path(one.model.path or layout.model(name))) or one.model.parameters
         for name, one in layout.config.participants().items()
     }
     return {name: count for name, count in sorted(found.items()) if count}

@@ -100,7 +100,7 @@ def model_rows(layout: Layout, known: Mapping[str, int]) -> Iterator[Mapping[str
             origin = f"{model.api_model or 'the model'} at {model.api}"
         own = sorted(digests[participant.name])
         weights = Path(model.path or layout.model(participant.name))
-        parameters = stored_parameters(weights) or known.get(participant.name, 0)
+        parameters = stored_parameters(weights) or known.get(participant.name) or model.parameters
         yield {
             "name": participant.name,
             "origin": origin,
