@@ -22,6 +22,7 @@ from tests.models.tiny_networks import sharpen
 from tests.report.reading import Page
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from almanac import read_edition
 from almanac.config.models import ModelConfig
 from almanac.models.registry import ModelSource, load
 from almanac.suites.listing import SUITES
@@ -140,7 +141,7 @@ def test_the_command_on_a_model_of_ones_own_asks_it_every_suite(clone, mine):
 
 
 @pytest.mark.whole
-def test_an_edition_of_the_facts_that_ship_is_frozen_as_its_page_says(clone, mine):
+def test_an_edition_of_the_facts_that_ship_is_frozen_and_moved_as_is_written(clone, mine, tmp_path):
     made = shell(BLOCKS[1].replace("/models/mine", str(mine)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
     text = (clone / "results" / "own" / "report.html").read_text(encoding="utf-8")
@@ -151,11 +152,22 @@ def test_an_edition_of_the_facts_that_ship_is_frozen_as_its_page_says(clone, min
     [archive] = (clone / "results" / "editions" / "own").glob("own-*.zip")
     with zipfile.ZipFile(archive) as opened:
         assert b"CC0-1.0" in opened.read("sources/facts/LICENCE.txt")
+    _, moving = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
+    place = tmp_path / "moved"
+    gone = mine.rename(tmp_path / "gone")
+    try:
+        command = f'export PATH="$PWD/.venv/bin:$PATH"\n{moving.replace("/data/moved", str(place))}'
+        moved = shell(command, clone, PYTHONPATH=str(clone / "workflow"))
+    finally:
+        gone.rename(mine)
+    assert "0 of them differ; 0 only in A, 0 only in B" in moved.stdout, moved.stderr
+    assert (place / "report.html").read_text(encoding="utf-8") == text, "without the model"
+    assert list(read_edition(place).models) == ["mine"]
 
 
 @pytest.mark.whole
 def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, facts, planned):
-    [command] = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
+    command, _ = re.findall(r"```bash\n(.*?)```", EDITIONS, re.DOTALL)
     own = command.replace("/models/mine", str(mine)).replace("/data/my_facts", str(facts))
     made = shell(own, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr

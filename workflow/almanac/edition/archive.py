@@ -138,8 +138,8 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
 
 
 def _parameters(layout: Layout) -> dict[str, int]:
-    """Return the number of parameters of each model, of those whose weights are there: the page says it."""
-    found = {name: layout.stored(name) for name in layout.config.participants()}
+    """Return the number of parameters of each model where it is known: the page says it."""
+    found = {name: layout.parameters(name) for name in layout.config.participants()}
     return {name: count for name, count in sorted(found.items()) if count}
 
 
