@@ -1,5 +1,6 @@
 """A tiny edition, for the tests of its page: made by the commands that the workflow runs, the models' answers apart."""
 
+import csv
 import json
 import re
 import shlex
@@ -124,6 +125,9 @@ def measure(layout):
         assert main(["measure", "model", *edition, "--model", model]) == 0
     assert main(["measure", "across", *edition]) == 0
     report_page(layout)
+    for path in layout.shown("tables").glob("*.csv"):
+        names = next(csv.reader(path.open(encoding="utf-8")))
+        assert len(set(names)) == len(names), f"{path.name}: two columns have one name: {names}"
     return layout
 
 

@@ -148,7 +148,7 @@ def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         "Does a large model know what a small one knows? η: the share of what the smallest model of a family knows "
         "that the largest knows too, averaged over relations."
     )
-    head = ("smaller", "accuracy", "larger", "accuracy", "η", "facts known to the smaller")
+    head = ("smaller", "smaller's accuracy", "larger", "larger's accuracy", "η", "facts known to the smaller")
     return [Table("sizes", caption, head, rows)] if rows else []
 
 
