@@ -230,12 +230,12 @@ def test_holms_adjustment_is_that_of_his_example():
     assert holm([]) == [] and holm([0.9, 0.8]) == [1.0, 1.0]
 
 
-def rows_of(model, p, facts=100, invalid=0):
+def rows_of(model, p, facts=100, invalid=0, missing=0):
     """The headline numbers of one model."""
 
     def row(metric, value, p=None):
         return Measure("s", "d", model, None, metric, '{"experiment":"m"}', "other", (), value, None, None, p, 100,
-                       100 - invalid, 0, 0, invalid, 0)  # fmt: skip
+                       100 - invalid - missing, 0, missing, invalid, 0)  # fmt: skip
 
     return [row(KNOWN, 0.5), row(FACTS, facts), row(CHANCE, 0.1), row(ABOVE, 0.4, p)]
 
@@ -254,6 +254,8 @@ def test_verdicts_are_adjusted_together_and_what_cannot_be_tested_is_not():
         headline.NO_FORMAT,
     ]
     assert verdicts(rows_of("a", 0.5)[:2]) == [headline.UNDEFINED]
+    silent, wild = rows_of("silent", 0.5, missing=70), rows_of("wild", 0.5, invalid=16, missing=70)
+    assert verdicts(silent, wild) == [headline.NOT_ABOVE, headline.NO_FORMAT], "to abstain is allowed"
 
 
 def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():

@@ -135,7 +135,7 @@ def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> 
     row = own[KNOWN]
     if model is not None and not model.understands(method.format) and _facts(own):
         return NOT_TAUGHT
-    if row.n_invalid > (row.n - row.n_error) / 2:
+    if row.n_invalid > (row.n - row.n_error - row.n_missing) / 2:  # of what it said; to abstain is allowed
         return NO_FORMAT
     if _facts(own) < FEW:
         return TOO_FEW
