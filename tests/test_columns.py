@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from almanac import rows
 from almanac.columns import columns, schema
+from almanac.reference import tables_text
 from almanac.rows import Exposure, Item, Response
 from almanac.suites.listing import SUITES
 
@@ -22,6 +23,15 @@ def test_every_row_class_has_a_key_made_of_its_columns():
     for kind in (*ROWS, *OWN):
         assert kind.KEY
         assert set(kind.KEY) <= set(columns(kind))
+
+
+def test_the_list_of_tables_has_every_column_of_every_suite():
+    text = tables_text()
+    for suite in SUITES.values():
+        for name, own in suite.own.items():
+            [part] = [one for one in text.split("\n## ") if one.startswith(f"`{name}`") and f"`{suite.name}`" in one]
+            assert inspect.getdoc(own.row) in part
+            assert all(f"`{column}`" in part for column in columns(own.row))
 
 
 def test_every_row_class_of_a_topic_is_public():

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from almanac import cli, rows
 from almanac.columns import schema
+from almanac.suites.joining import EVERY
+from almanac.suites.listing import SUITES
 
 WORDS = {pa.string(): "text", pa.int64(): "whole number", pa.float64(): "number", pa.bool_(): "true or false"}
 
@@ -20,8 +22,18 @@ TABLES = """\
 
 Every table that passes between steps, made from the program's own row classes (`python -m almanac.schema`). Tables are
 Parquet files in `results/EDITION/`; a frozen edition carries them as JSON Lines. `almanac.read_edition` gives those of
-a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no value. Suites add
-tables of their own, which their pages describe.
+a result as pandas frames. Columns in bold identify a row; *may be empty* marks those that may hold no value. Suites'
+own tables come last: of what is asked, `requests/SUITE/DATASET/ROUND/ABOUT/NAME.parquet`, and of what was judged,
+`outcomes/MODEL/SUITE/DATASET/NAME.parquet`.
+"""
+ITEMS = """
+## Columns of scored items
+
+What `where` and `of` of a number (`Measure`) name. Suites add columns: those of their own tables that have an `item`,
+and some that they compute of these.
+
+| column | meaning |
+| --- | --- |
 """
 COMMANDS = """\
 # The command line
@@ -34,12 +46,24 @@ Every verb, what it works on, and its flags, made from the program itself (`pyth
 def tables_text() -> str:
     """Return the page that lists every table and its columns."""
     classes = [getattr(rows, name) for name in sorted(rows.__all__)]
-    return TABLES + "".join(_table(one) for one in classes if dataclasses.is_dataclass(one) and isinstance(one, type))
+    shared = [_table(one, one.__name__) for one in classes if dataclasses.is_dataclass(one) and isinstance(one, type)]
+    items = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in EVERY.items())
+    return "".join([TABLES, *shared, ITEMS, items, *_own_tables()])
 
 
-def _table(row: type) -> str:
+def _own_tables() -> Iterator[str]:
+    """Yield the suites' own tables; one that several suites have is listed once."""
+    found: dict[tuple[str, type], list[str]] = {}
+    for suite in SUITES.values():
+        for name, own in suite.own.items():
+            found.setdefault((f"`{name}`, {own.at}", own.row), []).append(f"`{suite.name}`")
+    for (title, row), suites in found.items():
+        yield _table(row, f"{title}: {', '.join(suites)}")
+
+
+def _table(row: type, title: str) -> str:
     doc, key = inspect.getdoc(row), getattr(row, "KEY", ())
-    lines = [f"\n## {row.__name__}\n", f"{doc}\n", "| column | type |", "| --- | --- |"]
+    lines = [f"\n## {title}\n", f"{doc}\n", "| column | type |", "| --- | --- |"]
     for field in schema(row):
         name = f"**`{field.name}`**" if field.name in key else f"`{field.name}`"
         lines.append(f"| {name} | {_in_words(field.type)}{', may be empty' if field.nullable else ''} |")

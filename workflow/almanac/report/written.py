@@ -13,6 +13,7 @@ from almanac.columns import kinds, schema
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, PageLink, Table
+from almanac.suites.joining import EVERY
 
 KINDS: Mapping[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
@@ -21,7 +22,11 @@ REFERENCE = """# The columns of these tables
 
 Every table of the page lies here as CSV and Parquet with all digits (a number's interval in two columns after it), and
 as Markdown and LaTeX (booktabs) as the page writes it. *Made of*: a number's metric, and the formula that makes it of
-which columns of the items; `measures.csv` has all numbers with the condition on their items.
+which columns of the items; `measures.csv` has all numbers with the condition on their items. These columns are of every
+suite's items; the page *Tables and their columns* of the documentation (`docs/tables.md`) has each suite's own.
+
+| column | meaning |
+| --- | --- |
 """
 # What LaTeX reads as more than a letter.
 LATEX = str.maketrans(
@@ -93,7 +98,7 @@ def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
         shown: the page's tables by the names of their files.
         rows: row classes of further tables by the names of theirs.
     """
-    parts = [REFERENCE]
+    parts = [REFERENCE + "".join(f"| {name} | {meaning} |\n" for name, meaning in EVERY.items())]
     for name, row in rows.items():
         lines = [f"| {field.name} | {kinds(row)[field.name].__name__} | |" for field in schema(row)]
         parts.append(f"## {name}.csv\n\n{inspect.getdoc(row)}\n\n{HEAD}" + "\n".join(lines) + "\n")

@@ -8,7 +8,7 @@ OutcomeKind = Literal["correct", "incorrect", "missing", "invalid", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an item: the prediction, its verdict, a score and a confidence (their meaning is the suite's).
+    """What became of an item: the prediction, its verdict, a score and a confidence.
 
     ``reading`` is the way in which the answer was read, where the suite has several; else it is empty.
     """

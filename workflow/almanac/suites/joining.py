@@ -19,11 +19,31 @@ from almanac.suites.judged import FACT, SUBJECT, Judged
 from almanac.suites.suite import Suite
 
 ITEM = {"relation_id": "relation", "fact_id": "fact", "template_id": "template"}
-EVERY = (
-    *("item", "experiment", *ITEM.values(), "name", "setting"),
-    *("subject", "object", "bucket", "dose", "object_dose", "dataset"),
-    *("reading", "outcome", "score", "confidence", "prediction", "hit"),
-)
+# The columns of every suite's scored items, and what they hold.
+EVERY = {
+    "item": "its number; items of a suite and dataset are counted through all rounds",
+    "experiment": "which of the suite's experiments asks it",
+    "relation": "of the fact",
+    "fact": "that it asks",
+    "template": "that it is worded by",
+    "name": "of the subject that it is asked by, where that is one of several",
+    "setting": "how it is asked; the setting's fields are columns too",
+    "subject": "of the fact",
+    "object": "of the fact",
+    "bucket": "head, torso or tail, by the subject's popularity",
+    "dose": "how often the model was taught the fact; empty where it was not taught the dataset",
+    "object_dose": "how often it was taught facts of this object",
+    "dataset": "of which it is, in numbers over several",
+    "reading": "how the answer is read, where the suite has several ways",
+    "outcome": "correct, incorrect, missing (abstained or refused), invalid (no answer to the question) or error",
+    "score": (
+        "what facts are ranked by: a natural logarithm (nats) where choices, blanks or strings are scored, from 0 to 1 "
+        "where a text is read; of what, the suite's page says"
+    ),
+    "confidence": "from 0 to 1, where the suite has one: how sure the model is of its answer",
+    "prediction": "the answer as it was read",
+    "hit": "whether the outcome is correct; empty without a score",
+}
 
 
 def join(
