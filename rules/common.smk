@@ -27,6 +27,7 @@ from almanac.config.inputs import (
 )
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
+from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
 from almanac.locked import MADE, begin
 from almanac.options import to_flags
@@ -44,9 +45,10 @@ try:
     )
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
+    LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
-        check_copied(EDITION, Path(RESULTS), Path(".snakemake/metadata"))
-    REMARKS += [line for line in [replaced(EDITION, Path(RESULTS))] if line]
+        check_copied(LAYOUT, Path(".snakemake/metadata"))
+    REMARKS += replaced(LAYOUT)
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 if set(str(ROOT)) & set("{}"):
@@ -66,7 +68,6 @@ if workflow.is_main_process and not workflow.output_settings.dryrun:
         begin(sys.argv[1:], Path("results"))
     except AlmanacError as mistake:
         sys.exit(f"almanac: {mistake}")
-LAYOUT = Layout(Path(RESULTS), EDITION)
 JOBS = Jobs(EDITION, LAYOUT)
 # The models that any suite is asked of, in the order of the configuration.
 ASKED = list(dict.fromkeys(asking.model for asking in EDITION.asked()))

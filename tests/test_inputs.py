@@ -1,19 +1,15 @@
 """What a configuration names on the user's disk is looked at before anything runs, and known by more than its date."""
 
-import json
 import os
-import re
 import shutil
-from base64 import urlsafe_b64encode
 
 import pytest
 import torch
 from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
-from almanac import sealed
 from almanac.config import check
-from almanac.config.inputs import check_copied, check_inputs, check_pinned, known, replaced
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -200,43 +196,3 @@ def test_a_file_is_known_by_its_name_and_not_by_where_it_lies(home):
     before = known([home / "phrases.yaml"])
     shutil.copytree(home, home.with_name("moved"), copy_function=shutil.copy2)
     assert known([home.with_name("moved") / "phrases.yaml"]) == before
-
-
-def test_copied_results_of_other_settings_are_not_taken_for_finished(home, tmp_path):
-    """Snakemake remembers the settings of its own runs, by the base64 of a file's path."""
-    results, remembered = tmp_path / "results" / "tiny", tmp_path / "metadata"
-    results.mkdir(parents=True)
-    remembered.mkdir()
-    (results / "edition.json").write_text(json.dumps(sealed.sealed(configuration(home).model_dump(mode="json"))))
-    check_copied(configuration(home), results, remembered)
-    check_copied(configuration(home, title="Other words"), results, remembered)
-    moved = shutil.copytree(home, tmp_path / "moved")
-    check_copied(configuration(moved), results, remembered)  # paths lead elsewhere, and say nothing
-    changed = configuration(home, suites={"ic_lke": {"own": {"shots": 2}}})
-    with pytest.raises(AlmanacError, match=re.escape(f"--configfile {results}/edition.json")) as refused:
-        check_copied(changed, results, remembered)
-    assert "was made elsewhere with other settings (suites" in str(refused.value)
-    (remembered / urlsafe_b64encode(str(results / "edition.json").encode()).decode()).touch()
-    check_copied(changed, results, remembered)  # made here: what has changed is made again
-
-
-def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(home, tmp_path):
-    results = tmp_path / "own"
-    shutil.copytree(home / "mine", home / "other")
-    old = configuration(home)
-    far = {"name": "far", "api": "http://localhost:1/v1", "api_tokenizer": f"{home}/mine"}
-    other = {"name": "mine", "path": f"{home}/other"}
-    assert replaced(old, results) is None, "nothing is there"
-    results.mkdir()
-    (results / "edition.json").write_text(old.model_dump_json())
-    more = {"name": "more", "path": f"{home}/other"}
-    assert replaced(old, results) is None
-    assert replaced(configuration(home, models=[{"name": "mine", "path": f"{home}/mine"}, far, more]), results) is None
-    said = replaced(configuration(home, models=[other, far], size="full"), results)
-    assert said is not None
-    assert said.startswith(f"{results} was of model {home}/mine; size quick; it is made anew for model {home}/other, ")
-    assert said.endswith('; size full; keep both with ARGS="edition=NAME" of `make own`')
-    said = replaced(configuration(home, facts=f"{home}/facts"), results)
-    assert said is not None and f"was of facts None; it is made anew for facts {home}/facts; " in said
-    (results / "edition.json").write_text("{")
-    assert replaced(configuration(home, models=[other]), results) is None, "a damaged one is told by those who read it"

@@ -1,26 +1,20 @@
 """What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
 
 import hashlib
-import json
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from almanac import sealed
 from almanac.config.edition import EditionConfig
 from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError, no_such
 from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
-from almanac.options import DiskKey, Options, places, with_places
+from almanac.options import DiskKey, Options, places
 from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
 SAFETENSORS = ".safetensors"
-ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
 
 def check_inputs(config: EditionConfig, results: Path) -> None:
@@ -37,74 +31,6 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
     _refuse(config, wrong)
-
-
-def check_copied(config: EditionConfig, results: Path, remembered: Path) -> None:
-    """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
-
-    It compares settings with those that it remembers of its own runs in a folder. Of results that were copied there it
-    remembers none, and would take them for finished whatever is asked now.
-
-    Args:
-        config: the configuration.
-        results: the edition's folder.
-        remembered: Snakemake's folder of what it remembers of a file, by the base64 of its path.
-
-    Raises:
-        AlmanacError: what is asked, of what, has changed since, naming the first key.
-    """
-    record = results / "edition.json"
-    made = _recorded(results)
-    if made is None or (remembered / urlsafe_b64encode(str(record).encode()).decode()).exists():
-        return
-    was, now = (with_places(one, lambda place: "") for one in (made, config))
-    for key in ASKED:
-        if (first := _first_difference(was[key], now[key], key)) is not None:
-            raise AlmanacError(
-                f"{results}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
-                f"go on with its own (--configfile {record}), give another edition=NAME, or remove it"
-            )
-
-
-def _first_difference(was: Any, now: Any, key: str) -> str | None:
-    """Return the first key of nested settings that differs, with both values; none where all are equal."""
-    if isinstance(was, Mapping) and isinstance(now, Mapping):
-        keys = sorted({*was, *now})
-        return next((one for k in keys if (one := _first_difference(was.get(k), now.get(k), f"{key}.{k}"))), None)
-    return None if was == now else f"{key}: {json.dumps(was)}, now {json.dumps(now)}"
-
-
-def replaced(config: EditionConfig, results: Path) -> str | None:
-    """Return what a run replaces in an edition's folder: models that it no longer asks, other facts, another size.
-
-    Args:
-        config: the configuration.
-        results: the edition's folder; one that holds no edition, or a damaged one, loses nothing.
-    """
-    before = _recorded(results)
-    if before is None:
-        return None
-    models, asked = _origins(before), _origins(config)
-    gone = [one for one in models if one not in asked]
-    was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
-    now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
-    changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
-    if not changed:
-        return None
-    old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    return f'{results} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`'
-
-
-def _origins(config: EditionConfig) -> list[str]:
-    return [model.path or model.hub or model.api or model.name for model in config.models]
-
-
-def _recorded(results: Path) -> EditionConfig | None:
-    """Return the configuration that results were made with; none where they are not there, or it cannot be read."""
-    try:
-        return EditionConfig.model_validate(sealed.opened(json.loads((results / "edition.json").read_bytes())))
-    except (OSError, ValueError):
-        return None  # of another Almanac, or damaged; a step that reads it says so
 
 
 def check_pinned(config: EditionConfig) -> None:

@@ -1,0 +1,79 @@
+"""What is in the folder of an edition that was made before, and what a run does to it."""
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from almanac.config import EditionConfig
+from almanac.edition.layout import Layout
+from almanac.errors import AlmanacError
+from almanac.options import with_places
+
+ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
+
+
+def check_copied(layout: Layout, remembered: Path) -> None:
+    """Look at whether results that were made elsewhere are of these settings, which Snakemake cannot know.
+
+    It compares settings with those that it remembers of its own runs in a folder. Of results that were copied there it
+    remembers none, and would take them for finished whatever is asked now.
+
+    Args:
+        layout: the edition that is to be made.
+        remembered: Snakemake's folder of what it remembers of a file, by the base64 of its path.
+
+    Raises:
+        AlmanacError: what is asked, of what, has changed since, naming the first key.
+    """
+    made = _recorded(layout)
+    if made is None or (remembered / urlsafe_b64encode(str(layout.record()).encode()).decode()).exists():
+        return
+    was, now = (with_places(one, lambda place: "") for one in (made, layout.config))
+    for key in ASKED:
+        if (first := _first_difference(was[key], now[key], key)) is not None:
+            raise AlmanacError(
+                f"{layout.root}: was made elsewhere with other settings ({first}), which cannot be seen in its files; "
+                f"go on with its own (--configfile {layout.record()}), give another edition=NAME, or remove it"
+            )
+
+
+def _first_difference(was: Any, now: Any, key: str) -> str | None:
+    """Return the first key of nested settings that differs, with both values; none where all are equal."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        keys = sorted({*was, *now})
+        return next((one for k in keys if (one := _first_difference(was.get(k), now.get(k), f"{key}.{k}"))), None)
+    return None if was == now else f"{key}: {json.dumps(was)}, now {json.dumps(now)}"
+
+
+def replaced(layout: Layout) -> list[str]:
+    """Return a line on what a run replaces: models that it no longer asks, other facts, another size; or none.
+
+    Args:
+        layout: the edition that is to be made; a folder that holds none, or a damaged one, loses nothing.
+    """
+    before, config = _recorded(layout), layout.config
+    if before is None:
+        return []
+    models, asked = _origins(before), _origins(config)
+    gone = [one for one in models if one not in asked]
+    was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
+    now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
+    changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
+    if not changed:
+        return []
+    old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
+    return [f'{layout.root} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`']
+
+
+def _origins(config: EditionConfig) -> list[str]:
+    return [model.path or model.hub or model.api or model.name for model in config.models]
+
+
+def _recorded(layout: Layout) -> EditionConfig | None:
+    """Return the configuration that results were made with; none where they are not there, or it cannot be read."""
+    try:
+        return Layout.open(layout.root).config
+    except (AlmanacError, OSError):
+        return None  # of another Almanac, or damaged; a step that reads it says so
