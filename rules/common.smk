@@ -18,9 +18,10 @@ if not (ROOT / "workflow" / "almanac").is_dir():
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known, replaced
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
+from almanac.edition.replacing import replaced
 from almanac.errors import AlmanacError
 from almanac.locked import MADE, begin
 from almanac.options import to_flags
@@ -38,7 +39,7 @@ try:
     )
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
-    REMARKS += [line for line in [replaced(EDITION, Path(RESULTS))] if line]
+    REMARKS += replaced(Layout(Path(RESULTS), EDITION))
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 if set(str(ROOT)) & set("{}"):

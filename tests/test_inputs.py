@@ -9,7 +9,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known, replaced
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -185,25 +185,3 @@ def test_a_file_is_known_by_its_name_and_not_by_where_it_lies(home):
     before = known([home / "phrases.yaml"])
     shutil.copytree(home, home.with_name("moved"), copy_function=shutil.copy2)
     assert known([home.with_name("moved") / "phrases.yaml"]) == before
-
-
-def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(home, tmp_path):
-    results = tmp_path / "own"
-    shutil.copytree(home / "mine", home / "other")
-    old = configuration(home)
-    far = {"name": "far", "api": "http://localhost:1/v1", "api_tokenizer": f"{home}/mine"}
-    other = {"name": "mine", "path": f"{home}/other"}
-    assert replaced(old, results) is None, "nothing is there"
-    results.mkdir()
-    (results / "edition.json").write_text(old.model_dump_json())
-    more = {"name": "more", "path": f"{home}/other"}
-    assert replaced(old, results) is None
-    assert replaced(configuration(home, models=[{"name": "mine", "path": f"{home}/mine"}, far, more]), results) is None
-    said = replaced(configuration(home, models=[other, far], size="full"), results)
-    assert said is not None
-    assert said.startswith(f"{results} was of model {home}/mine; size quick; it is made anew for model {home}/other, ")
-    assert said.endswith('; size full; keep both with ARGS="edition=NAME" of `make own`')
-    said = replaced(configuration(home, facts=f"{home}/facts"), results)
-    assert said is not None and f"was of facts None; it is made anew for facts {home}/facts; " in said
-    (results / "edition.json").write_text("{")
-    assert replaced(configuration(home, models=[other]), results) is None, "a damaged one is told by those who read it"

@@ -1,8 +1,6 @@
 """What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
 
 import hashlib
-import json
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from almanac.models import checkpoint
 from almanac.models.digest import TOKENIZER
 from almanac.models.options import UNPINNED
 from almanac.options import DiskKey, Options, places
-from almanac.sealed import opened
 from almanac.sources.files import check_folder, table_files
 from almanac.sources.options import DumpOptions, FilesOptions
 
@@ -34,33 +31,6 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
     _refuse(config, wrong)
-
-
-def replaced(config: EditionConfig, results: Path) -> str | None:
-    """Return what a run replaces in an edition's folder: models that it no longer asks, other facts, another size.
-
-    Args:
-        config: the configuration.
-        results: the edition's folder; one that holds no edition, or a damaged one, loses nothing.
-    """
-    try:
-        record = opened(json.loads((results / "edition.json").read_text(encoding="utf-8")))
-        before = EditionConfig.model_validate(record)
-    except (OSError, ValueError, AlmanacError):
-        return None
-    models, asked = _origins(before), _origins(config)
-    gone = [one for one in models if one not in asked]
-    was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
-    now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
-    changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
-    if not changed:
-        return None
-    old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    return f'{results} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`'
-
-
-def _origins(config: EditionConfig) -> list[str]:
-    return [model.path or model.hub or model.api or model.name for model in config.models]
 
 
 def check_pinned(config: EditionConfig) -> None:
