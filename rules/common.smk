@@ -18,13 +18,7 @@ if not (ROOT / "workflow" / "almanac").is_dir():
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac.config import check
-from almanac.config.inputs import (
-    check_copied,
-    check_inputs,
-    check_pinned,
-    known,
-    replaced,
-)
+from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
