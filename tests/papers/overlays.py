@@ -40,17 +40,17 @@ ZHAO = Run(
         "datasets": {"": ALL},
         "suites": {
             "belief": {
-                "encoders": {"per_group": 2, "sample": 4, "draws": 200},
+                "encoders": {"per_group": 2, "sample": 6, "draws": 200, "bins": 1},
                 "decoders": {
                     "per_group": 2,
-                    "sample": 3,
+                    "sample": 6,
                     "draws": 200,
-                    "sampled": 9,
+                    "sampled": 18,
                     "samples": 3,
                     "bins": 1,
                     "new_tokens": 4,
                 },
-                "written": {"sample": 3, "draws": 200, "sampled": 9, "samples": 3, "bins": 1, "new_tokens": 4},
+                "written": {"sample": 6, "draws": 200, "sampled": 18, "samples": 3, "bins": 1, "new_tokens": 4},
             }
         },
     },

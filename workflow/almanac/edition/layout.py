@@ -181,8 +181,8 @@ class Layout:
         return stored_parameters(Path(self.config.participants()[model].model.path or self.model(model)))
 
     def parameters(self, model: str) -> int | None:
-        """Return a model's number of parameters: of its weights, as recorded, or as its entry says."""
-        return self.stored(model) or self.recorded.get(model) or self.config.participants()[model].model.parameters
+        """Return a model's number of parameters: as its entry says, of its weights, or as recorded."""
+        return self.config.participants()[model].model.parameters or self.stored(model) or self.recorded.get(model)
 
     def written(self, author: str, dataset: str) -> Path:
         """Return the file of texts that a model has written, for a person to proofread."""
