@@ -42,7 +42,7 @@ try:
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
         check_copied(LAYOUT, Path(".snakemake/metadata"))
-    REMARKS += replaced(LAYOUT)
+        REMARKS += replaced(LAYOUT)
 except AlmanacError as mistake:
     sys.exit(f"almanac: {mistake}")
 if set(str(ROOT)) & set("{}"):

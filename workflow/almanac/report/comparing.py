@@ -30,15 +30,14 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
     if not rows or len({name for row in rows for name in (row.model, row.other)}) > MODELS:
         return None
-    tested = [row for row in rows if row.n >= FEW and row.p is not None]
-    adjusted = dict(zip(map(id, tested), holm([row.p or 0.0 for row in tested]), strict=True))
+    tested = [row.p if row.n >= FEW else None for row in rows]
+    adjusted = iter(holm([p for p in tested if p is not None]))
     cells: list[Sequence[Cell]] = []
     counts: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        p = adjusted.get(id(row))
+    for row, alone in zip(rows, tested, strict=True):
+        p = None if alone is None else next(adjusted)
         label = method_of(row, SUITES[row.suite].methods).label
-        told = (None, None) if p is None else (row.p, p)
-        cells.append((row.dataset, label, str(row.model), str(row.other), row, *told, row.n))
+        cells.append((row.dataset, label, str(row.model), str(row.other), row, alone, p, row.n))
         if p is not None:
             counts[row.dataset, str(row.model), str(row.other)].append((row.value or 0.0) if p <= LEVEL else 0.0)
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
