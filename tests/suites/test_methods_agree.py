@@ -66,6 +66,18 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
     assert dict(found.facts.select("fact", "known").rows()) == {"f": True, "g": False, "i": False}
 
 
+def test_answers_that_are_mostly_not_in_the_form_say_nothing_of_facts():
+    def said(invalid, missing, error):
+        counts = {"correct": 10 - invalid, "wrong": 0, "missing": missing, "invalid": invalid, "error": error}
+        return of("a", {"f": (True, 0.0)})._replace(
+            facts=pl.DataFrame({name: [counts.get(name, 0)] for name in OUTCOMES})
+        )
+
+    assert said(invalid=5, missing=0, error=0).followed
+    assert not said(invalid=6, missing=0, error=0).followed
+    assert not said(invalid=6, missing=9, error=9).followed  # to abstain is allowed, and no error is an answer
+
+
 def test_the_facts_that_all_methods_asked_are_counted_for_each_of_them():
     def asked(method, first, last, known):
         numbers = range(first, last)

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 5,
     "ask": 12,
     "answer": 8,
-    "measure": 30,
-    "report": 37,
+    "measure": 31,
+    "report": 38,
     "freeze": 7,
 }

@@ -220,7 +220,7 @@ def measure_across(layout: Layout) -> Between:
         for one in models:
             name, own = one.name, judged[one.name]
             understood = [method for method in methods if one.understands(method.format)]
-            known[dataset, name] += called(own, understood)
+            known[dataset, name] += (one for one in called(own, understood) if one.followed)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 decoder, variant = model.planted.architecture == "llama", _variant(layout, model, dataset)

@@ -20,13 +20,14 @@ from almanac.edition.packing import LINES
 from almanac.errors import AlmanacError, no_such
 
 FOLDER = Path(__file__).resolve().parents[3] / "resources" / "editions"
-# The tables, with the columns that name a row.
-CARRIED: Mapping[str, tuple[str, ...]] = {
-    "findings": ("model", "of", "method"),
-    "validation": ("suite", "method", "where", "model"),
-    "standings": ("axis", "level", "suite", "method", "where"),
-    "agreement-pairs": ("model", "of", "one", "other"),
+# The tables, with the columns that name a row, and what they say.
+CARRIED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "findings": (("model", "of", "method"), "what each method found in each model"),
+    "validation": (("suite", "method", "where", "model"), "what each method recovers of what was taught"),
+    "standings": (("axis", "level", "suite", "method", "where"), "which recovers it best, and whether that stands"),
+    "agreement-pairs": (("model", "of", "one", "other"), "how each two methods agree on the same facts"),
 }
+OF_MANIFEST = "the digest to cite, and the sha256 of every file of the archive"
 # What does not depend on any model's answers: the facts, the worlds, what is asked and what planted models read.
 FIXED = ("sources/", "planting/", "dataset/", "requests/")
 ANSWERS = "responses/"
@@ -67,7 +68,7 @@ class Rebuild:
 
 
 def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
-    """Write what the project carries of an edition: manifest, tables, and a page of Markdown with its findings.
+    """Write what the project carries of an edition: manifest, tables, and a page of Markdown with its summary.
 
     Args:
         layout: the edition, its page drawn.
@@ -77,14 +78,16 @@ def publish(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tables.atomic(folder / MANIFEST) as temporary:
         temporary.write_bytes(written(manifest))
-    for name in CARRIED:
+    listed = [f"- [`{MANIFEST}`]({MANIFEST}): {OF_MANIFEST}"]
+    for name, (_, what) in CARRIED.items():
         source, target = layout.shown("tables") / f"{name}.csv", folder / f"{name}.csv"
         target.unlink(missing_ok=True)
         if source.is_file():  # no two methods may have asked the same facts
             shutil.copyfile(source, target)
-    findings = (layout.shown("tables") / "findings.md").read_text(encoding="utf-8")
+            listed.append(f"- [`{target.name}`]({target.name}): {what}")
+    summary = (layout.shown("tables") / "summary.md").read_text(encoding="utf-8")
     made = f"Made with Almanac {manifest['almanac']}. Digest `{manifest['digest']}`."
-    said = f"# {layout.config.title}\n\n{made}\n\n{findings}"
+    said = "\n\n".join([f"# {layout.config.title}", made, "\n".join(listed), summary])
     with tables.atomic(folder / "README.md") as temporary:
         temporary.write_text(said, encoding="utf-8")
 
@@ -131,7 +134,7 @@ def rebuilt(layout: Layout, manifest: Mapping[str, Any], folder: Path) -> Rebuil
     fixed, changed = unlike(FIXED)
     answers, others = unlike(ANSWERS)
     values, apart, missing = 0, list[str](), list[str]()
-    for name, key in CARRIED.items():
+    for name, (key, _) in CARRIED.items():
         paths = folder / f"{name}.csv", layout.shown("tables") / f"{name}.csv"
         if not (paths[0].is_file() and paths[1].is_file()):
             missing += [f"{name}: only {where}" for path, where in zip(paths, SIDES, strict=True) if path.is_file()]

@@ -24,7 +24,8 @@ EXAMPLES = 3  # facts that are named of each kind
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
     "both call it known or neither does. Cohen's κ is that share beyond what their rates alone would give: 1 is full "
-    "agreement, 0 none beyond chance. ρ is the rank correlation of their scores of facts."
+    "agreement, 0 none beyond chance. ρ is the rank correlation of their scores of facts. A method whose "
+    "format a model did not follow says nothing of its facts, and is left out."
 )
 
 
@@ -70,8 +71,8 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
             f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
             f"facts that all of these methods asked of a model (dataset {dataset}; a method that shares fewer than "
             f"{FEW} with those above it is left out), with 95 % intervals (of these relations). Filled: above chance "
-            "by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, no "
-            "chance defined, or the format was not followed. Grey ticks: the method's chance."
+            "by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, or no "
+            "chance defined. Grey ticks: the method's chance on all facts that it asked."
         )
         yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
 

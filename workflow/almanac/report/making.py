@@ -19,9 +19,10 @@ from almanac.report import drawing, page
 from almanac.report.chapters import chapters, drawn, with_facts
 from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
-from almanac.report.written import reference, write_table
+from almanac.report.written import reference, summary, write_table
 from almanac.rows import Measure, Response, Standing, Validation
 
+SUMMARY = "answer", "compared", "recovered"  # the chapters that stand in summary.md
 MADE = 50_000  # objects of drawings after which those that are done are looked for: a sixth less time, 12 MiB more
 
 
@@ -39,6 +40,9 @@ def report_page(layout: Layout) -> None:
     shown = {"findings" if name == "answer-findings" else name: table for name, table in page.tables_of(found)}
     for name, table in shown.items():
         write_table(table, layout.shown("tables"), name)
+    summed = [one.chapter for one in found if one.anchor in SUMMARY]
+    with tables.atomic(layout.shown("tables") / "summary.md") as temporary:
+        temporary.write_text(summary(summed), encoding="utf-8")
     with tables.atomic(layout.shown("tables") / "columns.md") as temporary:
         rows = {"measures": Measure, "validation": Validation, "standings": Standing}
         temporary.write_text(reference(shown, rows), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import csv
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from almanac import tables
 from almanac.columns import kinds, schema
 from almanac.report.lines import share, with_interval
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, PageLink, Table
+from almanac.suites.chapter import Cell, Chapter, PageLink, Table
 from almanac.suites.joining import EVERY
 
 KINDS: Mapping[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
+SHORT = 40  # rows of a table that is read as a whole
 HEAD = "| column | type | made of |\n| --- | --- | --- |\n"
 REFERENCE = """# The columns of these tables
 
@@ -129,6 +130,17 @@ def markdown(table: Table) -> str:
     """Return a table in Markdown."""
     lines = [table.head, ["---"] * len(table.head), *map(_words, table.rows)]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def summary(chapters: Iterable[Chapter]) -> str:
+    """Return chapters in Markdown: what each asks or found, and its short tables, each below its caption."""
+    parts = []
+    for one in chapters:
+        parts += [f"## {one.title}", one.asks]
+        for part in one.parts:
+            if isinstance(part, Table) and not part.folded and len(part.rows) <= SHORT:
+                parts += [part.caption, markdown(part).strip()]
+    return "\n\n".join(parts) + "\n"
 
 
 def latex(table: Table) -> str:

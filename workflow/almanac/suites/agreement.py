@@ -11,7 +11,7 @@ from almanac.statistics import grouped
 from almanac.statistics.agreement import kappa
 from almanac.statistics.intervals import Estimate, wilson
 from almanac.statistics.ranks import spearman
-from almanac.suites.headline import FEW
+from almanac.suites.headline import FEW, followed
 from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_text, from_text
 from almanac.suites.suite import Method
 
@@ -35,6 +35,12 @@ class Called(NamedTuple):
     method: str
     where: str
     facts: pl.DataFrame
+
+    @property
+    def followed(self) -> bool:
+        """Return whether the model answered in the form that was asked for; if not, nothing is known of these facts."""
+        count = {name: int(self.facts[name].sum()) for name in OUTCOMES}
+        return followed(sum(count.values()), count["error"], count["missing"], count["invalid"])
 
 
 def called(judged: Judged, methods: Sequence[Method]) -> Iterator[Called]:

@@ -135,11 +135,16 @@ def _lack(own: Mapping[str, Measure], method: Method, model: Entrant | None) -> 
     row = own[KNOWN]
     if model is not None and not model.understands(method.format) and _facts(own):
         return NOT_TAUGHT
-    if row.n_invalid > (row.n - row.n_error - row.n_missing) / 2:  # of what it said; to abstain is allowed
+    if not followed(row.n, row.n_error, row.n_missing, row.n_invalid):
         return NO_FORMAT
     if _facts(own) < FEW:
         return TOO_FEW
     return None if ABOVE in own and own[ABOVE].p is not None else UNDEFINED
+
+
+def followed(n: int, errors: int, missing: int, invalid: int) -> bool:
+    """Return whether most of what a model said of ``n`` items has the form that was asked for; it may abstain."""
+    return invalid <= (n - errors - missing) / 2
 
 
 def holm(ps: Sequence[float]) -> list[float]:
