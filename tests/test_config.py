@@ -516,6 +516,13 @@ def test_overrides_win(tmp_path, monkeypatch):
     assert load(tmp_path / "mine.yaml", {"shards": 5}).shards == 5
 
 
+def test_a_key_of_a_group_is_set_anew_and_its_others_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    (tmp_path / "mine.yaml").write_text("edition: mine\nplanting: {worlds: {one: {seed: 1}, two: {seed: 2}}}\n")
+    worlds = load(tmp_path / "mine.yaml", {"planting": {"worlds": {"two": {"seed": 7}}}}).planting.worlds
+    assert {name: one.seed for name, one in worlds.items()} == {"one": 1, "two": 7}
+
+
 @pytest.mark.parametrize(
     ("suite", "own", "message"),
     [

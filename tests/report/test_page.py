@@ -222,9 +222,11 @@ def test_the_data_holds_no_markup_whatever_the_labels_are(text):
 def test_same_inputs_give_the_same_bytes(layout, text):
     kept = {path: path.read_bytes() for folder in ("figures", "tables") for path in (layout.root / folder).iterdir()}
     assert {path.suffix for path in kept} == {".svg", ".csv", ".md", ".parquet", ".tex"}
+    gone = layout.shown("tables") / "of-an-earlier-page.csv"
+    gone.write_text("what this page does not show")
     report_page(layout)
     assert (layout.root / "report.html").read_text(encoding="utf-8") == text
-    assert {path: path.read_bytes() for path in kept} == kept
+    assert {path: path.read_bytes() for path in kept} == kept and not gone.exists()
 
 
 def test_figures_for_print_are_a_command_of_their_own_and_the_same_each_time(layout, capsys):

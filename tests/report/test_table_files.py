@@ -5,9 +5,9 @@ import csv
 import polars as pl
 
 from almanac.columns import columns
-from almanac.report.written import as_frame, latex, markdown, reference, write_table
+from almanac.report.written import SHORT, as_frame, latex, markdown, reference, summary, write_table
 from almanac.rows import Measure
-from almanac.suites.chapter import PageLink, Table
+from almanac.suites.chapter import Chapter, PageLink, Table
 
 NUMBER = Measure("s", "d", "m", None, "accuracy", "{}", "share", ("hit",), 1 / 3, 0.1, 0.6, None, 9, 3, 6, 0, 0, 0)
 TABLE = Table(
@@ -64,3 +64,11 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     assert lines[0] == r"\begin{tabular}{lll}"
     assert lines[4] == r"a|b\_1 \& 5 \% & .333 [.100, .600] & 1,200 \\"
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
+
+
+def test_the_summary_has_what_was_found_and_no_long_or_folded_table():
+    long = Table("long", "too long", ("model",), [("m",)] * (SHORT + 1))
+    folded = Table("more", "folded", ("model",), [("m",)], folded=True)
+    found = summary([Chapter("What was found", "Nothing.", [TABLE, long, folded, "a note"])])
+    assert found.startswith("## What was found\n\nNothing.\n\na caption\n\n| model | known | facts |\n| --- |")
+    assert found.endswith("| x — y | .250 | – |\n") and found.count("| model") == 1

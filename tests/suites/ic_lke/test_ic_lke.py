@@ -5,6 +5,7 @@ import random
 import statistics
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.suites.support import Trial, number, ok, silent
 
@@ -13,9 +14,10 @@ from almanac.rows import Choices, Entity, Fact, Measure, Template
 from almanac.statistics.intervals import wilson
 from almanac.statistics.ranks import auc, spearman
 from almanac.suites.data import Data
+from almanac.suites.ic_lke.choices import chance
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.suite import IcLke
-from almanac.suites.judged import OUTCOMES, Not, Range, from_text
+from almanac.suites.judged import OUTCOMES, Judged, Not, Range, from_text
 
 # Each fact: relation, subject, the shares of its four choices (the true one last), and the status of the response.
 ASKED = {
@@ -96,6 +98,19 @@ def test_fewer_facts_are_surer(tmp_path):
 
 def test_chance_is_one_in_as_many_as_there_are_choices(tmp_path):
     assert number(answered(tmp_path).measures(), "chance", **ALL).value == 0.25
+
+
+def test_chance_is_a_mean_over_relations_where_some_have_fewer_choices():
+    frame = pl.DataFrame(
+        {
+            "relation": ["few", "few", "few", "many", "silent"],
+            "offered": [2, 2, 2, 10, 3],
+            "hit": [True, False, True, False, None],
+            "outcome": ["correct", "incorrect", "correct", "incorrect", "error"],
+        }
+    )
+    assert chance(Judged("ic_lke", "d", "m", frame)).value == pytest.approx((1 / 2 + 1 / 10) / 2)
+    assert chance(Judged("ic_lke", "d", "m", frame.filter(relation="silent"))).value is None
 
 
 def test_a_table_of_measures_names_each_slice_once(tmp_path):

@@ -15,6 +15,7 @@ from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
 from almanac.options import OnDisk
+from almanac.planting.options import TokenizerOptions
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
@@ -107,7 +108,9 @@ class ModelConfig(ServerOptions):
             return self.parameters or 1
         if self.planted is not None:
             hidden, shape = self.planted.hidden, self.planted
-            return 6000 * hidden + shape.layers * hidden * (4 * hidden + 3 * shape.feed_forward)
+            return TokenizerOptions().vocabulary * hidden + shape.layers * hidden * (
+                4 * hidden + 3 * shape.feed_forward
+            )
         return (stored_parameters(Path(self.path)) if self.path else 0) or UNKNOWN_SIZE
 
     def settled(self) -> Self:

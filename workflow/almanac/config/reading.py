@@ -169,11 +169,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:
-    """Read and check an edition's file.
+    """Read and check an edition's file; keys set anew are merged into it as Snakemake does.
 
     Relative paths in it start from the working folder, else from the file's own or the project's.
     """
-    values = {**read_yaml(path), **(overrides or {})}
+    values = read_yaml(path)
+    if overrides:
+        from snakemake.utils import update_config  # the steps' own environments have no Snakemake
+
+        update_config(values, overrides)
     root = Path() if Path(str(values.get("registry", REGISTRY))).exists() else PROJECT
     return check(values, str(path), root, folders=(path.resolve().parent, PROJECT))
 

@@ -32,6 +32,8 @@ def report_page(layout: Layout) -> None:
         tables.read(layout.between("validation"), Validation), key=lambda row: (not row.judged, row.model)
     )
     found, measures = chapters(layout)
+    for one in ("tables", "figures"):
+        _empty(layout.shown(one))
     every = [row for own in measures.values() for row in own]
     evidence = EvidenceFiles(layout.shown("items"))
     told, facts = items(layout, evidence, measures, findings_of(layout, every))
@@ -54,7 +56,6 @@ def report_page(layout: Layout) -> None:
     vectors = {name: drawing.svg(figure) for name, figure in page.figures(found, list(layout.config.participants()))}
     gc.set_threshold(*usual)
     folder = layout.shown("figures")
-    folder.mkdir(parents=True, exist_ok=True)
     for name, vector in vectors.items():
         (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
     models = list(model_rows(layout))
@@ -67,6 +68,13 @@ def report_page(layout: Layout) -> None:
         temporary.write_text(text, encoding="utf-8")
     aside = f", and {evidence.files} files next to it, {evidence.size / 1e6:.1f} MB" if evidence.files else ""
     print(f"{layout.page()}: {len(text.encode()) / 1e6:.1f} MB{aside}", file=sys.stderr)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what an earlier page showed, so that nothing is left of what this one does not show."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("[!.]*"):  # Snakemake keeps a file of its own there
+        path.unlink()
 
 
 def write_csv(path: Path, row_type: type, rows: Sequence[Any]) -> None:

@@ -51,7 +51,7 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
 
     every = shown.find("accuracy", *ASKED)
     boards, relations = _known(every), _known(shown.find("accuracy", *ASKED, "relation"))
-    chance = 1 / shown.choices
+    chance = _chance(shown)
     parts: list[Any] = [
         Table(
             "accuracy",
@@ -106,11 +106,18 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
     ]
     asks = (
         f"After {options.shots} examples of a relation, written as “subject object subject object …” with no word of "
-        f"the relation, the model sees a subject and must prefer its object among {shown.choices}."
+        f"the relation, the model sees a subject and must prefer its object among {shown.choices}"
+        f"{' or fewer' if chance * shown.choices > 1.001 else ''}."
     )
     if options.cloze:
         asks += " Masked models fill a blank in a sentence from the same choices (cloze)."
     return Chapter("IC-LKE", asks, parts)
+
+
+def _chance(shown: Shown) -> float:
+    """Return the accuracy of a guess: relations with few objects may have fewer choices than others."""
+    found = {row.value for row in shown.measures if row.metric == "chance"}
+    return max((one for one in found if one is not None), default=1 / shown.choices)
 
 
 def _recovery(shown: Shown) -> Iterator[Table]:
@@ -170,7 +177,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
             "Accuracy by the number of examples, averaged over draws, with 95 % intervals. Dashed: the smallest "
             f"number that reaches {options.enough:.0%} of the accuracy with the most examples. Dotted: chance."
         )
-        parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, 1 / shown.choices)))
+        parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, _chance(shown))))
         models = {row.model for row in answered}
         sure = [row for row in shown.find("accuracy_at_k", "shots", "draw", "confidence") if row.model in models]
         if sure:
@@ -178,7 +185,7 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
                 "Accuracy over the facts answered with confidence of at least K, and their number; most examples, "
                 "first draw."
             )
-            parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, 1 / shown.choices)))
+            parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, _chance(shown))))
     parts.append(
         Table(
             "enough",
@@ -318,7 +325,7 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
         caption = (
             "Accuracy by model and kind of prompt; bars are the standard deviation over the prompts of a relation."
         )
-        parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, PROMPTS, 1 / shown.choices)))
+        parts.append(Drawing("prompts", caption, lambda: figures.by_prompts(points, PROMPTS, _chance(shown))))
     silent_models = sorted({str(row.model) for row in every} - set(points))
     if silent_models:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")

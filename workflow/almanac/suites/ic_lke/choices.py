@@ -135,9 +135,10 @@ def accuracy_at_k(judged: Judged) -> list[Measure]:
 
 
 def chance(judged: Judged) -> Measure:
-    """Return chance, one in as many choices as there are at most; nothing where nothing was answered."""
-    answered, most = judged.frame.select(pl.col("hit").is_not_null().any(), pl.col("offered").max()).row(0)
-    return judged.measure("chance", 1 / most if answered else None, of=("offered",))
+    """Return chance, one in as many choices as a fact has, as mean over relations; none where nothing was answered."""
+    answered = judged.frame.filter(pl.col("hit").is_not_null())
+    of_relations = answered.group_by("relation", maintain_order=True).agg(one_in=(1 / pl.col("offered")).mean())
+    return judged.measure("chance", of_relations.select(pl.col("one_in").mean()).item(), of=("offered",))
 
 
 def deviation(judged: Judged, of: str) -> float | None:
