@@ -161,7 +161,9 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
         head.querySelector("button").click(); const up = read();
         head.querySelector("button").click(); const down = read();
         const state = head.getAttribute("aria-sort");
-        return { before, up, down, state, csv: copied(table, "CSV"), latex: copied(table, "LaTeX") };
+        const small = element("td", {}, "<.001");
+        const tiny = [sortedBy(small), FORMATS.LaTeX([["p"], ["<.001"]])];
+        return { before, up, down, state, tiny, csv: copied(table, "CSV"), latex: copied(table, "LaTeX") };
         """
     )
     known = [one for one in said["before"] if one != "–"]
@@ -169,6 +171,7 @@ def test_a_head_sorts_its_table_both_ways_and_a_table_is_copied(browse):
     assert [one for one in said["down"] if one != "–"] == sorted(known, reverse=True)
     assert said["up"][len(known) :] == said["down"][len(known) :] == ["–"] * (len(said["up"]) - len(known))
     assert said["state"] == "descending"
+    assert said["tiny"][0] == 0.0005 and "$<$.001" in said["tiny"][1]
     assert (
         said["csv"]
         .splitlines()[0]

@@ -17,8 +17,9 @@ from almanac.edition.layout import Layout
 from almanac.report import items as items_module
 from almanac.report import making
 from almanac.report.chapters import chapters
-from almanac.report.lines import share
+from almanac.report.lines import alone, share
 from almanac.report.making import report_page
+from almanac.report.written import latex, markdown
 from almanac.rows import (
     Context,
     Entity,
@@ -31,6 +32,7 @@ from almanac.rows import (
     Template,
     Validation,
 )
+from almanac.suites.chapter import Table
 
 TITLE = "What <small> models & \"others\" 'know'"
 NASTY = ('Tom & "Jerry"', "<b>bold</b>", "</script><script>alert(1)</script>", "<!--<script>", "l'été", "$x_{$ 5 %")
@@ -270,6 +272,12 @@ def test_the_recovery_is_shown_with_its_verdict(layout, page):
 )
 def test_shares_are_written_as_the_field_writes_them(value, shown):
     assert share(value) == shown
+
+
+def test_a_small_p_is_not_written_as_zero():
+    assert [alone(p) for p in (0.0, 1e-9, 0.0005, 0.05, None)] == [".000", "<.001", ".001", ".050", "–"]
+    table = Table("t", "", ("p",), [(1e-9,)])
+    assert markdown(table).endswith("| <.001 |\n") and "$<$.001" in latex(table)
 
 
 def test_a_suite_that_could_ask_nothing_says_why(tmp_path):

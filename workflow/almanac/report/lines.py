@@ -116,6 +116,11 @@ def share(value: float | None) -> str:
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 
+def alone(value: float | None) -> str:
+    """Return a number that has no interval, such as a p-value, as `share` does; the smallest are not written as 0."""
+    return "<.001" if value is not None and 0 < value < 0.0005 else share(value)
+
+
 def with_interval(row: Measure) -> str:
     """Return a number with its interval; see `interval`."""
     return interval(row.value, row.low, row.high)

@@ -12,7 +12,7 @@ from almanac import __version__
 from almanac.config import EditionConfig
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.lines import share
+from almanac.report.lines import alone, share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import method_label
@@ -73,7 +73,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "whole": "{:,}".format, "method": method_label}
+    environment.filters |= {"share": share, "alone": alone, "whole": "{:,}".format, "method": method_label}
     environment.tests |= {
         "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),

@@ -10,7 +10,7 @@ import polars as pl
 
 from almanac import tables
 from almanac.columns import kinds, schema
-from almanac.report.lines import share, with_interval
+from almanac.report.lines import alone, with_interval
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, PageLink, Table
 from almanac.suites.joining import EVERY
@@ -37,6 +37,7 @@ LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "−": "$-$",
         "–": "--",
+        "<": "$<$",
         **{one: f"\\{one}" for one in "&%$#_{}"},
     }
 )
@@ -165,5 +166,5 @@ def _word(cell: Cell) -> str:
     if isinstance(cell, PageLink):
         return cell.text
     if isinstance(cell, float) or cell is None:
-        return share(cell)
+        return alone(cell)
     return f"{cell:,}" if isinstance(cell, int) else cell

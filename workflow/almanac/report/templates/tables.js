@@ -12,7 +12,7 @@ function compared(one, other, down) {
 // What a cell is sorted by: its number without the interval, or its text.
 function sortedBy(cell) {
   const text = (cell.querySelector("button")?.textContent ?? cell.textContent.replace(/\[.*\]/s, "")).trim();
-  const number = Number(text.replaceAll(",", "").replace("−", "-"));
+  const number = Number(text.replaceAll(",", "").replace("−", "-").replace("<.001", ".0005"));
   return text !== "" && !Number.isNaN(number) ? number : text;
 }
 
@@ -27,8 +27,8 @@ function sort(table, head) {
   table.tBodies[0].append(...lines.sort((one, other) => compared(one[0], other[0], down)).map(([, line]) => line));
 }
 
-const LATEX = { "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", $: "\\$", "#": "\\#", _: "\\_", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "–": "--" };
-const latex = (text) => text.replace(/[\\&%$#_{}~^−–]/g, (one) => LATEX[one]);
+const LATEX = { "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", $: "\\$", "#": "\\#", _: "\\_", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "–": "--", "<": "$<$" };
+const latex = (text) => text.replace(/[\\&%$#_{}~^−–<]/g, (one) => LATEX[one]);
 const FORMATS = {
   CSV: (lines) => lines.map((line) => line.map((one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",")).join("\n"),
   Markdown: ([head, ...rest]) => [head, head.map(() => "---"), ...rest].map((line) => `| ${line.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
