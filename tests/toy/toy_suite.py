@@ -86,7 +86,6 @@ class Toy(Suite[ToyOptions]):
         "offers": Own(Offer, of="item"),
         "disagreements": Own(Disagreement, at="judged"),
     }
-    needs = frozenset({"choices", "popularity"})
     methods = (
         Method("alone", "Toy", {"reading": ALONE, "order": 0}, guess=1 / 3),
         Method("checked", "Toy, checked", {"reading": CHECKED, "order": 0}, guess=1 / 9, by_answer=False),
@@ -95,6 +94,10 @@ class Toy(Suite[ToyOptions]):
     def readings(self, options: ToyOptions) -> tuple[str, ...]:
         """Return what the model picks and, with a checker, what both do."""
         return (ALONE,) if options.checker is None else (ALONE, CHECKED)
+
+    def offered(self, method: Method, answers: Answers, data: Data, options: ToyOptions) -> pl.DataFrame:
+        """Return the three choices of each fact."""
+        return data.offered.with_columns(pl.col("offered").list.gather([0, 1, -1]))
 
     def ask(self, at: Round, data: Data, options: ToyOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask the facts; then, of one model, the checker for what the model has picked."""

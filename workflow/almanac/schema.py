@@ -53,8 +53,12 @@ def _rows(group: Schema, groups: Schema, prefix: str) -> Iterator[str]:
         kind, inner = _kind(field)
         yield f"| `{key}` | {kind} | {default} | {field.get('description', '')} |\n"
         under = f"{key}.NAME." if kind == "groups by name" else f"{key}."
-        rows = (row for ref in inner for row in _rows(groups[ref.rpartition("/")[2]], groups, under))
-        yield from dict.fromkeys(rows)  # kinds of one group share keys
+        said: dict[str, str] = {}
+        for row in (row for ref in inner for row in _rows(groups[ref.rpartition("/")[2]], groups, under)):
+            own = row.partition(" | ")[0]
+            if said.get(own) != row:  # kinds of one group share keys; what differs from the kind before is said again
+                yield row
+            said[own] = row
 
 
 def _kind(field: Schema) -> tuple[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 6,
     "build": 7,
     "plant": 5,
-    "ask": 12,
+    "ask": 13,
     "answer": 8,
     "measure": 31,
     "report": 38,

@@ -7,9 +7,9 @@ from tests.suites.belief.small import data, fact
 
 from almanac import tables
 from almanac.errors import AlmanacError
-from almanac.rows import Template
+from almanac.rows import ALIAS, Template
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.belief.templates import SETS, chosen, of_dataset, shipped
+from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, shipped
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (39, 4), "invented": (12, 4)}
@@ -63,6 +63,11 @@ def test_a_relation_without_templates_of_the_suite_has_the_datasets_each_its_own
     ]
     assert born[2].text == "Where was [X] born? [Y]."
     assert born[2].question == "Where was [X] born?"
+
+
+def test_a_propertys_other_names_make_no_sentences():
+    rows = [Template(f"r/{style}", "r", "[X] was born in [Y].", style, "o", None, ()) for style in ("statement", ALIAS)]
+    assert [one.template_id for one in of_rows(rows)["r"]] == ["r/statement"]
 
 
 def test_a_users_file_is_used_before_all_others(tmp_path):

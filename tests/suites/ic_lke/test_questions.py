@@ -219,6 +219,7 @@ def test_facts_that_ask_the_same_share_one_request(asked_of):
 def test_the_cloze_has_one_blank_and_no_context(asked_of):
     templates = [
         Template("t0", "capital", "[Y] is the capital of [X].", "statement", "test", None, ()),
+        Template("alias", "capital", "[X] seat of government [Y].", "alias", "property_alias", None, ()),
         PATTERN,
         Template("t2", "capital", "[X] has the capital [Y].", "statement", "test", None, ()),
         Template("t3", "language", "What do they speak in [X]?", "question", "test", None, ()),

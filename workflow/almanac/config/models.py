@@ -95,7 +95,12 @@ class ModelConfig(ServerOptions):
         default=None, description="the datasets it is asked; none: all it may be asked"
     )
     suites: tuple[Name, ...] | None = Field(default=None, description="the suites that ask it; none: all")
-    parameters: int | None = Field(default=None, ge=1, description="parameters, for the resources of its jobs")
+    parameters: int | None = Field(
+        default=None,
+        ge=1,
+        description="its number of parameters, for tables and the resources of its jobs; none: as its weights have, "
+        "and 7 billion for the jobs of a model whose weights are not there yet",
+    )
     series: str | None = Field(
         default=None, description="the family of models that it is compared within (Llama-2); none: its own"
     )

@@ -9,9 +9,10 @@ from almanac.rows.dataset import Choices, Draft, Rating, Refused, RelationCount
 from almanac.rows.measures import Agreement, Knowledge, Measure, Outcome, OutcomeKind, Standing, Validation
 from almanac.rows.planting import Exposure, LedgerEntry
 from almanac.rows.requests import KINDS, Context, Item, Kind, Link, NotAsked, Request, Response, Setting, Status
-from almanac.rows.sources import BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
+from almanac.rows.sources import ALIAS, BucketSize, Entity, Evidence, Fact, Omission, Popularity, Relation, Template
 
 __all__ = [
+    "ALIAS",
     "KINDS",
     "Agreement",
     "BucketSize",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+ALIAS = "alias"  # the style of a template that is a property's other name
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -89,7 +91,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A sentence pattern: ``[X]`` is the subject, ``[Y]`` the object (absent from prefixes and questions)."""
+    """A sentence pattern: ``[X]`` is the subject, ``[Y]`` the object (absent from prefixes and questions).
+
+    ``style`` is ``statement``, ``question``, ``prefix`` or ``alias``: another name of a property stands between subject
+    and object, which makes no sentence, so that KaRR alone reads it, where that is asked for.
+    """
 
     KEY: ClassVar = ("template_id",)
     template_id: str

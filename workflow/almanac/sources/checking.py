@@ -13,14 +13,14 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.frames import frame_of
-from almanac.rows import Exposure, Relation, Template
+from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import values
 from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_table
 
 DATATYPES = ("date", "quantity", "string")
-STYLES = ("statement", "question", "prefix", "alias")
+STYLES = ("statement", "question", "prefix", ALIAS)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
 MERGE_OWN = """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"."""
@@ -261,7 +261,7 @@ def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Te
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
-        needs_object = record["style"] in ("statement", "alias")
+        needs_object = record["style"] in ("statement", ALIAS)
         if relation not in known:
             found.refuse(number, f"relation {relation!r} is in no facts or relations table; remove the row, {MERGED}")
         elif record["style"] not in STYLES:

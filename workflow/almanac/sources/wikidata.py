@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from almanac.errors import AlmanacError
-from almanac.rows import Entity, Popularity, Relation, Template
+from almanac.rows import ALIAS, Entity, Popularity, Relation, Template
 from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import QueryServer, Recorder
@@ -111,7 +111,7 @@ def _named_alike(server: QueryServer, paths: Sequence[str], options: WikidataOpt
     for relation, names in sorted(found.items()):
         for number, name in enumerate(sorted(name for name in names if name and "[" not in name)):
             text = f"[X] {name} [Y]."
-            yield Template(f"{relation}/alias/{number}", relation, text, "alias", "property_alias", None, ())
+            yield Template(f"{relation}/alias/{number}", relation, text, ALIAS, "property_alias", None, ())
 
 
 def _relation_row(path: str, properties: dict[str, Property]) -> Relation:

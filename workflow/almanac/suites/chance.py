@@ -2,8 +2,8 @@
 
 A model that knows nothing still has favourites, and where objects are skewed a favourite is often right: so each answer
 is compared with the *other* facts of its relation. If it would be right for a tenth of them, a tenth is its share by
-chance, for whatever reason. Methods that call a fact known by a threshold (KaRR) have no such answers: there the true
-object is compared with a false one of the same fact.
+chance, for whatever reason. Methods that ask each fact with a false object too (KaRR, BELIEF-ICL, generated names)
+have that instead: there the true object is compared with the false one of the same fact.
 """
 
 import math

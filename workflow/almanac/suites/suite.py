@@ -21,7 +21,6 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Condition, Judged
 
 Settings = TypeVar("Settings", bound=Options)
-Part = Literal["choices", "popularity", "evidence", "ratings"]
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,6 @@ class Asks(Generic[Settings]):
         setting: the class of the value that says how one item was asked; its fields are columns of `Judged`.
         rounds: in the order in which they are asked.
         own: its own tables, by name.
-        needs: the parts of a dataset that it needs.
         reads: what `elsewhere` reads, for ``--help``: the ``questions`` or the ``answers`` of a file; none: nothing.
     """
 
@@ -159,7 +157,6 @@ class Asks(Generic[Settings]):
     setting: ClassVar[type[Any]]
     rounds: ClassVar[tuple[Round, ...]] = (Round("asked"),)
     own: ClassVar[Mapping[str, Own]] = {}
-    needs: ClassVar[frozenset[Part]] = frozenset()
     reads: ClassVar[Literal["questions", "answers"] | None] = None
 
     def ask(self, at: Round, data: Data, options: Settings, before: Answers | None) -> Iterator[Batch]:

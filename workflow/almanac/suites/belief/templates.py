@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from almanac import tables
 from almanac.errors import refuse
-from almanac.rows import Template
+from almanac.rows import ALIAS, Template
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
@@ -111,7 +111,7 @@ def of_rows(rows: Iterable[Template]) -> dict[str, list[AskedTemplate]]:
 
     Each is a group of its own unless it names its parent among them.
     """
-    listed = [row for row in rows if row.text.count("[X]") == 1 and row.text.count("[Y]") <= 1]
+    listed = [row for row in rows if row.style != ALIAS and row.text.count("[X]") == 1 and row.text.count("[Y]") <= 1]
     known = {row.template_id for row in listed}
     found: dict[str, list[AskedTemplate]] = {}
     for row in listed:

@@ -70,8 +70,8 @@ class Scorer:
 def judge(answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
     """Judge every answer in every mode.
 
-    The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer F1 over objects, 0 for
-    whatever else was answered or not, none for an error.
+    The prediction is the whole answer. The score is the credit: 1 for correct, of a short answer in `strict` F1 over
+    objects, 0 for whatever else was answered or not, none for an error.
     """
     scorer = Scorer(options, longer_names(answers, data))
     for part in answers.parts(WANTED, own=("traits", "names")):

@@ -44,7 +44,6 @@ class HeadToTail(Suite[HeadToTailOptions]):
         "scores": Own(Score, of="item", at="judged"),
         "disagreements": Own(Disagreement, at="judged"),
     }
-    needs = frozenset({"popularity"})
     nulls_miss = True
     pools = True
     methods: ClassVar[tuple[Method, ...]] = (

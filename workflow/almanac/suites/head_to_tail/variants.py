@@ -19,8 +19,8 @@ def variants(golds: Iterable[str], kind: str) -> tuple[str, ...]:
 
     Args:
         golds: the true answers.
-        kind: what the answer is: ``persons`` may have initials for given names, a ``profession`` spaces for underscores
-            and either gender, a ``school`` goes without its country.
+        kind: what the answer is: ``persons`` may have initials for given names or the first of these alone, a
+            ``profession`` spaces for underscores and either gender, a ``school`` goes without its country.
     """
     return tuple(dict.fromkeys(form for gold in golds for form in (gold, *_forms(gold, kind))))
 

@@ -36,7 +36,6 @@ class ChoiceSuite(Suite[Settings]):
 
     paper = PAPER
     own: ClassVar[Mapping[str, Own]] = OFFERED
-    needs = frozenset({"choices"})
 
     def judge(self, answers: Answers, data: Data, options: Settings) -> Iterator[Judgements]:
         """Judge every item by the one request that serves it."""

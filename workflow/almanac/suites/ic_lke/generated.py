@@ -61,7 +61,6 @@ class Generated(Suite[GeneratedOptions]):
     setting = GeneratedSetting
     chapter = staticmethod(chapters.generated)
     own: ClassVar[Mapping[str, Own]] = OFFERED
-    needs = frozenset({"choices"})
     methods = (
         Method(
             "names",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from almanac.rows import Measure, Request
+from almanac.rows import ALIAS, Measure, Request
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
 from almanac.suites.data import Data
@@ -51,7 +51,8 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
             AlmanacError: a relation has fewer train facts than examples are asked for.
         """
         questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
-        sentences = {row.relation_id: row for row in reversed(data.templates) if row.text.rstrip(" .").endswith("[Y]")}
+        templates = [row for row in reversed(data.templates) if row.style != ALIAS]
+        sentences = {row.relation_id: row for row in templates if row.text.rstrip(" .").endswith("[Y]")}
         for relation_id, own in data.drawn.items():
             tested = questioner.tested[relation_id]
             for draw in range(options.draws):

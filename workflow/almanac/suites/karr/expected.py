@@ -1,7 +1,7 @@
 """The second round of KaRR: each fact with the false object that one model expects most, whatever the subject.
 
-The first round asks for the blank after a relation's template with a literal ``[X]``. As in the paper, the model's
-likeliest object there replaces the true one.
+The first round asks for the blank after a relation's template with a literal ``[X]``. The
+likeliest of the relation's own objects there replaces the true one (the paper takes likeliest tokens).
 """
 
 from collections import defaultdict

@@ -27,7 +27,9 @@ class KarrOptions(SuiteOptions):
     relations: Annotated[int, Field(ge=1, description="relations drawn for a fact's denominator")] = 4
     sample: Sample = None
     null: Annotated[bool, Field(description="also ask every fact with another, false object of its relation")] = True
-    baselines: Annotated[bool, Field(description="also ask the same facts by LAMA and ParaRel")] = True
+    baselines: Annotated[
+        bool, Field(description="also ask the same facts by LAMA, ParaRel and, with the mode paper, K-Prompts")
+    ] = True
     threshold: Annotated[
         float, Field(gt=0, description="known above this in the mode paper, if no planted facts calibrate it")
     ] = 2.0
