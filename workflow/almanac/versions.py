@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 13,
     "answer": 8,
     "measure": 31,
-    "report": 38,
+    "report": 39,
     "freeze": 7,
 }

@@ -34,6 +34,7 @@ OF_THESE = (
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
+TOLD = 2  # kinds of models that did not answer the same methods
 Key = tuple[str, str, str, str]
 
 
@@ -175,8 +176,11 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         methods: dict[str, list[str]] = defaultdict(list)
         for model, own in silent.items():
             methods[_listed((one.method.label for one in own), "; ")].append(model)
-        parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
-        out.append(f"No answers: {', and '.join(parts)}.")
+        if len(methods) <= TOLD:
+            parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
+            out.append(f"No answers: {', and '.join(parts)}.")
+        else:
+            out.append(f"{len(silent)} models did not answer some methods; the page names them below its first table.")
     few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
     if few:
         out.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
@@ -187,14 +191,19 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
-    """Return for how many of its methods each model is above chance."""
+    """Return for how many of its methods each model is above chance, models of equal numbers together."""
     above = [one for one in rows if one.verdict == ABOVE_CHANCE]
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not above:
         return f"On {dataset} nothing is distinguishable from chance: {_listed(models)}, {_methods(rows)}."
     hits = {name: [one.verdict == ABOVE_CHANCE for one in rows if one.known.model == name] for name in models}
-    ordered = sorted(hits.items(), key=lambda one: -sum(one[1]) / len(one[1]))
-    counts = _listed(f"{sum(own)} of {len(own)} methods for {name}" for name, own in ordered)
+    equal: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for name, own in hits.items():
+        equal[sum(own), len(own)].append(name)
+    ordered = sorted(equal.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1]))
+    counts = _listed(
+        (f"{hit} of {of} method{'s' * (of != 1)} for {_listed(names)}" for (hit, of), names in ordered), "; "
+    )
     return f"On {dataset}, above chance by {counts}."
 
 
