@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 13,
     "answer": 8,
     "measure": 31,
-    "report": 39,
+    "report": 40,
     "freeze": 7,
 }

@@ -85,7 +85,7 @@ def chapter(
         Table("findings", caption, head, cells, hidden=unanswered),
         *_unanswered(rows),
     ]
-    return Chapter("What was found", " ".join(sentences(rows)), parts)
+    return Chapter("What was found", "\n\n".join(sentences(rows)), parts)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:

@@ -68,7 +68,7 @@ class Chapter:
 
     Attributes:
         title: its heading.
-        asks: what is asked, in a sentence or two.
+        asks: what is asked, or what was found; a blank line parts paragraphs.
         parts: tables, figures and paragraphs, in their order.
     """
 
