@@ -68,7 +68,10 @@ def plain_ratio(rows):
     c = len(residuals)
     worth = total / max(row["whole"] for row in known) * c / len(known)
     variance = sum(one**2 for one in residuals.values()) * c / (c - 1) / total**2 if c > 1 else 0.0
-    return wilson(value, min(worth, value * (1 - value) / variance) if variance > 0 and 0 < value < 1 else worth)
+    if variance == 0 or value in (0, 1):
+        return wilson(value, worth)
+    effect, added = worth * variance / (value * (1 - value)), stats.norm.ppf(0.975) ** 2
+    return wilson(value, worth / (effect if effect >= 1 else (worth * effect + added) / (worth + added)))
 
 
 ROW = st.fixed_dictionaries(
@@ -345,3 +348,24 @@ def test_the_interval_of_f1_covers_the_truth_as_often_as_it_says(shares, n):
     frame = frame.with_columns(pl.Series("part", parts), pl.Series("whole", wholes))
     found = grouped.ratio(frame, ["draw"], "part", "whole", "subject")
     assert 0.92 <= found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean() <= 0.995
+
+
+@pytest.mark.parametrize(
+    ("subjects", "templates", "modes"), [(75, 8, (1, 3)), (20, 8, (1, 3)), (200, 8, (0.2, 2)), (30, 2, (8, 2))]
+)
+def test_the_interval_of_consistency_covers_the_truth_as_often_as_it_says(subjects, templates, modes):
+    """A subject's answer is its usual one with a chance of its own, else one of 20 at random."""
+    rng, draws = np.random.default_rng(5), 500
+    chance = rng.beta(*modes, size=(draws, subjects, 1))
+    shape = (draws, subjects, templates)
+    said = np.where(rng.random(shape) < chance, -1, rng.integers(20, size=shape))
+    alike = (said[..., :, None] == said[..., None, :]).sum(-1) - 1
+    of = {
+        "draw": np.repeat(np.arange(draws), subjects * templates),
+        "subject": np.repeat(np.arange(draws * subjects), templates),
+    }
+    frame = pl.DataFrame({**of, "part": alike.ravel() / (templates - 1), "whole": 1.0})
+    usual = stats.beta(*modes)
+    truth = usual.moment(2) + (1 - 2 * usual.mean() + usual.moment(2)) / 20
+    found = grouped.ratio(frame, ["draw"], "part", "whole", "subject")
+    assert 0.92 <= found.select((pl.col("low") <= truth) & (pl.col("high") >= truth)).to_series().mean() <= 0.99

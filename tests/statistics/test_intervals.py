@@ -12,7 +12,6 @@ from almanac.statistics.intervals import (
     combined,
     macro_share,
     normal_quantile,
-    ratio,
     wilson,
     wilson_n,
 )
@@ -109,14 +108,3 @@ def test_one_mean_over_strata_is_that_of_many_groups(strata, size):
     frame = pl.DataFrame(rows, ["relation", "subject", "hit"], orient="row")
     [found] = grouped.macro(frame, [], "hit", "relation", "subject").rows()
     assert macro_share([*strata, []], [*clusters, []]) == pytest.approx(found, abs=1e-9)
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from([(0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 2.0), (2.0, 2.0)]), max_size=20))
-def test_one_ratio_is_that_of_many_groups(pairs):
-    names = [str(at // 2) for at in range(len(pairs))]
-    parts, wholes = [part for part, _ in pairs], [whole for _, whole in pairs]
-    schema = {"part": pl.Float64, "whole": pl.Float64, "subject": pl.String}
-    frame = pl.DataFrame({"part": parts, "whole": wholes, "subject": names}, schema)
-    found = grouped.ratio(frame, [], "part", "whole", "subject").rows()
-    assert ratio(parts, wholes, names) == (pytest.approx(found[0], abs=1e-9) if found else NOTHING)

@@ -71,7 +71,7 @@ def test_who_knows_what_was_taught_and_says_it_alike_meets_the_bars(tmp_path):
         ),
         pytest.param(
             lambda dose, of_fact, of_prompt: of_prompt.random() < 0.05 + 0.25 * (dose == 64),
-            ["the AUC's", "consistency does not rise"],
+            ["the AUC's"],
             id="who knows little of it and in single wordings",
         ),
         pytest.param(

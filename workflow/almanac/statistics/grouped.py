@@ -13,6 +13,7 @@ import polars as pl
 
 from almanac.statistics.intervals import LEVEL, normal_quantile
 
+ADDED = normal_quantile(LEVEL) ** 2  # observations that Wilson's interval adds
 GROUP = "group "  # begins the name that a column of ``by`` has in here, since a group may be made by the strata too
 COUNT = pl.len().cast(pl.Float64)  # polars counts in 32 bits, which the square of a count soon exceeds
 
@@ -124,10 +125,8 @@ def _of_strata(kept: pl.DataFrame, keys: Sequence[str], parts: Sequence[str]) ->
         pl.when(draws.sum().over(keys) > 0).then(vary / draws.sum().over(keys)).otherwise(1.0).alias("effect"),
         (pl.len().over(keys).cast(pl.Float64) ** 2 / (1 / c).sum().over(keys)).alias("worth"),
     )
-    added = normal_quantile(LEVEL) ** 2
-    effect, worth = pl.col("effect"), pl.col("worth")
-    effect = pl.when(effect < 1).then((worth * effect + added) / (worth + added)).otherwise(effect)
-    share = (c * mean + added * pl.col("all")) / (c + added)
+    share = (c * mean + ADDED * pl.col("all")) / (c + ADDED)
+    effect = _cautious(pl.col("effect"), pl.col("worth"))
     return stratum.with_columns((share * (1 - share) / c * effect).alias("variance"))
 
 
@@ -142,9 +141,10 @@ def _student(counts: pl.Series) -> dict[float, float | None]:
 def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, clusters: str) -> pl.DataFrame:
     """Return ratios of sums in 0 to 1, such as precision, recall or F1, with a Wilson interval.
 
-    The variance is the linearised one of a ratio (Cochran 1977, section 2.11). The effective number of observations is
-    at most what the wholes come to in units of the largest, at the share of clusters among observations; it stands
-    alone where nothing varies.
+    The variance is the linearised one of a ratio (Cochran 1977, section 2.11). The clusters are worth what the wholes
+    come to in units of the largest, at the share of clusters among observations: that many draws stand for the
+    interval where nothing varies. Where the ratio varies less than that of so many draws, as one of a cluster's many
+    observations does, that less is drawn towards 1 as in `macro`.
 
     Args:
         frame: observations.
@@ -173,7 +173,10 @@ def ratio(frame: pl.DataFrame, by: Sequence[str], part: str, whole: str, cluster
         pl.when(COUNT > 1).then((pl.col("residual") ** 2).sum() * COUNT / (COUNT - 1)).otherwise(0.0).alias("variance"),
     )
     spread = pl.col("value") * (1 - pl.col("value"))
-    return _with_wilson(_effective(found, spread * pl.col("total") ** 2 / pl.col("variance")), by)
+    varies = (pl.col("variance") > 0) & (spread > 0)
+    effect = _cautious(pl.col("worth") * pl.col("variance") / (spread * pl.col("total") ** 2), pl.col("worth"))
+    worth = pl.when(varies).then(pl.col("worth") / effect).otherwise(pl.col("worth"))
+    return _with_wilson(found.with_columns(worth.alias("worth")), by)
 
 
 def _observed(
@@ -197,11 +200,9 @@ def _observed(
     return list(groups), kept.drop_nulls(list(values))
 
 
-def _effective(found: pl.DataFrame, stands_for: pl.Expr) -> pl.DataFrame:
-    """Return groups with the effective number of observations, at most what their clusters are worth."""
-    varies = (pl.col("variance") > 0) & (pl.col("value") > 0) & (pl.col("value") < 1)
-    worth = pl.when(varies).then(pl.min_horizontal(pl.col("worth"), stands_for)).otherwise(pl.col("worth"))
-    return found.with_columns(worth.alias("worth"))
+def _cautious(effect: pl.Expr, worth: pl.Expr) -> pl.Expr:
+    """Return how much a variance is of that of ``worth`` draws; where it is less, drawn towards 1 by `ADDED` draws."""
+    return pl.when(effect < 1).then((worth * effect + ADDED) / (worth + ADDED)).otherwise(effect)
 
 
 def _with_wilson(found: pl.DataFrame, by: Sequence[str], quantile: pl.Expr | None = None) -> pl.DataFrame:

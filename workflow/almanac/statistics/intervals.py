@@ -109,40 +109,6 @@ def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[s
     return wilson(share, share * (1 - share) * len(kept) ** 2 / variance)
 
 
-def ratio(parts: Sequence[float], wholes: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
-    """Return a ratio of sums in 0 to 1, such as precision, recall or F1, with a Wilson interval.
-
-    The variance is the linearised one of a ratio (Cochran 1977, section 2.11), observations of one cluster counted as
-    one draw; the interval is Wilson's at the effective number of observations that this variance stands for. That
-    number is at most what the wholes come to in units of the largest, at the share of clusters among observations; it
-    stands alone where nothing varies.
-
-    Args:
-        parts: what each observation adds above, at most its whole. F1 has 2 for a true positive.
-        wholes: what each adds below; an observation of 0 is left out. F1 has 2 for a true positive, and 1 for each
-            error of either kind.
-        clusters: names in parallel; none means that each observation is its own.
-
-    Returns:
-        Nothing where no observation has a whole.
-    """
-    named = clusters if clusters is not None else [str(at) for at in range(len(parts))]
-    kept = [one for one in zip(parts, wholes, named, strict=True) if one[1] > 0]
-    if not kept:
-        return NOTHING
-    total = sum(whole for _, whole, _ in kept)
-    value = sum(part for part, _, _ in kept) / total
-    residuals: dict[str, float] = defaultdict(float)
-    for part, whole, cluster in kept:
-        residuals[cluster] += part - value * whole
-    groups = len(residuals)
-    worth = total / max(whole for _, whole, _ in kept) * groups / len(kept)
-    squares = sum(one * one for one in residuals.values()) * groups / (groups - 1) if groups > 1 else 0.0
-    spread = value * (1 - value)
-    effective = min(worth, spread * total * total / squares) if squares > 0 and spread > 0 else worth
-    return wilson(value, effective)
-
-
 def _vary(kept: Sequence[tuple[Sequence[float], Sequence[str]]], means: Sequence[float]) -> tuple[list[float], float]:
     """Return by stratum what the sums of its clusters vary, and what clusters vary alike in several strata."""
     whole: dict[str, float] = defaultdict(float)
