@@ -197,6 +197,16 @@ def test_the_record_of_an_edition_is_its_whole_configuration(tmp_path, monkeypat
     assert again.read_bytes() == out.read_bytes()
 
 
+def test_the_record_keeps_the_order_of_worlds_and_datasets(tmp_path):
+    """The page and the differences between models go by it, and a record is what they are made of again."""
+    worlds = {"two": {"seed": 2}, "one": {"seed": 1}}
+    config = {"edition": "e", "planting": {"worlds": worlds}, "datasets": {name: {"world": name} for name in worlds}}
+    out = tmp_path / "edition.json"
+    assert main(["build", "edition", "--settings", json.dumps(config), "--output", str(out)]) == 0
+    record = json.loads(out.read_text())
+    assert [list(record["planting"]["worlds"]), list(record["datasets"])] == [["two", "one"]] * 2
+
+
 def test_a_bad_edition_ends_with_1_and_the_key(tmp_path, capsys):
     (tmp_path / "mine.yaml").write_text("edition: mine\nshard: 2\n")
     words = ["build", "edition", "--config", str(tmp_path / "mine.yaml"), "--output", str(tmp_path / "out.json")]

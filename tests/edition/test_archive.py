@@ -76,6 +76,13 @@ def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
     assert not list(there.root.rglob("*.jsonl"))
 
 
+def test_the_record_in_it_has_its_keys_in_the_configurations_order(small, archive):
+    with zipfile.ZipFile(archive) as frozen:
+        record = json.loads(frozen.read("edition.json"))
+    assert list(record) == list(small.config.model_dump())
+    assert list(record["suites"]) == list(small.config.suites.model_dump()) != sorted(record["suites"])
+
+
 def test_it_verifies(archive, capsys):
     assert main(["verify", "edition", str(archive)]) == 0
     assert "measures and the validation, measured again, agree" in capsys.readouterr().out

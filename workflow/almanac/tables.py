@@ -307,6 +307,11 @@ def canonical(value: Any) -> str:
     return _CANONICAL.encode(value)
 
 
+def in_order(value: Any) -> str:
+    """Return the JSON of a value with keys in their own order, of worlds and datasets that of the page."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def as_dict(row: Any) -> dict[str, Any]:
     """Return a row as a dictionary without its missing values, tuples as lists."""
     return {

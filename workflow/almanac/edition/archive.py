@@ -54,7 +54,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     withheld = too_large(layout)
     settings, carried = portable(layout.config)
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
-    carried[RECORD] = (tables.canonical(settings) + "\n").encode()
+    carried[RECORD] = (tables.in_order(settings) + "\n").encode()
     into = target if target.suffix == ".zip" else target / f"{layout.config.edition}.zip"
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         entries = [_add(archive, name, [content]) for name, content in sorted(carried.items())]

@@ -127,7 +127,7 @@ def build_edition(arguments: argparse.Namespace) -> None:
     settings = load(arguments.config) if arguments.config else given(arguments.settings)
     with tables.atomic(arguments.output) as temporary:
         record = sealed(settings.model_dump(mode="json"))
-        temporary.write_text(tables.canonical(record) + "\n", encoding="utf-8")
+        temporary.write_text(tables.in_order(record) + "\n", encoding="utf-8")
 
 
 def build_dataset(arguments: argparse.Namespace) -> None:
