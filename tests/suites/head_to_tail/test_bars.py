@@ -166,5 +166,35 @@ def test_an_edition_holds_a_tuned_model_against_its_base_too(tmp_path):
 
     layout = editions.asked(tmp_path, config, known)
     layout = editions.finish(layout, answer, [Exposure(fact.fact_id, 8) for fact in known.facts])
-    found = [(asking.model, "against its base" in one.found, one.met) for asking, one in held(layout)]
-    assert found == [("plain", False, False), ("tuned", False, False), ("tuned", True, True)]
+    found = [(what, "against its base" in one.found, one.met) for what, one in held(layout)]
+    plain, tuned = ("head_to_tail of real, plain", "head_to_tail of real, tuned")
+    assert found == [(plain, False, False), (tuned, False, False), (tuned, True, True)]
+
+
+def test_worlds_that_are_asked_the_same_are_held_against_the_bars_together(tmp_path):
+    known = editions.Known(
+        [Relation("P1", "maker", *[None] * 4)],
+        editions.facts_of(["P1"]),
+        [Entity(f"{kind}{at}", f"{kind} {at}", (), None) for kind in "QO" for at in range(60)],
+        [Template("q", "P1", "Who made [X]?", "question", "written", None, ())],
+    )
+    asked = {"popularity": "exposure", "judged": True}
+    config = {
+        "planting": {"worlds": {"two": {"seed": 2}, "one": {"seed": 1}, "other": {"seed": 3}}},
+        "datasets": {name: {"world": name, **editions.SIZES} for name in ("two", "one", "other")},
+        "suites": {"head_to_tail": {"two": asked, "one": asked, "other": {**asked, "answer_tokens": 3}}},
+        "models": [{"name": "plain", "planted": {}}],
+    }
+    right = {"plain-one": 0, "plain-two": 1, "plain-other": 1}
+
+    def answer(model, request):
+        subject = int(request.text.rpartition("Q ")[2].partition("?")[0])
+        return Response(request.request_id, "ok", None, texts=(f"O {subject % 12 if right[model] else 'none'}",))
+
+    layout = editions.finish(
+        editions.asked(tmp_path, config, known), answer, [Exposure(one.fact_id, 8) for one in known.facts]
+    )
+    found = {what: one.found for what, one in held(layout)}
+    assert list(found) == ["head_to_tail of two, one, plain", "head_to_tail of other, plain-other"]
+    together, alone = found.values()
+    assert "tail 0.500 [" in together and "tail 1.000 [" in alone

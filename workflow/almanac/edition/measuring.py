@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.planting.options import TrainingOptions
 from almanac.rows import Agreement, Exposure, Knowledge, Measure, NotAsked, Outcome, Relation, Standing, Validation
+from almanac.statistics.intervals import Estimate, combined
 from almanac.suites import headline
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.answers import Answers
@@ -290,24 +291,61 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
     return sorted(found, key=place)
 
 
-def held(layout: Layout) -> Iterator[tuple[Asking, BarResult]]:
-    """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them."""
+def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
+    """Yield how the numbers of planted models stand to the bars that suites set themselves; a null must miss them.
+
+    Invented worlds in which a recipe is asked the same are taken together, since one alone may have too few facts to
+    show that anything rises: a number is the mean of theirs.
+
+    Returns:
+        What was asked of whom, and how it stands.
+    """
     participants, everything = layout.config.participants(), set(layout.config.asked())
+    alike: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
         if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue
-        model, options = entrant(layout, asking), layout.options(asking)
-        own = _planned(layout, asking) if planted.permuted else layout.read(layout.measures(asking), Measure)
-        for one in suite.bars(_understood(own, suite, model), options):
-            yield asking, BarResult(f"{one.found} (a null, which must miss)", not one.met) if planted.permuted else one
-        before = asking._replace(model=model.base or "")
-        if before in everything:
-            base = layout.read(layout.measures(before), Measure)
-            for one in suite.tuned_bars(_understood(own, suite, model), base, options):
-                yield asking, one
+        settings = layout.options(asking).model_dump_json()
+        invented = layout.config.datasets[asking.dataset].world is not None
+        alike[(asking.suite, participants[asking.model].model.name, settings, *(() if invented else asking))].append(
+            asking
+        )
+    for askings in alike.values():
+        suite, model = SUITES[askings[0].suite], participants[askings[0].model].model
+        options, null = layout.options(askings[0]), model.planted is not None and model.planted.permuted
+        own = _mean_of_worlds(
+            _planned(layout, one) if null else layout.read(layout.measures(one), Measure) for one in askings
+        )
+        own = _understood(own, suite, entrant(layout, askings[0]))
+        what = f"{suite.name} of {', '.join(one.dataset for one in askings)}, "
+        what += model.name if len(askings) > 1 else askings[0].model
+        for one in suite.bars(own, options):
+            yield what, BarResult(f"{one.found} (a null, which must miss)", not one.met) if null else one
+        before = [one._replace(model=entrant(layout, one).base or "") for one in askings]
+        if everything.issuperset(before):
+            base = _mean_of_worlds(layout.read(layout.measures(one), Measure) for one in before)
+            for one in suite.tuned_bars(own, base, options):
+                yield what, one
+
+
+def _mean_of_worlds(worlds: Iterable[Sequence[Measure]]) -> list[Measure]:
+    """Return the numbers that all worlds have, each the mean of theirs with the interval that follows (`combined`)."""
+    found = list(worlds)
+    if len(found) == 1:
+        return list(found[0])
+    same: dict[tuple[str, str], list[Measure]] = defaultdict(list)
+    for row in (row for own in found for row in own):
+        same[row.metric, row.where].append(row)
+    return [
+        replace(
+            rows[0], **combined([(1 / len(rows), Estimate(one.value, one.low, one.high)) for one in rows])._asdict()
+        )
+        for rows in same.values()
+        if len(rows) == len(found)
+    ]
 
 
 def _planned(layout: Layout, asking: Asking) -> list[Measure]:

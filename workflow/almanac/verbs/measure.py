@@ -104,9 +104,9 @@ def _across(layout: Layout, strict: bool) -> int:
         print(validation_lines(validation))
     if found.standings:
         print(standing_lines(found.standings))
-    for asking, one in verdicts:
+    for what, one in verdicts:
         verdict = "meets the bar" if one.met else "misses the bar"
-        print(f"{asking.suite} of {asking.dataset}, {asking.model}, {one.found}: {verdict}")
+        print(f"{what}, {one.found}: {verdict}")
     if strict and not verdicts and not any(row.judged for row in validation):
         print("no planted decoder was asked of its world: nothing is validated")
         return 1
