@@ -13,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, ModernBertConfig, Modern
 from almanac import unfinished
 from almanac.errors import AlmanacError
 from almanac.planting.corpus import Document
+from almanac.planting.muon import Muon
 from almanac.planting.options import TrainingOptions
 from almanac.planting.packing import NOBODY, Encoded, PackedRows, pack
 from almanac.planting.tokenizer import END, MASK, PAD, START
@@ -120,13 +121,8 @@ def _optimizers(model: Any, options: TrainingOptions) -> list[Optimizer]:
     for name, parameter in model.named_parameters():
         hidden = parameter.ndim == 2 and not any(part in name for part in ("embed", "lm_head", "decoder"))
         (matrices if hidden else others).append(parameter)
-    muon = torch.optim.Muon(
-        matrices,
-        lr=options.matrix_learning_rate or MATRIX_RATE[options.architecture],
-        momentum=options.momentum,
-        weight_decay=options.weight_decay,
-        ns_steps=options.newton_schulz,
-    )
+    full = options.matrix_learning_rate or MATRIX_RATE[options.architecture]
+    muon = Muon(matrices, full, options.momentum, options.weight_decay, options.newton_schulz)
     adam = torch.optim.AdamW(others, lr=options.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
     return [muon, adam]
 

@@ -1,0 +1,49 @@
+"""Muon in float32: the optimizer of the matrices of a planted model's layers."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic iteration
+LEAST = 1e-7  # of the norm that a gradient is divided by
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose update is made orthogonal (Jordan 2024, https://kellerjordan.github.io/posts/muon/).
+
+    The same as ``torch.optim.Muon`` but for the iteration, which that one computes in bfloat16: on a processor without
+    instructions for bfloat16 a step of training then takes many times as long, and the weights depend on it.
+    """
+
+    def __init__(
+        self, matrices: Sequence[Tensor], lr: float, momentum: float, weight_decay: float, newton_schulz: int
+    ) -> None:
+        """Take the matrices, (rows, columns) each, the learning rate, and the number of Newton-Schulz steps."""
+        own = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "newton_schulz": newton_schulz}
+        super().__init__(matrices, own)
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        """Change the weights by their gradients, with Nesterov's momentum and decoupled weight decay."""
+        for group in self.param_groups:
+            momentum = group["momentum"]
+            for weights in group["params"]:
+                kept = self.state[weights].setdefault("momentum", torch.zeros_like(weights))
+                kept.lerp_(weights.grad, 1 - momentum)
+                update = orthogonal(weights.grad.lerp(kept, momentum), group["newton_schulz"])
+                weights.mul_(1 - group["lr"] * group["weight_decay"])
+                rows, columns = weights.shape
+                weights.add_(update, alpha=-group["lr"] * max(1.0, rows / columns) ** 0.5)
+
+
+def orthogonal(matrix: Tensor, steps: int) -> Tensor:
+    """Return a matrix of the same singular vectors whose singular values are all near 1, by Newton-Schulz steps."""
+    a, b, c = COEFFICIENTS
+    upright = matrix.shape[0] > matrix.shape[1]
+    found = matrix.T if upright else matrix
+    found = found / found.norm().clamp(min=LEAST)
+    for _ in range(steps):
+        gram = found @ found.T
+        found = torch.addmm(found, torch.addmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
+    return found.T if upright else found
