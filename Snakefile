@@ -91,6 +91,7 @@ rule edition:
 onstart:
     # Before the first job; a dry run is a plan, which needs no commits.
     refuse_unpinned()
+    lift_limit()
 
 
 onsuccess:

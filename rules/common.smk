@@ -108,6 +108,13 @@ def refuse_unpinned():
         sys.exit(f"almanac: {mistake}")
 
 
+def lift_limit():
+    """Lift Snakemake's default limit, 100 jobs a second: for each job that ends it looks at all waiting jobs once a second more."""
+    limit = workflow.scheduler.job_rate_limiter
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+
+
 def of_models(wildcards):
     """All that a finished edition consists of; one that asks no model is not frozen, and draws no page over another's."""
     if not ASKED:

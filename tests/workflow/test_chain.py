@@ -36,6 +36,17 @@ def test_the_page_and_every_table_of_the_layout_are_there(done):
         read(path, row)
 
 
+@pytest.mark.parametrize(("flags", "limited"), [((), False), (("--max-jobs-per-timespan", "5/1s"), True)])
+def test_a_limit_of_jobs_is_the_users(fresh, flags, limited):
+    """By Snakemake's own, each job that ended has it look at all waiting jobs once a second more."""
+    project = fresh()
+    path = project.root / "Snakefile"
+    said = "    print('limited:', workflow.scheduler.job_rate_limiter is not None)\n"
+    path.write_text(path.read_text().replace("    lift_limit()\n", f"    lift_limit()\n{said}"))
+    made = project.snakemake(*flags, "--", "results/tiny/edition.json")
+    assert f"limited: {limited}" in made.stdout + made.stderr
+
+
 def test_a_second_run_schedules_nothing(done):
     again = done.snakemake()
     assert again.returncode == 0
