@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 13,
     "answer": 8,
     "measure": 32,
-    "report": 40,
+    "report": 41,
     "freeze": 8,
 }

@@ -11,7 +11,7 @@ from almanac.suites.headline import Finding
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
-EDITION = "almanac-2026.1"
+EDITION = "almanac-2026.2"
 LARGEST = ("large", "masked")  # its largest decoder, and the model of the methods that no decoder answers
 HEAD = (
     "method",

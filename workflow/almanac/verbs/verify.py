@@ -29,7 +29,7 @@ from almanac.suites.listing import SUITES
 Row = TypeVar("Row")
 EXAMPLES = """\
   python -m almanac verify edition results/editions/demo/demo-*.zip
-  python -m almanac verify rebuild results/editions/almanac-2026.1     # against resources/editions/almanac-2026.1
+  python -m almanac verify rebuild results/editions/almanac-2026.2     # against resources/editions/almanac-2026.2
   python -m almanac verify facts --facts resources/facts --against another_folder"""
 TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
 
