@@ -14,6 +14,7 @@ from tests.toy.toy_suite import Disagreement, Toy, ToyOptions
 from almanac.edition.measuring import judge
 from almanac.errors import AlmanacError
 from almanac.rows import Outcome
+from almanac.suites import headline
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.judged import Not
 from almanac.suites.listing import GROUP, _loaded
@@ -160,6 +161,37 @@ def test_a_table_that_the_suite_does_not_declare_is_refused_where_it_is_asked(tm
 
     with pytest.raises(AlmanacError, match="the suite's `own` declares no table 'offers' at='asked'"):
         Trial(tmp_path, Wrong(), DATA, ToyOptions()).ask()
+
+
+def test_a_declared_table_that_is_not_given_is_refused_where_it_is_asked(tmp_path):
+    class Wrong(Toy):
+        own: ClassVar = Toy.own | {"others": Toy.own["offers"]}
+
+    with pytest.raises(AlmanacError, match="`own` declares a table 'others' that `ask` does not give to `Asked`"):
+        Trial(tmp_path, Wrong(), DATA, ToyOptions()).ask()
+
+
+def headline_of(suite, trial):
+    said = trial.judge()["outcomes"].select("item", "reading", "prediction")
+    return list(headline.measures(suite, trial.options, trial.judged(), said, trial.answers, trial.data))
+
+
+def test_what_is_offered_must_have_the_columns_that_are_read(trial):
+    class Wrong(Toy):
+        def offered(self, method, answers, data, options):
+            return super().offered(method, answers, data, options).rename({"offered": "texts"})
+
+    assert headline_of(Toy(), trial)
+    with pytest.raises(AlmanacError, match=r"suite toy: `offered` returns .*texts.*; it must have `offered`, and"):
+        headline_of(Wrong(), trial)
+
+
+def test_a_method_of_a_reading_that_there_is_not_is_refused(trial):
+    class Wrong(Toy):
+        methods: ClassVar = (replace(Toy.methods[0], where={"reading": "alnoe", "order": 0}),)
+
+    with pytest.raises(AlmanacError, match="suite toy: method alone is of a reading 'alnoe'; did you mean alone"):
+        headline_of(Wrong(), trial)
 
 
 def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):

@@ -62,6 +62,10 @@ def write_asked(folder: Path, batches: Iterable[Batch], own: Mapping[str, type],
                 writers[name].add(_new(getattr(batch, name), known))
             if undeclared := sorted(batch.own.keys() - own.keys()):
                 raise AlmanacError(f"{folder}: the suite's `own` declares no table {undeclared[0]!r} at='asked'")
+            if absent := sorted(own.keys() - batch.own.keys()):
+                raise AlmanacError(
+                    f"{folder}: `own` declares a table {absent[0]!r} that `ask` does not give to `Asked`"
+                )
             for name in own:
                 writers[name].add(batch.own[name])
             runs.add(batch.requests)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
@@ -68,9 +69,17 @@ def measures(
         said: ``item``, ``reading`` and ``prediction``, the answer as it was read.
         answers: what was asked.
         data: the dataset.
+
+    Raises:
+        AlmanacError: the suite's `offered` lacks a column, or a method is of a reading that it has not.
     """
+    readings = suite.readings(options)
     for method in suite.counted(options):
-        reading = str(method.where.get("reading", suite.readings(options)[0]))
+        reading = str(method.where.get("reading", readings[0]))
+        if reading not in readings:
+            raise AlmanacError(
+                f"suite {suite.name}: method {method.name} is of a reading {reading!r}{did_you_mean(reading, readings)}"
+            )
         read = said.filter(pl.col("reading") == reading).drop("reading")
         for own in judged.where(method.where).groups(*method.by):
             if own.frame.is_empty():
@@ -86,10 +95,20 @@ def measures(
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
                 yield from against_false(own, answered, false)
             elif method.by_answer:
-                truths = Truths.of(answers, suite.offered(method, answers, data, options), data)
+                truths = Truths.of(answers, _offered(suite, method, answers, data, options), data)
                 yield from against_others(
                     own, answered.join(read, on="item", how="left", maintain_order="left"), truths
                 )
+
+
+def _offered(suite: Suite[Any], method: Method, answers: Answers, data: Data, options: Any) -> pl.DataFrame | None:
+    found = suite.offered(method, answers, data, options)
+    if found is not None and not ("offered" in found.columns and {"item", "fact"} & set(found.columns)):
+        there = ", ".join(found.columns)
+        raise AlmanacError(
+            f"suite {suite.name}: `offered` returns {there}; it must have `offered`, and `item` or `fact`"
+        )
+    return found
 
 
 def findings(

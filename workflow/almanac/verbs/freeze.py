@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from almanac.edition.archive import freeze, named
+from almanac.edition.archive import contents, freeze, named, too_large
 from almanac.edition.layout import Layout
 from almanac.edition.published import publish
 from almanac.progress import progress
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Freeze and print the archive and the digest to cite."""
     layout = Layout.open(arguments.edition)
-    with progress(len(layout.tables()), "files") as done:
+    with progress(len(contents(layout, too_large(layout))), "files") as done:
         manifest = freeze(layout, arguments.output, done)
     path = arguments.output if arguments.output.suffix == ".zip" else arguments.output / named(manifest)
     if arguments.publish:
