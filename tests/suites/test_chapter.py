@@ -1,10 +1,7 @@
 """What a chapter finds: numbers by exactly the columns that their items were chosen by."""
 
-import pytest
-
-from almanac.errors import AlmanacError
 from almanac.rows import Measure, NotAsked
-from almanac.suites.chapter import Chapter, Drawing, Shown, Table, silent
+from almanac.suites.chapter import Shown, silent
 from almanac.suites.judged import Not, Range, as_text
 
 
@@ -26,12 +23,6 @@ SHOWN = Shown("d", True, 4, (), {"P1": "capital"}, ROWS)
 
 def values(found):
     return [row.value for row in found]
-
-
-def test_a_table_and_a_figure_of_one_name_are_refused():
-    parts = [Table("places", "", (), ()), "A paragraph.", Drawing("places", "", lambda: None)]
-    with pytest.raises(AlmanacError, match="chapter 'Toy': several parts are named 'places'"):
-        Chapter("Toy", "", parts)
 
 
 def test_numbers_are_found_by_the_columns_that_they_are_chosen_by_and_no_others():

@@ -1,6 +1,6 @@
 """A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from almanac.errors import AlmanacError
 from almanac.rows import Measure, NotAsked
 from almanac.suites.judged import conditions_of
 
@@ -76,18 +75,6 @@ class Chapter:
     title: str
     asks: str
     parts: Sequence[Table | Drawing | str]
-
-    def __post_init__(self) -> None:
-        """Refuse two parts of one name: it is that of their files and addresses.
-
-        Raises:
-            AlmanacError: there are two.
-        """
-        named = Counter(part.name for part in self.parts if not isinstance(part, str))
-        if twice := [name for name, count in named.items() if count > 1]:
-            raise AlmanacError(
-                f"chapter {self.title!r}: several parts are named {twice[0]!r}; give each table and figure its own name"
-            )
 
 
 def without_items(
