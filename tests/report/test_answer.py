@@ -28,17 +28,18 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     rows += [finding("m1", "judging", NO_FORMAT), finding("m1", "asking", NOT_ABOVE, dataset="real")]
     found = sentences(rows)
     assert len(found) == 4
-    assert (
-        found[0] == "On world, above chance by 1 of 1 method for m1, m2, m3, m4, m5, m6, 33 more; 0 of 1 method for m0."
+    assert found[0] == (
+        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 method "
+        "(known −.090 to .290 more than by chance); m0 by 0 of 1 method."
     )
-    assert found[1] == "On real nothing is distinguishable from chance: m1, 1 method."
+    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 method."
     assert all(len(one) < 400 for one in found)
 
 
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
-    assert sentences(rows)[1] == "No answers: m to a; b, and n to a."
+    assert sentences(rows)[1] == "No answers from m to a; b. No answers from n to a."
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows)[1] == "3 models did not answer some methods; the page names them below its first table."
 

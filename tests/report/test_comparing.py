@@ -27,14 +27,17 @@ def test_each_pair_is_a_row_and_tests_are_adjusted_for_all_of_them():
 
 
 def test_what_is_not_sure_is_said_to_be_not_distinguishable():
-    assert chapter([difference(0.2, 0.2)]).asks == "On facts, second and first are not distinguishable by 1 method."
+    assert (
+        chapter([difference(0.2, 0.2)]).asks
+        == "On facts, second and first do not differ by more than chance, by 1 method."
+    )
     assert chapter([difference(0.2, 0.01, n=19)]).asks == "No two models answered 20 facts of one method."
 
 
 def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     pairs = [(f"m{one}", f"m{other}") for one in range(MODELS) for other in range(one)]
     rows = [difference(0.2, 1e-9 if at < 5 else 1.0, one=one, other=other) for at, (one, other) in enumerate(pairs)]
-    told = f"Of {len(pairs)} differences between two models by one method, 5 are distinguishable from none."
+    told = f"Of {len(pairs)} differences between two models by the same method, 5 are more than chance."
     assert chapter(rows).asks == told
     assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None
     assert chapter([]) is None

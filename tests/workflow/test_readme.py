@@ -202,7 +202,7 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
         shutil.copytree(mine, steps / name)
     made = shell(BLOCKS[3].replace("/models/mine", str(steps)), clone)
     assert made.returncode == 0, made.stdout + made.stderr
-    assert "On facts, step-2000 and step-1000 are not distinguishable by " in made.stdout
+    assert "On facts, step-2000 and step-1000 do not differ by more than chance, by " in made.stdout
     with (clone / "results" / "own" / "tables" / "compared-differences.csv").open() as handle:
         rows = list(csv.DictReader(handle))
     assert {(row["model"], row["less"]) for row in rows} == {("step-2000", "step-1000")}

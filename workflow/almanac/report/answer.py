@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from almanac.report import written
+from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
@@ -177,8 +178,8 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         for model, own in silent.items():
             methods[_listed((one.method.label for one in own), "; ")].append(model)
         if len(methods) <= TOLD:
-            parts = (f"{_listed(models)} to {labels}" for labels, models in methods.items())
-            out.append(f"No answers: {', and '.join(parts)}.")
+            parts = (f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items())
+            out.append(" ".join(parts))
         else:
             out.append(f"{len(silent)} models did not answer some methods; the page names them below its first table.")
     few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
@@ -186,25 +187,34 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         out.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
     astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}
     if astray:
-        out.append(f"Not in the form that was asked for are answers to {_listed(astray, '; ')}.")
+        labels = _listed(astray, "; ")
+        out.append(
+            f"Most answers of a model were not in the form that was asked for, and say nothing of facts: {labels}."
+        )
     return out
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
-    """Return for how many of its methods each model is above chance, models of equal numbers together."""
-    above = [one for one in rows if one.verdict == ABOVE_CHANCE]
+    """Return by how many of its methods each model is above chance, and by how much; models of equal numbers together.
+
+    The least and the most that is known more than by chance are those of the methods that are above it.
+    """
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
-    if not above:
-        return f"On {dataset} nothing is distinguishable from chance: {_listed(models)}, {_methods(rows)}."
-    hits = {name: [one.verdict == ABOVE_CHANCE for one in rows if one.known.model == name] for name in models}
+    if not any(one.verdict == ABOVE_CHANCE for one in rows):
+        return f"On {dataset}, nothing is distinguishable from chance: {_listed(models)}, {_methods(rows)}."
+    own = {name: [one for one in rows if one.known.model == name] for name in models}
     equal: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for name, own in hits.items():
-        equal[sum(own), len(own)].append(name)
-    ordered = sorted(equal.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1]))
-    counts = _listed(
-        (f"{hit} of {of} method{'s' * (of != 1)} for {_listed(names)}" for (hit, of), names in ordered), "; "
-    )
-    return f"On {dataset}, above chance by {counts}."
+    for name, found in own.items():
+        equal[sum(one.verdict == ABOVE_CHANCE for one in found), len(found)].append(name)
+    parts = []
+    for (hit, of), names in sorted(equal.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
+        more = [
+            one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
+        ]
+        ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
+        span = f" ({'' if parts else 'known '}{ends}{'' if parts else ' more than by chance'})" if more else ""
+        parts.append(f"{_listed(names)} by {hit} of {of} method{'s' * (of != 1)}{span}")
+    return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
 
 def _methods(rows: Sequence[Finding]) -> str:

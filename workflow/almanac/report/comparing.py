@@ -52,7 +52,7 @@ def _sentences(counts: Mapping[tuple[str, str, str], Sequence[float]]) -> list[s
         return [_sentence(*pair, found) for pair, found in counts.items()]
     every = [value for found in counts.values() for value in found]
     sure = sum(value != 0 for value in every)
-    return [f"Of {len(every)} differences between two models by one method, {sure} are distinguishable from none."]
+    return [f"Of {len(every)} differences between two models by the same method, {sure} are more than chance."]
 
 
 def _sentence(dataset: str, one: str, other: str, found: Sequence[float]) -> str:
@@ -60,5 +60,5 @@ def _sentence(dataset: str, one: str, other: str, found: Sequence[float]) -> str
     more, fewer = sum(value > 0 for value in found), sum(value < 0 for value in found)
     methods = f"{len(found)} method{'s' * (len(found) != 1)}"
     if not more + fewer:
-        return f"On {dataset}, {one} and {other} are not distinguishable by {methods}."
+        return f"On {dataset}, {one} and {other} do not differ by more than chance, by {methods}."
     return f"On {dataset}, {one} has more right than {other} by {more} of {methods}, and fewer by {fewer}."
