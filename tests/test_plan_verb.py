@@ -11,6 +11,7 @@ from almanac.cli import main
 from almanac.config import EditionConfig, load
 from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
 from almanac.resources import needs
+from almanac.verbs.plan import overrides
 
 REPOSITORY = Path(__file__).parents[1]
 B = 1_000_000_000
@@ -125,14 +126,15 @@ def test_what_has_run_here_says_what_work_costs_here(tmp_path):
     expected = Costs().spent("ic_lke", 10**6, row.tokens)
     place = "results/mine/responses/tiny/ic_lke/real/asked/all/responses-0.parquet"
     (logs / "0.log").write_text(
-        f"{place}: 9 requests: {{'ok': 9}}\n  {3 * expected:.3f} s CPU, beside starting and loading\n"
+        f"{place}: 9 requests: {{'ok': 9}}; {3 * expected:.3f} s CPU besides starting and loading\n"
     )
     rates, names = measured(tmp_path)
     assert names == ["mine"]
     assert rates.factors == {"ic_lke": pytest.approx(3, rel=1e-3)}
     [slow] = [one for one in costs(config, rates) if one.model == "tiny"]
     assert (slow.core_hours - row.core_hours) * 3600 == pytest.approx(2 * expected, rel=1e-3)
-    (logs / "0.log").write_text(f"{place} is there already, of these requests and this model; it stays\n")
+    stays = f"{place} is there already, of these requests and this model; it stays\n"
+    (logs / "0.log").write_text(f"{stays}{place}: 9 requests: {{'ok': 9}}\n")
     assert measured(tmp_path) == (Costs(), [])
 
 
@@ -166,13 +168,24 @@ def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     assert json.loads(out.read_text()) == []
     assert main(["plan", "--configfile", str(path), "--config", "gpus=0", "--output", str(out), "--by", "asking"]) == 0
     assert len(json.loads(out.read_text())) == len(costs(load(path, {"gpus": 0})))
+    # What YAML would read as a date, a time, a truth value or nothing is a text there.
+    words = [
+        "title=1:30",
+        "contact=null",
+        "edition=2026-01-01",
+        "facts=yes",
+        "suites={karr: {}}",
+        "suites={belief: {}}",
+    ]
+    texts = {"title": "1:30", "contact": "null", "edition": "2026-01-01", "facts": "yes"}
+    assert overrides(words) == texts | {"suites": {"karr": {}, "belief": {}}}
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--config", "gpus"], "--config: 'gpus' is no KEY=VALUE; give one like shards=4"),
-        (["--config", "gpus={"], "the value is no YAML"),
+        (["--config", "gpus={"], "gpus: must be a whole number"),
         (["--config", "gpu=1"], "gpu: is unknown; did you mean gpus?; see the keys allowed"),
         (["--output", "plan.txt"], "--output: plan.txt ends in '.txt'; allowed are .csv and .json"),
         (["--config", "shards=0"], "shards: must be at least 1"),

@@ -169,8 +169,10 @@ def _cost(
     )
 
 
-ANSWERED = re.compile(r"responses/[^/]+/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-\d+\.parquet: ")
-TOOK = re.compile(r"^ *([\d.]+) s CPU, beside starting and loading")
+# A model, a suite and a dataset, and how long its answers took; of what was answered before no time is said.
+ANSWERED = re.compile(
+    r"responses/([^/]+)/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-\d+\.parquet: .*; ([\d.]+) s CPU besides starting"
+)
 WHOLE = re.compile(r"^almanac plant: [\d.]+ s wall, ([\d.]+) s CPU")
 
 
@@ -207,14 +209,8 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
     """Return CPU seconds, starting and loading apart, of what was answered and trained: by model, suite and dataset."""
     out: dict[tuple[str, str, str], float] = defaultdict(float)
     for log in sorted(logs.glob("answer_*/**/*.log")):
-        key: tuple[str, str, str] | None = None
-        for line in log.read_text("utf-8", "replace").splitlines():
-            if (named := ANSWERED.search(line)) is not None:
-                model = line.partition("responses/")[2].partition("/")[0]
-                key = None if "is there already" in line else (model, named[1], named[2])
-            elif key is not None and (spent := TOOK.match(line)) is not None:
-                out[key] += float(spent[1])
-                key = None
+        for model, suite, dataset, spent in ANSWERED.findall(log.read_text("utf-8", "replace")):
+            out[model, suite, dataset] += float(spent)
     for log in sorted(logs.glob("plant_model/*.log")):
         lines = log.read_text("utf-8", "replace").splitlines()
         if lines and (whole := WHOLE.match(lines[-1])) is not None:

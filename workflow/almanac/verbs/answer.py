@@ -92,9 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         finish = answer_parts(answerer, files, survey, arguments.kinds or KINDS)
         answered.append((files, survey, finish, time.process_time() - before))
     for files, survey, finish, seconds in answered:
-        finish()
-        print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}", file=sys.stderr)
-        print(f"  {seconds:.1f} s CPU, beside starting and loading", file=sys.stderr)
+        took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
+        print(f"{files.output}: {survey.requests} requests: {_statuses(files.output)}{took}", file=sys.stderr)
     return 0
 
 
@@ -147,7 +146,7 @@ def _answerer(arguments: argparse.Namespace) -> Answerer:
 
 def answer_parts(
     answerer: Answerer, files: Files, survey: windows.Survey, kinds: Sequence[str] = KINDS
-) -> Callable[[], None]:
+) -> Callable[[], bool]:
     """Answer a request file window by window, going on where an earlier run of the same job was stopped.
 
     Args:
@@ -157,7 +156,8 @@ def answer_parts(
         kinds: the kinds of request that the model is declared to answer.
 
     Returns:
-        What makes the response file of its parts. One that is there already it only marks as younger than its requests.
+        What makes the response file of its parts, and says so. One that is there already it only marks as younger than
+        its requests.
     """
     record = answerer.record() | {
         "requests": tables.sha256(files.requests),
@@ -169,7 +169,12 @@ def answer_parts(
     made = _statuses_made(files.output, record["job"])
     if made is not None and not made.keys() & ASKED_AGAIN:
         print(f"{files.output} is there already, of these requests and this model; it stays", file=sys.stderr)
-        return lambda: os.utime(files.output)
+
+        def stay() -> bool:
+            os.utime(files.output)
+            return False
+
+        return stay
     parts = DoneParts(files.output, tables.identity([record["job"], windows.REQUESTS, windows.CHARACTERS]))
     earlier = files.output if made is not None else files.reuse  # What was answered before is not asked again.
     reusable = Reusable(earlier, answerer.digest, record["engine"]) if earlier is not None else None
@@ -197,7 +202,12 @@ def answer_parts(
             parts.add([found[row.request_id] for row in window])
     if reusable is not None:
         print(f"{copied} responses were copied from {reusable.path}", file=sys.stderr)
-    return lambda: parts.join({f"almanac.{name}": value for name, value in record.items()})
+
+    def join() -> bool:
+        parts.join({f"almanac.{name}": value for name, value in record.items()})
+        return True
+
+    return join
 
 
 def _identity(record: dict[str, str], kinds: Sequence[str], reused: str | None) -> str:

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from almanac import tables
 from almanac.config import EditionConfig, load
 from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
@@ -70,20 +68,22 @@ def write(path: Path, rows: Sequence[Cost]) -> None:
 
 
 def overrides(words: Sequence[str]) -> dict[str, Any]:
-    """Read KEY=VALUE as Snakemake does: the value is YAML.
+    """Read KEY=VALUE as Snakemake does.
 
     Raises:
-        AlmanacError: a word has no key, or its value is no YAML.
+        AlmanacError: a word has no key or no value.
     """
+    if not words:
+        return {}
+    from snakemake.cli import parse_config
+    from snakemake.utils import update_config
+
     out: dict[str, Any] = {}
     for word in words:
-        key, sign, value = word.partition("=")
-        if not sign or not key:
-            raise AlmanacError(f"--config: {word!r} is no KEY=VALUE; give one like shards=4")
         try:
-            out[key] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise AlmanacError(f"--config: {word!r}: the value is no YAML ({error})") from error
+            update_config(out, parse_config([word]))
+        except ValueError as error:
+            raise AlmanacError(f"--config: {word!r} is no KEY=VALUE; give one like shards=4") from error
     return out
 
 
