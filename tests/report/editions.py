@@ -18,7 +18,7 @@ from almanac.edition.jobs import Jobs
 from almanac.edition.layout import Layout
 from almanac.models import windows
 from almanac.report.making import report_page
-from almanac.rows import Entity, Evidence, Exposure, Fact, Relation, Request, Response, Template
+from almanac.rows import Entity, Evidence, Exposure, Fact, Popularity, Relation, Request, Response, Template
 from almanac.sources.records import TABLES as FACT_TABLES
 from almanac.sources.source_tables import STREAMED
 from almanac.suites.listing import SUITES
@@ -38,6 +38,7 @@ class Known:
     entities: list[Entity]
     templates: list[Template]
     evidence: list[Evidence] | tuple[()] = ()
+    popularity: list[Popularity] | tuple[()] = ()
 
 
 def facts_of(relations, source="invented"):

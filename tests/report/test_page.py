@@ -129,7 +129,7 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
             whole = contexts.get(request.context_id, "") + (request.text or "".join(request.pieces or ()))
             asked.setdefault(link.item, whole)
         columns = carried["columns"]
-        shown = [carried["texts"][code] for code in columns["asked"]["codes"]]
+        shown = [carried["texts"][code] for code in columns["*asked"]["codes"]]
         assert shown == [asked[item] for item in columns["item"]["values"]]
         assert {len(one.get("codes") or one["values"]) for one in columns.values()} == {len(asked)}
 
@@ -189,7 +189,7 @@ def test_a_page_that_would_carry_too_much_has_the_same_items_in_files_next_to_it
 def rows_of(part):
     """The items of a part: all their values, and the text that was asked."""
     columns = dict(part["columns"])
-    asked = [part["texts"][code] for code in columns.pop("asked")["codes"]]
+    asked = [part["texts"][code] for code in columns.pop("*asked")["codes"]]
     values = [
         one["values"] if "values" in one else [None if code is None else one["names"][code] for code in one["codes"]]
         for _, one in sorted(columns.items())

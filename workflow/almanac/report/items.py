@@ -24,6 +24,9 @@ RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas t
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 NAMED = ("relation", "subject", "object")
+TEXT = "*asked"  # the text that was asked, and how it was asked, said to a reader: no columns of `Judged`,
+WAY = "*way"  # whose names are words
+HOW = ("experiment", WAY, "template", "reading")  # how an item was asked and its answer read
 HALF = 0.5  # of a fact's items; above, the fact is counted as known
 DIGITS = 4  # that a number has, where nothing depends on more
 
@@ -65,7 +68,7 @@ class Items:
             if folders not in asked:  # what all models were asked alike is read once
                 asked[folders] = self._asked(answers)
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
-            parts.add(asking.model, judged.frame.with_columns(said), asked[folders])
+            parts.add(asking.model, _with_ways(judged.frame, answers).with_columns(said), asked[folders])
             self._name(dataset, judged.frame)
             for row in self._above[asking]:
                 self._count(dataset, judged.where(conditions_of(row)).frame)
@@ -137,18 +140,18 @@ class ItemBlocks:
 
         Args:
             model: the model.
-            frame: the items, as of `Judged`, with what was predicted.
+            frame: the items, as of `Judged`, with `WAY` and what was predicted.
             asked: the text of each item.
         """
         self._divide(frame["relation"].cast(pl.String))
-        kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, "prediction")]
+        kept = [name for name in frame.columns if name in self._used or name in (*ALWAYS, *HOW, "prediction")]
         block = pl.col("relation").cast(pl.String).replace_strict(self._block_of, return_dtype=pl.Int64)
         for own in frame.with_columns(block.alias("*block")).partition_by("*block", maintain_order=True):
             at = own["*block"][0]
             columns = {name: self._column(at, own[name]) for name in kept}
             texts = self._texts[at]
             codes = [texts.setdefault(asked[item], len(texts)) for item in own["item"]]
-            self._columns[at][model] = columns | {"asked": written({"codes": codes})}
+            self._columns[at][model] = columns | {TEXT: written({"codes": codes})}
 
     def _divide(self, relations: pl.Series) -> None:
         """Give each relation a block: the last one, or a new one where that is full."""
@@ -184,6 +187,12 @@ class ItemBlocks:
             relations = [relation for relation, own in self._block_of.items() if own == at]
             pieces = {"texts": written(list(self._texts[at])), **dict(pooled(columns))}
             yield Block(f"{name}-{at}", pieces, {**about, "models": list(columns), "relations": relations})
+
+
+def _with_ways(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
+    """Return items with `WAY`, their setting in words."""
+    ways = answers.settings.select(pl.col("setting").cast(pl.Categorical), pl.col("setting_label").alias(WAY))
+    return frame.join(ways, on="setting", how="left", maintain_order="left")
 
 
 def written(value: Any) -> str:

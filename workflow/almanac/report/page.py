@@ -116,4 +116,4 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
 def _carried(row: Measure) -> dict[str, Any]:
     """Return what the page's script is told of a number."""
     names = ("suite", "dataset", "model", "metric", "where", "formula", "of", "value", "n")
-    return {name: getattr(row, name) for name in names}
+    return {**{name: getattr(row, name) for name in names}, "shown": share(row.value)}

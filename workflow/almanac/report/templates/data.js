@@ -57,10 +57,10 @@ async function itemsOf({ suite, dataset, model, where }) {
   if (!found.length) return null;
   const parts = await Promise.all(found.map((one) => partOf(one, model)));
   const names = Object.keys(parts[0].columns), count = (part) => part.columns.item.values.length;
-  if (parts.length === 1) return { columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns.asked.codes[at]] };
+  if (parts.length === 1) return { columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns["*asked"].codes[at]] };
   const all = (name) => parts.flatMap((part) => Array.from({ length: count(part) }, (_, at) => value(part.columns[name], at)));
-  const columns = Object.fromEntries(names.filter((name) => name !== "asked").map((name) => [name, { values: all(name), text: Boolean(parts[0].columns[name].names) }]));
-  const places = parts.flatMap((part) => part.columns.asked.codes.map((code) => [part, code]));
+  const columns = Object.fromEntries(names.filter((name) => name !== "*asked").map((name) => [name, { values: all(name), text: Boolean(parts[0].columns[name].names) }]));
+  const places = parts.flatMap((part) => part.columns["*asked"].codes.map((code) => [part, code]));
   return { columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
 }
 const isText = (column) => Boolean(column.names) || column.text === true;
@@ -104,6 +104,9 @@ function recomputed({ formula, of }, columns, places) {
   const counted = observed.filter((at) => value(used[1], at) > 0);
   return mean(own(used[0])(counted)) / mean(own(used[1])(counted));
 }
+
+// A number made of its items again, as the page writes it: as it stands there, where only rounding differs.
+const again = (number, found) => (Math.abs(found - number.value) < 1e-9 ? number.shown : share(found));
 
 // A number as the page writes shares: .873.
 const share = (number) => number === null || number === undefined || Number.isNaN(number) ? "–" : number.toFixed(3).replace(/^(-?)0\./, "$1.").replace("-", "−");

@@ -46,7 +46,7 @@ function madeOf(number, columns, places) {
   const found = recomputed(number, columns, places), [of, whole] = number.of.map(plain);
   if (found === null) return `Computed from ${number.of.map(plain).join(", ") || "its items"} by a formula that the page does not repeat; “almanac verify edition” on the frozen edition computes it again.`;
   const words = FORMULAS[number.formula].words.replace("OF", of).replace("WHOLE", whole ?? "");
-  return `Formula: ${words}. Recomputed here from the items below: ${share(found)}.`;
+  return `Formula: ${words}. Recomputed here from the items below: ${again(number, found)}.`;
 }
 
 async function show(number) {
@@ -56,7 +56,7 @@ async function show(number) {
   const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
   const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
-  dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${share(number.value)}: ${[number.model, number.dataset, ...words].join(" · ")}`;
+  dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, number.dataset, ...words].join(" · ")}`;
   const lines = dialog.querySelectorAll("p");
   dialog.classList.toggle("empty", !found);
   if (!found) {
@@ -69,7 +69,7 @@ async function show(number) {
     lines[0].textContent = madeOf(number, columns, places);
     lines[1].textContent = `${places.length} items: ${counts.map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
-    const hidden = new Set([...ALWAYS, ...number.of, "item", "asked", "hit", "reading", "fact"]);
+    const hidden = new Set([...ALWAYS, ...number.of, "item", "*asked", "*way", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
     const used = number.of.filter((name) => columns[name] && !isText(columns[name]) && !ALWAYS.includes(name) && name !== "hit");
     const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));

@@ -20,7 +20,7 @@ async function answersTo(fact) {
   const found = data.blocks.filter((one) => one.dataset === fact.dataset && one.relations?.includes(fact.relation));
   const parts = await Promise.all(found.flatMap((one) => one.models.map(async (model) => ({ ...(await partOf(one, model)), suite: one.suite, model }))));
   return parts.flatMap((part) => {
-    const { fact: own, asked: codes } = part.columns, text = async (at) => (await part.texts())[codes.codes[at]];
+    const { fact: own, "*asked": codes } = part.columns, text = async (at) => (await part.texts())[codes.codes[at]];
     return Array.from(part.columns.item.values.keys()).filter((at) => own && value(own, at) === fact.id).map((at) => ({ ...part, text, at }));
   });
 }
@@ -36,16 +36,15 @@ async function search(text) {
     const all = [...names, dataset].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
-  const more = found.length > MOST_FOUND ? [element("li", {}, `and ${found.length - MOST_FOUND} more: say more words`)] : [];
+  const more = found.length > MOST_FOUND ? [element("li", {}, `and ${found.length - MOST_FOUND} more: add words to narrow the search`)] : [];
   const lines = found.slice(0, MOST_FOUND).map((fact) => element("li", {}, factLink(fact), ` (${fact.dataset})`));
   list.replaceChildren(...(found.length ? lines : [element("li", {}, "No fact has these words.")]), ...more);
 }
 
-// How an item was asked: what its columns of settings say.
-function setting(columns, at) {
-  const hidden = new Set([...ALWAYS, "item", "asked", "fact", "hit", "bucket"]);
-  const names = ["experiment", "prompting", "style", "form", "shots", "draw", "template", "reading", "instruction"].filter((name) => columns[name] && !hidden.has(name));
-  return names.map((name) => [name, value(columns[name], at)]).filter(([, one]) => one !== null && one !== "").map(([name, one]) => name === "experiment" ? plain(one) : `${plain(name)} ${plain(one)}`).join(", ");
+// How an item was asked, and its answer read.
+function way(columns, at) {
+  const said = ["experiment", "*way", "template", "reading"].map((name) => [name, value(columns[name], at)]).filter(([, one]) => one);
+  return said.map(([name, one]) => (["experiment", "*way"].includes(name) ? plain(one) : `${name} ${one}`)).join(", ");
 }
 
 async function showFact(key) {
@@ -55,14 +54,14 @@ async function showFact(key) {
   const items = await answersTo(fact);
   const rows = items.map(({ model, suite, columns, text, at }) => {
     const outcome = value(columns.outcome, at), score = value(columns.score, at);
-    const texts = [model, plain(suite), setting(columns, at), value(columns.prediction, at) ?? "–"].map((one) => element("td", {}, one));
+    const texts = [model, plain(suite), way(columns, at), value(columns.prediction, at) ?? "–"].map((one) => element("td", {}, one));
     return element("tr", {}, ...texts, element("td", { class: outcome }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
   const right = items.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   place.replaceChildren(
     element("h3", {}, fact.names.join(" — ")),
-    element("p", {}, `Of ${fact.dataset}: ${items.length} answers, ${right} correct.${taught}`),
+    element("p", {}, `Of ${fact.dataset}: judged ${items.length} times, ${right} times as correct.${taught}`),
     element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
 }
 

@@ -1,0 +1,56 @@
+"""A page of every suite, asked as `make own` asks: whatever columns their items have, each number opens its items."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.report import editions
+from tests.report.reading import check_items, clickable
+
+from almanac.report.chapters import chapters
+from almanac.rows import Entity, Popularity, Relation, Response, Template
+from almanac.suites.listing import OURS
+
+OWN = yaml.safe_load((Path(__file__).parents[2] / "config" / "own.yaml").read_text("utf-8"))
+TEMPLATES = (("statement", "[X] comes from [Y]."), ("statement", "[Y] made [X]."), ("question", "Who made [X]?"))
+
+
+def answer(model, request):
+    """Answer every kind of request, by its name's digits alone."""
+    seed = int(request.request_id[:8], 16)
+    if request.kind == "generate":
+        said = (f" Oname {seed % 12}", " true", " A", " unsure", "")[seed % 5]
+        return Response(request.request_id, "ok", None, texts=(said,) * request.samples)
+    parts = len(request.choices or request.pieces or request.span_starts)
+    logprobs = tuple(-0.1 - (seed >> at) % 13 / 3 for at in range(parts))
+    more = {"token_counts": (1,) * parts}
+    if request.kind == "fill":
+        ranks = tuple(sum(one > own for one in logprobs) for own in logprobs)
+        more |= {"ranks": ranks, "tokens": (request.choices[ranks.index(0)],), "probabilities": (0.5,)}
+    return Response(request.request_id, "ok", None, logprobs, **more)
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory):
+    relations = ["P1", "P2"]
+    known = editions.Known(
+        [Relation(p, f"maker {p}", *[None] * 4) for p in relations],
+        editions.facts_of(relations, "facts"),
+        [Entity(f"{kind}{at}", f"{kind}name {at}", (f"{kind} {at}",), None) for kind in "QO" for at in range(60)],
+        [
+            Template(f"{p}/{at}", p, text, style, "written", None, ())
+            for p in relations
+            for at, (style, text) in enumerate(TEMPLATES)
+        ],
+        popularity=[Popularity(f"Q{at}", "views", "thing", 60_000 // (at + 1), None) for at in range(60)],
+    )
+    config = {key: OWN[key] for key in ("sources", "datasets", "suites")} | {"models": [{"name": "m", "path": "m"}]}
+    config["sources"] = {"facts": {"path": "facts"}}
+    asked = editions.asked(tmp_path_factory.mktemp("own"), config, known)
+    return editions.finish(asked, answer)
+
+
+def test_every_number_of_every_suite_opens_its_items_and_is_made_of_them_again(layout):
+    pages, _ = chapters(layout)
+    check_items(pages, layout.page().read_text("utf-8"))
+    assert {row.suite for row in clickable(pages)} == {suite.name for suite in OURS}
