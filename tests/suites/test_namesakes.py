@@ -11,7 +11,7 @@ from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import Prompter
 from almanac.suites.belief.templates import of_dataset
 from almanac.suites.data import Data
-from almanac.suites.facteval.negatives import WrongObjects
+from almanac.suites.facteval.distractors import WrongObjects
 from almanac.suites.ic_lke.questions import Questioner
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS

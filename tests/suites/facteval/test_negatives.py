@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
+from almanac.suites.facteval.distractors import ObjectPool, WrongObjects, alike
 
 from .tables import data, entity, fact, literal
 

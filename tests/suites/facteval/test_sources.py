@@ -18,7 +18,7 @@ from almanac.sources import biolama, google_re, source_tables, umls
 from almanac.sources.files import read_folder
 from almanac.sources.options import BiolamaOptions, GoogleReOptions, UmlsOptions
 from almanac.suites.data import Data
-from almanac.suites.facteval.negatives import alike
+from almanac.suites.facteval.distractors import alike
 
 from .running import questions
 

@@ -4,7 +4,7 @@ suite       what the rest of the program sees
 options     its settings
 rows        its tables
 questions   forms, wordings from templates
-negatives   wrong objects
+distractors wrong objects
 passages    what is read before a question
 asking      from a dataset to questions
 writing     questions that a model writes, for a person to proofread

@@ -10,7 +10,7 @@ import polars as pl
 from almanac.rows import Fact, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
-from almanac.suites.facteval.negatives import WRONG, WrongObjects
+from almanac.suites.facteval.distractors import WRONG, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.passages import Passage, Passages
 from almanac.suites.facteval.questions import (

@@ -13,7 +13,7 @@ from random import Random
 from almanac.dataset.templates import filled
 from almanac.rows import Fact
 from almanac.suites.data import Data
-from almanac.suites.facteval.negatives import ObjectPool, WrongObjects, alike
+from almanac.suites.facteval.distractors import ObjectPool, WrongObjects, alike
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import ANTIFACTUAL, IRRELEVANT, NONE, POOLS, RELEVANT, Wording
 from almanac.tables import seed_of
