@@ -17,7 +17,7 @@ from almanac.sources.files import read_folder
 from almanac.suites.belief.names import EntityNames
 from almanac.suites.belief.templates import shipped
 from almanac.suites.data import Data
-from almanac.suites.facteval.reading.text import fold
+from almanac.suites.facteval.reading.names import fold
 from almanac.tables import hash_order
 
 FOLDER = Path(__file__).parents[2] / "resources" / "facts"

@@ -7,7 +7,7 @@ from almanac.cli import main
 from almanac.config import Asking, EditionConfig
 from almanac.edition.layout import Layout
 from almanac.rows import Entity, Outcome, Relation, Response, Template
-from almanac.suites.facteval.reading import abstention
+from almanac.suites.facteval.reading import scoring
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def layout(tmp_path):
 def measured(layout, capsys):
     """Measure the model again; return of each suite what is said of it, and what became of FactEval's items."""
     capsys.readouterr()
-    abstention.load.cache_clear()  # as in a process of its own
+    scoring.load_phrases.cache_clear()  # as in a process of its own
     assert main(["measure", "model", "--edition", str(layout.root), "--model", "mine"]) == 0
     said = (line.partition(" of real: ") for line in capsys.readouterr().err.splitlines() if " of real: " in line)
     path = layout.judged(Asking("mine", "facteval", "real"), "outcomes")

@@ -10,7 +10,7 @@ from almanac.frames import read_frame
 from almanac.rows import Measure, NotAsked, Relation, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
 from almanac.suites.facteval.chapter import FormBoard, boards, chapter, without_blanks
-from almanac.suites.facteval.rows import QuestionTexts
+from almanac.suites.facteval.questions import QuestionTexts
 
 from .running import SUITE, measured, respond, write
 from .tables import data, entity, fact

@@ -1,17 +1,17 @@
-"""The sound reading of answers: verdicts, choices, short answers, lists."""
+"""The sound reading of answers: verdicts, choices, short answers, lists; phrases by which a model declines."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.facteval.reading.abstention import load
-from almanac.suites.facteval.reading.longer import LongerNames
-from almanac.suites.facteval.reading.scoring import judge
+from almanac.errors import AlmanacError
+from almanac.suites.facteval.reading.names import mentions, read
+from almanac.suites.facteval.reading.scoring import OWN_PHRASES, judge, load_phrases
 from almanac.suites.facteval.reading.values import Stretches
 
 from .running import question
 
-OWN = load()
+OWN = load_phrases()
 PLACES = ("York", "New York", "Washington, D.C.", "Jean-Paul")
 
 
@@ -205,69 +205,6 @@ def test_an_answer_that_first_repeats_its_question_goes_on_behind_it(answer):
     assert judge(asked, answer.format("What is the capital of Italy?"), OWN).outcome == "incorrect"
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("New York Times", "incorrect"),
-        ("the New York Times", "incorrect"),
-        ("It is the New York Times.", "incorrect"),
-        ("The New York Times was founded in New York.", "correct"),
-        ("New York City", "correct"),  # another of its names
-        ("The New York", "correct"),
-        ("New York Timeshare", "correct"),
-    ],
-)
-def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
-    longer = LongerNames.of(["New York"], ["New York", "New York City", "The New York Times", "Boston Times"])
-    asked = question("saq", ("New York", "New York City"), objects=("Q1", "Q1"))
-    found = judge(asked, answer, OWN, longer)
-    assert found.outcome == expected
-    assert (found.credit > 0) == (expected == "correct")
-    assert judge(asked, answer, OWN).outcome == "correct"  # without a dataset nobody can know
-
-
-@pytest.mark.parametrize(
-    ("gold", "other", "answer", "expected"),
-    [
-        ("France", "Paris, France", "Paris, France", "correct"),  # the city's name says the country
-        ("France", "Paris, France", "It lies in Paris, France.", "correct"),
-        ("Paris", "Paris, Texas", "Paris, Texas", "incorrect"),
-        ("Washington", "Washington, D.C.", "Washington, D.C.", "incorrect"),
-        ("Rhône", "Lyon, Rhône, France", "Lyon, Rhône, France", "correct"),
-        ("Netherlands", "Amsterdam, the Netherlands", "Amsterdam, the Netherlands", "correct"),
-        ("York", "Frederick, Duke of York", "Frederick, Duke of York", "incorrect"),
-        ("New York", "New York Times", "New York. Times change.", "correct"),
-        ("New York", "New York Times", "New York Times. Change.", "incorrect"),
-        ("St. Louis", "St. Louis Blues", "St. Louis Blues", "incorrect"),
-        ("Louis", "St Louis", "St. Louis", "incorrect"),  # no sentence ends there
-        ("rock", "pop rock", "pop\nrock\njazz", "correct"),
-        ("rock", "pop rock", "pop/rock", "correct"),
-        ("rock", "pop rock", "pop rock", "incorrect"),
-        ("Earth", "Earth, Wind & Fire", "Earth, Wind & Fire", "incorrect"),
-        ("Earth", "Earth, Wind & Fire", "Earth Wind & Fire", "incorrect"),
-        ("band", "The Band", "The band", "correct"),
-        ("band", "The Band Perry", "The Band Perry", "incorrect"),
-    ],
-)
-def test_what_stands_beside_a_name_makes_a_longer_one_only_as_that_is_written(gold, other, answer, expected):
-    assert judge(question("saq", gold), answer, OWN, LongerNames.of([gold], [gold, other])).outcome == expected
-
-
-@pytest.mark.parametrize("answer", ["pop, rock", "rock; pop", "- Pop\n- Rock", "pop\nrock", "pop | rock", "pop/rock"])
-def test_a_list_of_true_objects_is_no_longer_name(answer):
-    longer = LongerNames.of(["rock", "pop"], ["rock", "pop", "pop rock", "rock pop"])
-    found = judge(question("saq", ("rock", "pop")), answer, OWN, longer)
-    assert (found.outcome, found.precision, found.recall) == ("correct", 1, 1)
-
-
-@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=4))
-def test_only_names_of_more_words_that_hold_an_accepted_one_are_kept(name, accepted):
-    kept = LongerNames.of([" ".join(accepted)], [" ".join(name)]).runs
-    texts = [f" {' '.join(words)} " for words in (name, accepted)]
-    inside = bool(accepted) and texts[1] in texts[0] and texts[0] != texts[1]
-    assert (tuple(name) in kept) == inside
-
-
 TEXT = st.text(max_size=40) | st.sampled_from(["CORRECT", "not correct", "A, B and C", "unknown"])
 
 
@@ -293,3 +230,67 @@ def test_more_of_the_true_objects_never_lowers_recall(names):
     found = [judge(whole, ", ".join(names[:count]), OWN) for count in range(1, len(names) + 1)]
     assert [one.recall for one in found] == sorted(one.recall for one in found)
     assert found[-1].credit == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["UNKNOWN.", "I'm sorry, I can’t help", "I don't know", "it is NOT   sure", "As an AI, I have no opinion", "n/a"],
+)
+def test_the_own_list_knows_the_usual_ways(answer):
+    assert OWN.within(read(answer))
+
+
+@pytest.mark.parametrize("answer", ["", "Paris", "The unknowns", "sorrynotsorry", "surely", "CORRECT", "INCORRECT"])
+def test_and_takes_no_answer_for_one(answer):
+    assert not OWN.within(read(answer))
+
+
+def test_every_phrase_of_the_own_list_stands_once_and_is_recognised():
+    assert len({" ".join(one.words) for one in OWN.readings}) == len(OWN.phrases)
+    for phrase in OWN.phrases:
+        assert OWN.within(read(f"Well, {phrase}!")), phrase
+        assert OWN.within_text(f"WELL, {phrase.upper()}!"), phrase
+
+
+def test_what_the_released_scorer_takes_for_an_answer_is_left_out_of_its_mode():
+    for answer in ("unsure", "I am not sure", "I cannot confirm that.", "None of the above", "n/a"):
+        assert OWN.within_text(answer)
+        assert not OWN.released().within_text(answer)
+    for answer in ("Sorry", "I cannot answer that", "I don't know", "As an AI language model, I", "Unfortunately"):
+        assert OWN.released().within_text(answer)
+
+
+def test_a_phrase_inside_a_mention_does_not_count():
+    said = read("the album Unknown Pleasures")
+    assert OWN.within(said)
+    assert not OWN.within(said, mentions("Unknown Pleasures", said))
+
+
+def test_a_list_of_lines_can_be_given(tmp_path):
+    path = tmp_path / "published.txt"
+    path.write_text("sorry\n\n  pass on this \n", "utf-8")
+    assert load_phrases(path).phrases == ("sorry", "pass on this")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("none.txt", None, "cannot be read"),
+        ("bad.txt", " \n\n", "holds no phrase"),
+        ("bad.yaml", "phrases: [", "is no YAML"),
+        ("bad.yaml", "version: 1", "needs `phrases`"),
+        ("bad.yaml", "phrases: [no, '??']", "phrase 1 is False"),
+        ("bad.yaml", "phrases: ['no']\nbeyond: [yes]", "`beyond` is"),
+        ("bad.yaml", "phrases: ['no']\nbeyond: [[no]]", "`beyond` is"),
+        ("bad.yaml", "phrases: ['no', '??']", r"phrase 2 is '\?\?', which has no word"),
+    ],
+)
+def test_a_bad_list_is_refused_by_name(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(AlmanacError, match=f"{name}: .*{message}"):
+        load_phrases(tmp_path / name)
+
+
+def test_the_own_list_ships():
+    assert OWN_PHRASES.is_file()

@@ -9,15 +9,13 @@ import pytest
 from almanac.sources.files import read_folder
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
-from almanac.suites.facteval.judging import longer_names
-from almanac.suites.facteval.reading.abstention import load
-from almanac.suites.facteval.reading.published import as_released
-from almanac.suites.facteval.reading.scoring import judge
-from almanac.suites.facteval.reading.text import read_name
+from almanac.suites.facteval.judging import as_released, longer_names
+from almanac.suites.facteval.reading.names import read_name
+from almanac.suites.facteval.reading.scoring import judge, load_phrases
 
 from . import running
 
-OWN = load()
+OWN = load_phrases()
 
 
 @pytest.fixture(scope="module")

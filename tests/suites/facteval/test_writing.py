@@ -12,9 +12,8 @@ from almanac.errors import AlmanacError
 from almanac.rows import Item, Link, Request, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import prompts
-from almanac.suites.facteval.rows import WrittenQuestion
-from almanac.suites.facteval.writing import Writing, WritingSetting, read_written
+from almanac.suites.facteval.questions import WrittenQuestion, prompts
+from almanac.suites.facteval.texts import Writing, WritingSetting, read_written
 
 from .running import content, questions, respond
 from .tables import FACTS, TEMPLATES, data, entity, fact

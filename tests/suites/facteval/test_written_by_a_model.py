@@ -15,7 +15,7 @@ from almanac.planting.tokenizer import END, PAD, START, train
 from almanac.rows import Context, Item, Link, Request, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.writing import Writing, WritingSetting
+from almanac.suites.facteval.texts import Writing, WritingSetting
 from almanac.suites.judged import conditions_of
 
 from .running import SUITE, asked, measured, write

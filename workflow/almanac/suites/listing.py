@@ -11,7 +11,7 @@ from almanac.errors import AlmanacError
 from almanac.suites.belief.suite import Belief
 from almanac.suites.drafting.suite import Drafting
 from almanac.suites.facteval.suite import FactEval
-from almanac.suites.facteval.writing import Writing
+from almanac.suites.facteval.texts import Writing
 from almanac.suites.head_to_tail.suite import HeadToTail
 from almanac.suites.ic_lke.eic import Eic
 from almanac.suites.ic_lke.generated import Generated

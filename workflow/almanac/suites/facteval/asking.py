@@ -10,9 +10,8 @@ import polars as pl
 from almanac.rows import Fact, Request
 from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
-from almanac.suites.facteval.distractors import WRONG, WrongObjects
+from almanac.suites.facteval.distractors import WRONG, Passage, Passages, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.passages import Passage, Passages
 from almanac.suites.facteval.questions import (
     MASK,
     MCQ,
@@ -24,14 +23,14 @@ from almanac.suites.facteval.questions import (
     TFQ,
     WH,
     FactEvalSetting,
+    QuestionNames,
+    QuestionTraits,
     WordedFact,
     Wording,
     prompts,
     wordings,
 )
-from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
-from almanac.suites.facteval.texts import Repetition
-from almanac.suites.facteval.writing import read_written
+from almanac.suites.facteval.texts import Repetition, read_written
 from almanac.tables import hash_order
 
 ANSWER = "answer"  # the role of the request

@@ -15,20 +15,29 @@ from almanac.suites.asked import Asked
 from almanac.suites.data import Data
 from almanac.suites.facteval.asking import ANSWER
 from almanac.suites.facteval.judging import UNASKED
-from almanac.suites.facteval.questions import MCQ, NONE, SAQ, STATEMENT, TFQ, WH, FactEvalSetting
+from almanac.suites.facteval.questions import (
+    MCQ,
+    NONE,
+    SAQ,
+    STATEMENT,
+    TFQ,
+    WH,
+    FactEvalSetting,
+    QuestionNames,
+    QuestionTraits,
+)
 from almanac.suites.facteval.reading.scoring import JudgedQuestion
-from almanac.suites.facteval.rows import QuestionNames, QuestionTraits
 from almanac.suites.suite import Elsewhere
 
 REQUIRED = ("type", "answer")
-LISTS = ("choices", "gold", "gold_object")
-TRUTHS = ("truth", "changed", "mentions_subject", "mentions_object")
-TEXTS = (
+LIST_COLUMNS = ("choices", "gold", "gold_object")
+TRUTH_COLUMNS = ("truth", "changed", "mentions_subject", "mentions_object")
+TEXT_COLUMNS = (
     *("item_id", "model", "status", "style", "origin", "negatives", "context", "relation_id", "fact_id", "subject_id"),
     *("template_id", "text", "passage", "passage_origin", "shown", "stated"),
     *("datatype", "cardinality", "domain", "object_type"),
 )
-KNOWN = (*REQUIRED, *LISTS, *TRUTHS, *TEXTS)
+KNOWN = (*REQUIRED, *LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS)
 TYPES = (TFQ, MCQ, SAQ)
 STATUSES = get_args(Status)
 BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
@@ -203,9 +212,9 @@ def row_of(number: int, row: Mapping[str, Any] | None) -> GivenRow:
     """
     if row is None:
         raise ValueError("has more or fewer cells than the header")
-    cells: dict[str, Any] = {name: _text(name, row.get(name)) for name in (*REQUIRED, *TEXTS)}
-    cells |= {name: _list(name, row.get(name)) for name in LISTS}
-    cells |= {name: _truth(name, row.get(name)) for name in TRUTHS}
+    cells: dict[str, Any] = {name: _text(name, row.get(name)) for name in (*REQUIRED, *TEXT_COLUMNS)}
+    cells |= {name: _list(name, row.get(name)) for name in LIST_COLUMNS}
+    cells |= {name: _truth(name, row.get(name)) for name in TRUTH_COLUMNS}
     status = cells["status"] or "ok"
     if status not in STATUSES:
         raise ValueError(f"column 'status': {status!r} is no status; allowed are {', '.join(STATUSES)}")

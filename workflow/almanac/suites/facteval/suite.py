@@ -13,9 +13,17 @@ from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.data import Data
 from almanac.suites.facteval import asking, chapter, elsewhere, judging, measures
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import FIB, MCQ, NONE, SAQ, STATEMENT, TEMPLATE, TFQ, WH, FactEvalSetting
-from almanac.suites.facteval.rows import (
+from almanac.suites.facteval.questions import (
+    FIB,
+    MCQ,
+    NONE,
+    SAQ,
+    STATEMENT,
+    TEMPLATE,
+    TFQ,
+    WH,
     AnswerVerdict,
+    FactEvalSetting,
     QuestionNames,
     QuestionSimilarity,
     QuestionTexts,

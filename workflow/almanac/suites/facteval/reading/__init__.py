@@ -2,12 +2,11 @@
 
 They are held by the tests of `tests/suites/facteval/`; a new kind of answer is no reason to add to them.
 
-    values      numbers with units, dates: equal however they are written
-    text        words of a text with their places; where in an answer a name is mentioned, and not denied
-    longer      names of other objects that hold a true one's (`New York Times`)
-    abstention  phrases by which a model declines
-    scoring     mode `strict`: verdict, choice or objects of an answer, and whether they are right
-    published   modes `paper` (the paper's match of short answers) and `official` (what the released scorer makes of it)
+    values   numbers with units, dates: equal however they are written
+    names    words of a text with their places; where in an answer a name is mentioned, not denied, and no part of the
+             name of another object (`New York Times`)
+    scoring  phrases by which a model declines; mode `strict`: verdict, choice or objects of an answer, and whether they
+             are right
 
-Each imports those above it.
+Each imports those above it. The modes `paper` and `official`, and which mode judges, are in `judging`.
 """

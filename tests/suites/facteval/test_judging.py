@@ -2,14 +2,13 @@
 
 import pytest
 
-from almanac.suites.facteval.reading.abstention import Abstentions, load
-from almanac.suites.facteval.reading.published import as_paper, as_released, normalise, reparsed
-from almanac.suites.facteval.reading.scoring import judge
+from almanac.suites.facteval.judging import as_paper, as_released, normalise, reparsed
+from almanac.suites.facteval.reading.scoring import Abstentions, judge, load_phrases
 
 from .running import question
 
 PHRASES = Abstentions(("sorry", "unknown", "unfortunately", "cannot predict"))
-OWN = load()
+OWN = load_phrases()
 
 
 def outcome(kind, answer, *arguments, separator="dash", **named):

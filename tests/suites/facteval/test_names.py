@@ -1,12 +1,16 @@
-"""Where an answer mentions a name: words, numbers and dates."""
+"""Where an answer mentions a name: words, numbers and dates; and where it is a part of another object's name."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.suites.facteval.reading.scoring import things
-from almanac.suites.facteval.reading.text import fold, mentions, read
+from almanac.suites.facteval.reading.names import LongerNames, fold, mentions, read
+from almanac.suites.facteval.reading.scoring import judge, load_phrases, things
 from almanac.suites.facteval.reading.values import UNIT_NAMES, Date, dates, numbers
+
+from .running import question
+
+OWN = load_phrases()
 
 MENTIONED = [
     ("Paris", "The capital of France is Paris."),
@@ -216,3 +220,66 @@ def test_the_things_of_a_list():
     assert texts_of("Washington, D.C., and Boston", ["Washington, D.C."]) == ["washington d c", "boston"]
     assert texts_of("on 5/6/1982; 1,234 people") == ["on 5 6 1982", "1 234 people"]
     assert texts_of(" ,, ") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("New York Times", "incorrect"),
+        ("the New York Times", "incorrect"),
+        ("It is the New York Times.", "incorrect"),
+        ("The New York Times was founded in New York.", "correct"),
+        ("New York City", "correct"),  # another of its names
+        ("The New York", "correct"),
+        ("New York Timeshare", "correct"),
+    ],
+)
+def test_a_name_inside_that_of_another_object_is_not_stated(answer, expected):
+    longer = LongerNames.of(["New York"], ["New York", "New York City", "The New York Times", "Boston Times"])
+    asked = question("saq", ("New York", "New York City"), objects=("Q1", "Q1"))
+    found = judge(asked, answer, OWN, longer)
+    assert found.outcome == expected
+    assert (found.credit > 0) == (expected == "correct")
+    assert judge(asked, answer, OWN).outcome == "correct"  # without a dataset nobody can know
+
+
+@pytest.mark.parametrize(
+    ("gold", "other", "answer", "expected"),
+    [
+        ("France", "Paris, France", "Paris, France", "correct"),  # the city's name says the country
+        ("France", "Paris, France", "It lies in Paris, France.", "correct"),
+        ("Paris", "Paris, Texas", "Paris, Texas", "incorrect"),
+        ("Washington", "Washington, D.C.", "Washington, D.C.", "incorrect"),
+        ("Rhône", "Lyon, Rhône, France", "Lyon, Rhône, France", "correct"),
+        ("Netherlands", "Amsterdam, the Netherlands", "Amsterdam, the Netherlands", "correct"),
+        ("York", "Frederick, Duke of York", "Frederick, Duke of York", "incorrect"),
+        ("New York", "New York Times", "New York. Times change.", "correct"),
+        ("New York", "New York Times", "New York Times. Change.", "incorrect"),
+        ("St. Louis", "St. Louis Blues", "St. Louis Blues", "incorrect"),
+        ("Louis", "St Louis", "St. Louis", "incorrect"),  # no sentence ends there
+        ("rock", "pop rock", "pop\nrock\njazz", "correct"),
+        ("rock", "pop rock", "pop/rock", "correct"),
+        ("rock", "pop rock", "pop rock", "incorrect"),
+        ("Earth", "Earth, Wind & Fire", "Earth, Wind & Fire", "incorrect"),
+        ("Earth", "Earth, Wind & Fire", "Earth Wind & Fire", "incorrect"),
+        ("band", "The Band", "The band", "correct"),
+        ("band", "The Band Perry", "The Band Perry", "incorrect"),
+    ],
+)
+def test_what_stands_beside_a_name_makes_a_longer_one_only_as_that_is_written(gold, other, answer, expected):
+    assert judge(question("saq", gold), answer, OWN, LongerNames.of([gold], [gold, other])).outcome == expected
+
+
+@pytest.mark.parametrize("answer", ["pop, rock", "rock; pop", "- Pop\n- Rock", "pop\nrock", "pop | rock", "pop/rock"])
+def test_a_list_of_true_objects_is_no_longer_name(answer):
+    longer = LongerNames.of(["rock", "pop"], ["rock", "pop", "pop rock", "rock pop"])
+    found = judge(question("saq", ("rock", "pop")), answer, OWN, longer)
+    assert (found.outcome, found.precision, found.recall) == ("correct", 1, 1)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.lists(st.sampled_from("abcd"), max_size=4))
+def test_only_names_of_more_words_that_hold_an_accepted_one_are_kept(name, accepted):
+    kept = LongerNames.of([" ".join(accepted)], [" ".join(name)]).runs
+    texts = [f" {' '.join(words)} " for words in (name, accepted)]
+    inside = bool(accepted) and texts[1] in texts[0] and texts[0] != texts[1]
+    assert (tuple(name) in kept) == inside

@@ -2,14 +2,20 @@
 
 A mention begins and ends at words: `York` stands in `New York`, `19` does not stand in `1982`. Names that are numbers
 or dates are compared by value (`values.py`).
+
+Names of other objects may hold a true one's: who answers `New York Times` has not named `New York` (`LongerNames`). Two
+answers side by side are no such name: of `New York. Times change.` and the list `pop, rock` the words run on, but a
+sign divides them that does not stand in the names `New York Times` and `pop rock`.
 """
 
 import bisect
 import functools
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from almanac.dataset.text import normalise
 from almanac.suites.facteval.reading.values import Dated, Number, dates, numbers, read_date, read_number
@@ -20,13 +26,19 @@ WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 NEGATED = re.compile(
     r"(?:\b(?:not|never|neither|nor|cannot be)|n['’]t(?: be)?)\s+(?:(?:in|at|on|by|from|to|of|an?|the)\s+){0,2}$"
 )
-REACH = 30  # characters before a mention in which a negation can stand
+BEFORE_MENTION = 30  # characters before a mention in which a negation can stand
 ARTICLES = ("the", "a", "an")
 LEAST_WITHOUT_ARTICLE = 4  # letters; "The Who" is not "who"
-SHORT = 3  # letters of a code such as IS for Iceland, which is a word of other answers too
-SHORT_WORD = re.compile(rf"\b\w{{1,{SHORT}}}\b")
+CODE = 3  # letters of a code such as IS for Iceland, which is a word of other answers too
+CODE_WORD = re.compile(rf"\b\w{{1,{CODE}}}\b")
+MOST = 12  # words of a longer name; no answer states one that is longer still in full
+# A full stop after one or two letters ends no sentence: `St. Louis`, `J. R. Ewing`.
+DIVIDER = re.compile(r"[,;/|•]|(?:[!?]|(?<=\w{3})[.])[\"'”’)\]]*\s")
+COMMA = re.compile(r",\s")
 
 Span = tuple[int, int]  # the first word of a mention and the one after its last
+Words = tuple[str, ...]
+Breaks = frozenset[int]  # before which words of a name, counted from 0, something divides it
 
 
 class _Blanks(dict[int, str]):
@@ -62,11 +74,6 @@ class Reading:
     numbers: tuple[Number, ...]
     capitals: frozenset[str]
 
-    @property
-    def whole(self) -> Span:
-        """All of its words."""
-        return 0, len(self.words)
-
     def span(self, start: int, end: int) -> Span:
         """Return the words that stand between two places of ``flat``."""
         return bisect.bisect_right(self.ends, start), bisect.bisect_left(self.starts, end)
@@ -84,13 +91,8 @@ def read(text: str) -> Reading:
         tuple(end for _, _, end in places),
         found,
         numbers(flat, found),
-        frozenset() if text.isupper() else frozenset(map(fold, filter(str.isupper, SHORT_WORD.findall(text)))),
+        frozenset() if text.isupper() else frozenset(map(fold, filter(str.isupper, CODE_WORD.findall(text)))),
     )
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text as `read` finds them, and nothing else of it."""
-    return tuple(word for word, _, _ in _places(fold(text)))
 
 
 def _places(flat: str) -> Iterator[tuple[str, int, int]]:
@@ -134,7 +136,7 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
         found = [answer.span(one.start, one.end) for one in answer.dates if one.agrees(date)]
     elif number is not None:
         places = [answer.span(one.start, one.end) for one in answer.numbers]
-        alone = unitless and places == [answer.whole]
+        alone = unitless and places == [(0, len(answer.words))]
         found = [place for one, place in zip(answer.numbers, places, strict=True) if one.agrees(number, alone)]
         found += [
             answer.span(one.start, one.end) for one in answer.dates if number.unit is None and one.of_year(number.value)
@@ -154,13 +156,13 @@ def mentions(name: str, answer: Reading, alias: bool = False, unitless: bool = T
 
 
 def _is_code(name: Reading) -> bool:
-    return len(name.words) == 1 and len(name.words[0]) <= SHORT and name.words[0].isalpha()
+    return len(name.words) == 1 and len(name.words[0]) <= CODE and name.words[0].isalpha()
 
 
 def denied(span: Span, answer: Reading) -> bool:
     """Whether a negation stands right before a mention."""
     start = answer.starts[span[0]] if answer.words else 0
-    return NEGATED.search(answer.flat[max(0, start - REACH) : start]) is not None
+    return NEGATED.search(answer.flat[max(0, start - BEFORE_MENTION) : start]) is not None
 
 
 def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
@@ -174,3 +176,110 @@ def runs(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
         for at, word in enumerate(words)
         if word == first and tuple(words[at : at + size]) == tuple(wanted)
     ]
+
+
+@dataclass(frozen=True)
+class WrittenName:
+    """A way of writing a name: its words, what divides them, and where its parts after commas begin."""
+
+    words: Words
+    breaks: Breaks
+    parts: Breaks
+
+    def takes(self, first: int, last: int) -> bool:
+        """Whether its words from ``first`` to ``last`` are only a part of it: `France` in `Paris, France` is not.
+
+        `Washington` in `Washington, D.C.` is, and `York` in `Frederick, Duke of York`: no whole part after a comma.
+        """
+        begins = first in self.parts or (first - 1 in self.parts and self.words[first - 1] in ARTICLES)
+        return not (begins and (last == len(self.words) or last in self.parts))
+
+
+@dataclass(frozen=True)
+class LongerNames:
+    """The names of objects that hold, with more words, a name that some question accepts.
+
+    Attributes:
+        runs: each name's words, with the ways in which it is written.
+        called: all names of the objects that some label means, of labels that passages state.
+    """
+
+    runs: Mapping[Words, tuple[WrittenName, ...]] = field(default_factory=dict)
+    called: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, accepted: Iterable[str], names: Iterable[str], called: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "LongerNames":
+        """Keep those of some names that hold an accepted one.
+
+        Args:
+            accepted: what the questions accept, or their passages state.
+            names: of all objects, the true ones too.
+            called: all names of the objects that a stated label means.
+        """
+        wanted = {read_name(name).words for name in accepted}
+        found: dict[Words, dict[WrittenName, None]] = defaultdict(dict)
+        for name in names:
+            for way in _written(name):
+                words = way.words
+                if 1 < len(words) <= MOST and (words in found or any(part in wanted for part in _parts(words))):
+                    found[words][way] = None
+        return cls({words: tuple(ways) for words, ways in found.items()}, called or {})
+
+    @functools.cached_property
+    def most(self) -> int:
+        """The words of the longest."""
+        return max(map(len, self.runs), default=0)
+
+    def hold(self, span: Span, said: Reading, accepted: Sequence[str]) -> bool:
+        """Whether a mention in an answer is a part of a longer name that a question does not accept.
+
+        Args:
+            span: the mention's words.
+            said: the answer.
+            accepted: the names that the question accepts.
+        """
+        first, last = span
+        for start in range(max(0, last - self.most), first + 1):
+            for end in range(last, min(len(said.words), start + self.most) + 1):
+                window = said.words[start:end]
+                ways = () if (start, end) == span else self.runs.get(window, ())
+                if not ways or (window[1:] == said.words[first:last] and window[0] in ARTICLES):
+                    continue
+                if any(way.words == window for name in accepted for way in _written(name)):
+                    continue
+                breaks = _breaks(said, start, end)
+                if any(breaks <= way.breaks and way.takes(first - start, last - start) for way in ways):
+                    return True
+        return False
+
+
+NO_LONGER = LongerNames()
+
+
+def _breaks(said: Reading, start: int, end: int) -> Breaks:
+    """Return before which of some words, counted from the first, something divides them."""
+    return frozenset(
+        at - start for at in range(start + 1, end) if DIVIDER.search(said.flat, said.ends[at - 1], said.starts[at])
+    )
+
+
+@functools.lru_cache(maxsize=65536)
+def _written(name: str) -> tuple[WrittenName, ...]:
+    """Return a name as it is written, and without its article."""
+    own = read_name(name)
+    size = len(own.words)
+    commas = frozenset(at for at in range(1, size) if COMMA.search(own.flat, own.ends[at - 1], own.starts[at]))
+    breaks = _breaks(own, 0, size)
+    whole = WrittenName(own.words, breaks, commas)
+    if not size or own.words[0] not in ARTICLES:
+        return (whole,)
+    rest = WrittenName(own.words[1:], frozenset(at - 1 for at in breaks if at > 1), frozenset(at - 1 for at in commas))
+    return whole, rest
+
+
+def _parts(words: Words) -> Iterator[Words]:
+    """Yield the runs of some words that are shorter than all of them."""
+    ends = itertools.combinations(range(len(words) + 1), 2)
+    return (words[start:end] for start, end in ends if end - start < len(words))
