@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import FactEvalSetting, prompts
+from almanac.suites.facteval.questions import FactEvalSetting
+from almanac.suites.prompts import prompts
 
 from .running import content, questions
 from .tables import CAPITALS, FACTS, TEMPLATES, data, entity, fact, literal, template
@@ -106,7 +107,7 @@ def test_wrong_objects_by_type_need_one():
 
 
 def test_requests_keep_instruction_question_and_passage_apart():
-    told = prompts()["ask"]
+    told = prompts("facteval")["ask"]
     for row in questions(PLAIN, contexts=["none", "relevant"], answer_tokens=7)[0].values():
         assert row.instruction == told[row.experiment]["text"]
         assert (row.kind, row.max_new_tokens, row.samples, row.temperature) == ("generate", 7, 1, 0.0)
@@ -116,7 +117,7 @@ def test_requests_keep_instruction_question_and_passage_apart():
 
 
 def test_every_experiment_has_an_instruction_with_its_source():
-    told = prompts()["ask"]
+    told = prompts("facteval")["ask"]
     assert set(told) == {row.experiment for row in questions(PLAIN)[0].values()}
     for experiment, entry in told.items():
         assert entry["source"]
@@ -194,7 +195,7 @@ def test_a_blank_with_several_true_objects_is_asked_for_in_the_released_codes_wo
     facts = [fact("speaks", "Swiss", "German"), fact("speaks", "Swiss", "French"), fact("speaks", "Poles", "Polish")]
     rows = questions(data(facts), types=["saq"], blanks="released")[0].values()
     said = {(row.style, row.answers): (row.instruction, row.stop) for row in rows}
-    told = prompts()
+    told = prompts("facteval")
     assert said == {
         ("fib", "multiple"): (told["released"]["saq-fib"]["text"], None),  # a list may take several lines
         ("fib", "single"): (told["ask"]["saq-fib"]["text"], ("\n",)),

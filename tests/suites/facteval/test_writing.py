@@ -12,8 +12,9 @@ from almanac.errors import AlmanacError
 from almanac.rows import Item, Link, Request, Response
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import WrittenQuestion, prompts
+from almanac.suites.facteval.questions import WrittenQuestion
 from almanac.suites.facteval.texts import Writing, WritingSetting, read_written
+from almanac.suites.prompts import prompts
 
 from .running import content, questions, respond
 from .tables import FACTS, TEMPLATES, data, entity, fact
@@ -90,7 +91,7 @@ def test_a_model_can_be_told_in_the_papers_words(tmp_path):
 
 def test_the_examples_shown_pass_the_filter_themselves():
     """What a model is shown as good must be good: each example as if it had been written for its own triple."""
-    for style, told in prompts()["write"].items():
+    for style, told in prompts("facteval")["write"].items():
         for shot in told["shots"]:
             subject, _, found = shot["triple"]
             one = fact("r", subject, found)

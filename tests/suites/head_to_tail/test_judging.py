@@ -8,8 +8,9 @@ from tests.suites.head_to_tail.world import knows_the_head, strict_judge, tables
 from tests.suites.support import ok, silent
 
 from almanac.errors import AlmanacError
-from almanac.suites.head_to_tail.asking import instruction, prompts
+from almanac.suites.head_to_tail.asking import instruction
 from almanac.suites.head_to_tail.judge import VERDICT, question_of, verdict
+from almanac.suites.prompts import prompts
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_prompts_are_those_of_the_protocol():
     assert "\n" not in instruction("zero_shot") + instruction("brief") + instruction("none")
     assert "unsure" not in instruction("best_guess") + instruction("brief")
     assert instruction("in_domain", ("Who?", "He")).splitlines()[-2:] == ["Question: Who?", "Answer: He"]
-    assert len(prompts()["judge"]["shots"]) == 8
+    assert len(prompts("head_to_tail")["judge"]["shots"]) == 8
 
 
 def test_the_in_domain_example_is_of_the_same_template_and_is_not_asked(tmp_path):
@@ -159,7 +160,7 @@ def test_the_judge_reads_question_answers_and_prediction_and_the_examples_only_i
         question_of("Who?", ["A", "Ö"], "B") == 'Question: Who?\nGround truth: ["A", "Ö"]\nPrediction: B\nCorrectness:'
     )
     asked = trial(tmp_path, judge="j", judge_examples=False).answer(knows_the_head).ask()
-    assert {request.instruction for request in asked.requests(1).values()} == {prompts()["judge"]["text"]}
+    assert {request.instruction for request in asked.requests(1).values()} == {prompts("head_to_tail")["judge"]["text"]}
 
 
 def write_labels(path, rows):

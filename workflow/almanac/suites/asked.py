@@ -16,6 +16,41 @@ from almanac.rows import Context, Fact, Item, Link, NotAsked, Request, Setting
 from almanac.rows.requests import KINDS
 from almanac.tables import arrow_of, as_dict, canonical, identity
 
+LINE = ("\n",)  # where an answer of one line ends
+
+
+def greedy(
+    text: str,
+    tokens: int,
+    *,
+    stop: tuple[str, ...] | None = LINE,
+    context_id: str | None = None,
+    instruction: str | None = None,
+    options: tuple[str, ...] | None = None,
+) -> Request:
+    """Return a request for the likeliest text by which a model answers.
+
+    Args:
+        text: what is asked.
+        tokens: of the answer, at most.
+        stop: what ends the answer; none: nothing but its length.
+        context_id: what the model reads first.
+        instruction: what it is told to do.
+        options: what it is to pick from.
+    """
+    return Request(
+        request_id="",
+        kind="generate",
+        context_id=context_id,
+        text=text,
+        max_new_tokens=tokens,
+        stop=stop,
+        samples=1,
+        temperature=0.0,
+        instruction=instruction,
+        options=options,
+    )
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -12,20 +12,20 @@ import polars as pl
 from almanac import tables
 from almanac.rows import Choices, Context, Fact, Request
 from almanac.suites.answers import Answers
-from almanac.suites.asked import Asked, Batch
+from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.belief.guessing import Guessed
 from almanac.suites.belief.names import EntityNames, distinct, pairs, unsafe
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, read_prompts, usable
+from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, usable
 from almanac.suites.belief.rows import Grid, PromptTraits
 from almanac.suites.belief.templates import AskedTemplate, RelationTemplates, lacking, of_dataset
 from almanac.suites.data import Data
+from almanac.suites.prompts import prompts
 from almanac.tables import hash_order, seed_of
 
 # Experiments. Of one blank: the whole vocabulary, and the objects ranked; of texts: the answer and its control.
 VOCABULARY, CANDIDATES, ICL, CONTROL, CONTENT_FREE = "vocabulary", "candidates", "icl", "control", "content_free"
 FILL, GREEDY, SAMPLES, SEQUENCE = "fill", "greedy", "samples", "sequence"  # what a request is to its item
-STOP = ("\n",)
 AT_ONCE = 20_000  # items that are held as objects, about
 
 
@@ -245,24 +245,16 @@ class _Asker:
                 return
             sampled = prompt == drawn and fact.fact_id in self.sampled
             item = self._item(ICL, setting, pair, wording, named, prompt, sampled=sampled)
-            greedy = Request(
-                "",
-                "generate",
-                self.asked.context(context),
-                self.prompter.question(wording, named.name, style),
-                max_new_tokens=self.options.new_tokens,
-                stop=STOP,
-                samples=1,
-                temperature=0.0,
-            )
-            self.asked.link(item, GREEDY, greedy)
+            text, context_id = self.prompter.question(wording, named.name, style), self.asked.context(context)
+            once = greedy(text, self.options.new_tokens, context_id=context_id)
+            self.asked.link(item, GREEDY, once)
             if sampled:
                 seed = seed_of(self.options.seed, "samples", fact.fact_id, setting) % 2**31
-                samples = replace(greedy, samples=self.options.samples, temperature=1.0, seed=seed)
+                samples = replace(once, samples=self.options.samples, temperature=1.0, seed=seed)
                 self.asked.link(item, SAMPLES, samples)
             if prompt == 0 and pair.wrong:
                 control = self._item(CONTROL, setting, pair, wording, named, 0, accepted=pair.wrong[:1])
-                self.asked.link(control, GREEDY, greedy)
+                self.asked.link(control, GREEDY, once)
 
     def _content_free(self, relation: str, wordings: Sequence[AskedTemplate], labels: tuple[str, ...]) -> None:
         """Ask which of a relation's objects a model prefers where the subject says nothing (section 5.4)."""
@@ -270,7 +262,8 @@ class _Asker:
             self.asked.refuse(f"bias of {relation}", "it has one object")
             return
         zero = [style for style in self.options.styles if ZERO in self.options.prompting]
-        for wording, subject in product(wordings, read_prompts()["content_free"]["texts"]):
+        told = prompts("belief")
+        for wording, subject in product(wordings, told["content_free"]["texts"]):
             asked: list[tuple[BeliefSetting, Request]] = []
             if self.options.fill:
                 text = " ".join(filled(wording, subject).split())
@@ -278,7 +271,7 @@ class _Asker:
             for style in zero:
                 if usable([wording], style):
                     text = self.prompter.question(wording, subject, style)
-                    begin = self.asked.context(f"{read_prompts()['instructions'][style]['text']}\n")
+                    begin = self.asked.context(f"{told['instructions'][style]['text']}\n")
                     choices = tuple(f" {label}" for label in labels)
                     asked.append((BeliefSetting(ZERO, style), Request("", "choices", begin, text, choices=choices)))
             for setting, request in asked:

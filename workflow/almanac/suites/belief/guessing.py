@@ -16,8 +16,9 @@ import polars as pl
 from almanac import tables
 from almanac.dataset.text import normalise
 from almanac.errors import AlmanacError
-from almanac.suites.belief.prompts import BLANK, read_prompts
+from almanac.suites.belief.prompts import BLANK
 from almanac.suites.data import Data
+from almanac.suites.prompts import prompts
 
 KINDS = {"P19": "city", "P20": "city", "P27": "country", "P103": "language", "P1412": "language"}
 LIKELIEST = 3
@@ -49,7 +50,7 @@ def guessed(data: Data, fill: Fill) -> list[Guessed]:
         raise AlmanacError(f"{data.folder}: has none of the relations {', '.join(KINDS)}; the rule is of these alone")
     wanted = {pair: [(str(kinds[pair[0]]), part) for part in data.names.label(pair[1]).split()] for pair in objects}
     asked = sorted({one for own in wanted.values() for one in own})
-    sentence: str = read_prompts()["common_name"]["text"]
+    sentence: str = prompts("belief")["common_name"]["text"]
     found = fill([sentence.format(name=part, kind=kind, blank=BLANK) for kind, part in asked])
     top = {one: {normalise(token) for token in tokens} for one, tokens in zip(asked, found, strict=True)}
     return [

@@ -1,21 +1,17 @@
 """The prompts of BELIEF-ICL: an instruction, examples, and the question (Zhao et al., section 3.3 and Table 15)."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import yaml
+from typing import NamedTuple
 
 from almanac.rows import Fact
 from almanac.suites.belief.names import EntityNames
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.templates import AskedTemplate, RelationTemplates
 from almanac.suites.data import Data
+from almanac.suites.prompts import prompts
 from almanac.tables import hash_order, seed_of
 
-PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "belief.yaml"
 BLANK = "[MASK]"
 MASK, ASKED = "mask", "question"  # the styles
 ZERO, RANDOM, RELATION, TEMPLATE = "zero_shot", "4_random", "4_relation", "4_template"
@@ -29,13 +25,6 @@ class Example(NamedTuple):
 
     fact: Fact
     wording: AskedTemplate
-
-
-@functools.cache
-def read_prompts() -> Mapping[str, Any]:
-    """Return what models are told, as resources/prompts/belief.yaml has it."""
-    found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
-    return found
 
 
 def filled(wording: AskedTemplate, subject: str, style: str = MASK) -> str:
@@ -89,15 +78,15 @@ class Prompter:
         examples = self.examples(fact, wording, prompting, style)
         if examples is None:
             return None
-        lines = [read_prompts()["instructions"][style]["text"]]
+        lines = [prompts("belief")["instructions"][style]["text"]]
         for one in examples:
-            found = read_prompts()["answer"]["text"].format(object=self.names.names.label(one.fact.object_key))
+            found = prompts("belief")["answer"]["text"].format(object=self.names.names.label(one.fact.object_key))
             lines.append(self.question(one.wording, self.names.names.label(one.fact.subject_id), style) + found)
         return "".join(f"{line}\n" for line in lines)
 
     def question(self, wording: AskedTemplate, subject: str, style: str) -> str:
         """Return the question and the begin of its answer."""
-        text: str = read_prompts()["question"]["text"].format(question=filled(wording, subject, style))
+        text: str = prompts("belief")["question"]["text"].format(question=filled(wording, subject, style))
         return text
 
     def examples(self, fact: Fact, wording: AskedTemplate, prompting: str, style: str) -> list[Example] | None:

@@ -1,17 +1,13 @@
 """The prompts by which a model drafts templates, and the facts that they show."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
-
-import yaml
 
 from almanac.rows import Fact, Relation
 from almanac.suites.data import Data
 from almanac.suites.drafting.options import DraftingOptions
+from almanac.suites.prompts import prompts
 from almanac.tables import hash_order
 
-PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "drafting.yaml"
 SEPARATOR = " -> "
 
 
@@ -22,7 +18,7 @@ class Drafter:
         self.relations = {row.relation_id: row for row in data.relations}
         self._names, self._facts = data.names, data.by_relation
         self._options = options
-        self._prompts: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+        self._prompts = prompts("drafting")
 
     def shown(self, relation_id: str) -> list[Fact]:
         """Return the facts of a relation that are shown, drawn by a seed."""

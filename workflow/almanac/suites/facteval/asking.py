@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from almanac.rows import Fact, Request
-from almanac.suites.asked import Asked, Batch
+from almanac.rows import Fact
+from almanac.suites.asked import LINE, Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import WRONG, Passage, Passages, WrongObjects
 from almanac.suites.facteval.options import FactEvalOptions
@@ -27,14 +27,13 @@ from almanac.suites.facteval.questions import (
     QuestionTraits,
     WordedFact,
     Wording,
-    prompts,
     wordings,
 )
 from almanac.suites.facteval.texts import Repetition, read_written
+from almanac.suites.prompts import prompts
 from almanac.tables import hash_order
 
 ANSWER = "answer"  # the role of the request
-LINE = ("\n",)  # one line answers; a list of answers may take several
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class QuestionMaker:
         self._relations = {row.relation_id: row for row in data.relations}
         self._passages = Passages(data, self.worded, self._wrong_objects, options)
         self._alike = AskedAlike(data, self.worded)
-        told = prompts()
+        told = prompts("facteval")
         self._told = {name: one["text"] for name, one in told["ask"].items()}
         self._several = {name: one["text"] for name, one in told["released"].items()}
         self._first = NONE if NONE in options.contexts else options.contexts[0]
@@ -197,15 +196,10 @@ class QuestionMaker:
         # Of blanks the released code alone asks for all true objects.
         several = self.options.blanks == "released" and form.several and form.experiment in self._several
         listed = several or form.experiment == f"{SAQ}-{WH}"
-        request = Request(
-            request_id="",
-            kind="generate",
-            context_id=None,
-            text=form.text,
-            max_new_tokens=self.options.answer_tokens,
-            stop=None if listed else LINE,
-            samples=1,
-            temperature=0.0,
+        request = greedy(
+            form.text,
+            self.options.answer_tokens,
+            stop=None if listed else LINE,  # a list of answers may take several lines
             instruction=(self._several if several else self._told)[form.experiment],
             options=form.choices,
         )

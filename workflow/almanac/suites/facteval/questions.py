@@ -7,15 +7,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
-
-import yaml
+from typing import ClassVar, NamedTuple
 
 from almanac.dataset.templates import SLOT, filled, folded, from_label, in_full
 from almanac.rows import Relation, Template
 
-PROMPTS = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "facteval.yaml"
 TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
 STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
@@ -24,12 +20,6 @@ MASK = "[MASK]"
 Texts = Mapping[str, str]  # of templates that differ, with the first id of each
 # Where wrong objects are from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}
-
-
-def prompts() -> dict[str, Any]:
-    """Return what models are told, by its use, and by type and style."""
-    found: dict[str, Any] = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
-    return found
 
 
 class FactEvalSetting(NamedTuple):

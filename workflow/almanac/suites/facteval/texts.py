@@ -23,7 +23,7 @@ from almanac.dataset.templates import DROP, KEEP, VERDICTS, cleaned, folded
 from almanac.errors import AlmanacError
 from almanac.rows import Fact, NotAsked, Request
 from almanac.suites.answers import Answers
-from almanac.suites.asked import Asked, Batch
+from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import names_in, parts_around
 from almanac.suites.facteval.options import WritingOptions
@@ -39,8 +39,8 @@ from almanac.suites.facteval.questions import (
     QuestionTexts,
     WordedFact,
     WrittenQuestion,
-    prompts,
 )
+from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
 
 LABEL = re.compile(r"^(?:Sentence|Question):\s*")  # which a model may write before its answer
@@ -71,22 +71,13 @@ class Writing(Author[WritingOptions]):
     def ask(self, at: Round, data: Data, options: WritingOptions, before: Answers | None) -> Iterator[Batch]:
         """Ask a model to write."""
         labels = {row.relation_id: row.label for row in data.relations}
-        told, asked = prompts()["write" if options.prompts == "own" else "write_as_paper"], Asked()
+        told, asked = prompts("facteval")["write" if options.prompts == "own" else "write_as_paper"], Asked()
         for relation_id, facts in data.tested(options.sample, options.seed).items():
             for fact in facts:
                 triple = (data.names.label(fact.subject_id), labels[relation_id], data.names.label(fact.object_key))
                 for style in dict.fromkeys(options.styles):
-                    request = Request(
-                        request_id="",
-                        kind="generate",
-                        context_id=None,
-                        text=_shown(triple) if options.prompts == "own" else f"({', '.join(triple)})",
-                        max_new_tokens=options.text_tokens,
-                        stop=("\n",),
-                        samples=1,
-                        temperature=0.0,
-                        instruction=_instruction(told[style]),
-                    )
+                    shown = _shown(triple) if options.prompts == "own" else f"({', '.join(triple)})"
+                    request = greedy(shown, options.text_tokens, instruction=_instruction(told[style]))
                     asked.link(asked.item(style, WritingSetting(), fact), style, request)
             yield asked.take()
 

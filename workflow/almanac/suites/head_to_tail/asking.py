@@ -1,29 +1,25 @@
 """From drawn questions to prompts: each question in every prompt, and as a sentence to be completed."""
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
-import yaml
 
 from almanac.dataset.names import ObjectNames
-from almanac.rows import Entity, Fact, Request
-from almanac.suites.asked import Asked, Batch
+from almanac.rows import Entity, Fact
+from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.head_to_tail.buckets import count, predicates
 from almanac.suites.head_to_tail.drawing import AskedWording, DrawnQuestion, QuestionDrawing
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import EntityTraits
 from almanac.suites.head_to_tail.templates import QuestionWording
+from almanac.suites.prompts import prompts
 
-RESOURCE = Path(__file__).resolve().parents[4] / "resources" / "prompts" / "head_to_tail.yaml"
 QUESTION, CLOZE = "question", "cloze"
 ANSWER = "answer"  # the role of the request that is answered
-LINE = ("\n",)
 TOP = 10  # one in so many of the head's questions is among the most popular
 
 
@@ -39,13 +35,6 @@ class HeadToTailSetting(NamedTuple):
         return said if self.repeat is None else f"{said}, asked again at temperature 1, answer {self.repeat + 1}"
 
 
-@functools.cache
-def prompts() -> Mapping[str, Any]:
-    """Read what models are told."""
-    found: dict[str, Any] = yaml.safe_load(RESOURCE.read_text("utf-8"))
-    return found
-
-
 def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
     """Return what stands before a question: the instruction, and its shots a line each.
 
@@ -53,7 +42,7 @@ def instruction(prompt: str, example: tuple[str, str] | None = None) -> str:
         prompt: the way of asking.
         example: a question of the same template with its answer, where the way of asking wants one.
     """
-    told = prompts()["ask"][prompt]
+    told = prompts("head_to_tail")["ask"][prompt]
     shots = [tuple(shot) for shot in told.get("shots", ())]
     if told.get("example") and example is not None:
         shots.append(example)
@@ -119,7 +108,7 @@ class _DrawnAsker:
                 continue
             for prompt in self.options.prompts:
                 example = None
-                if prompts()["ask"][prompt].get("example"):
+                if prompts("head_to_tail")["ask"][prompt].get("example"):
                     if asking.spare is None:
                         if asking.drawn:
                             thing = f"{asking.wording.template_id}: {form}, {prompt}"
@@ -134,22 +123,12 @@ class _DrawnAsker:
         """Return the question, or the sentence with a blank, of one subject."""
         kind = self.names.entities[row.objects[0]].type if row.objects[0] in self.names.entities else None
         own = wording.variants.get(kind or "", {QUESTION: wording.question, CLOZE: wording.cloze or ""})
-        return own[form].replace("[Y]", prompts()["blank"]).replace("[X]", row.name)
+        return own[form].replace("[Y]", prompts("head_to_tail")["blank"]).replace("[X]", row.name)
 
     def _one(self, asking: AskedWording, row: DrawnQuestion, form: str, prompt: str, told: str) -> None:
         """Ask one question in one way, once, and again at temperature 1 where that is wanted."""
         options, relation, wording = self.options, asking.relation, asking.wording
-        once = Request(
-            request_id="",
-            kind="generate",
-            context_id=None,
-            text=self._text(wording, row, form),
-            max_new_tokens=options.answer_tokens,
-            stop=LINE,
-            samples=1,
-            temperature=0.0,
-            instruction=told,
-        )
+        once = greedy(self._text(wording, row, form), options.answer_tokens, instruction=told)
         again = replace(once, samples=options.repeats, temperature=1.0, seed=options.seed)
         fact = Fact(row.fact_id, relation.relation_id, row.subject, None, None, None, None, (), None, "")
         accepted = tuple(dict.fromkeys(name for key in row.objects for name in self.names.names(key)))

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from almanac.rows import Request
 from almanac.suites.answers import Answers
-from almanac.suites.asked import Asked, Batch
-from almanac.suites.head_to_tail.asking import ANSWER, prompts
+from almanac.suites.asked import Asked, Batch, greedy
+from almanac.suites.head_to_tail.asking import ANSWER
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.scores import normalise, said
+from almanac.suites.prompts import prompts
 
 VERDICT = "verdict"  # the role of the request that the judge answers
 TOKENS = 8  # of its reply: one word is wanted
@@ -18,7 +19,7 @@ INCORRECT, CORRECT = re.compile(r"\bincorrect\b", re.IGNORECASE), re.compile(r"\
 
 def unsure(listed: str) -> frozenset[str]:
     """Return the answers that say nothing, as they are compared: those of the ``strict`` or the ``extended`` list."""
-    return frozenset(prompts()["unsure"][listed])
+    return frozenset(prompts("head_to_tail")["unsure"][listed])
 
 
 def verdict(reply: str) -> bool | None:
@@ -47,19 +48,9 @@ def request(text: str, accepted: Sequence[str], answer: str, examples: bool) -> 
         answer: the answer.
         examples: whether the judge is shown the eight examples.
     """
-    told = prompts()["judge"]
+    told = prompts("head_to_tail")["judge"]
     shots = [f"{question_of(*shot[:3])} {shot[3]}" for shot in told["shots"]] if examples else []
-    return Request(
-        request_id="",
-        kind="generate",
-        context_id=None,
-        text=question_of(text, accepted, answer),
-        max_new_tokens=TOKENS,
-        stop=("\n",),
-        samples=1,
-        temperature=0.0,
-        instruction="\n\n".join([told["text"], *shots]),
-    )
+    return greedy(question_of(text, accepted, answer), TOKENS, instruction="\n\n".join([told["text"], *shots]))
 
 
 def ask(before: Answers, options: HeadToTailOptions, own: Mapping[str, type]) -> Iterator[Batch]:

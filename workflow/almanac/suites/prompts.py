@@ -1,0 +1,21 @@
+"""What models are told: the instructions and the examples of a suite, which ship as a file."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROMPTS = Path(__file__).resolve().parents[3] / "resources" / "prompts"
+
+
+@functools.cache
+def prompts(name: str) -> Mapping[str, Any]:
+    """Return what models are told, as ``resources/prompts/NAME.yaml`` has it; all callers share it.
+
+    Args:
+        name: of the file, without its ending.
+    """
+    found: dict[str, Any] = yaml.safe_load((PROMPTS / f"{name}.yaml").read_text("utf-8"))
+    return found
