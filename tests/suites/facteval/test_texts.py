@@ -12,7 +12,7 @@ from almanac.rows import Link, Request
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.facteval.chapter import chapter
-from almanac.suites.facteval.questions import WrittenQuestion
+from almanac.suites.facteval.questions import QuestionTexts, WrittenQuestion
 from almanac.suites.facteval.texts import Repetition, self_bleu
 from almanac.suites.judged import conditions_of
 
@@ -87,6 +87,16 @@ def test_questions_are_compared_within_relations_and_averaged():
         found += repetition.relation(relation)
     rows = {row.relation_id: (row.questions, row.self_bleu) for row in [*found, *repetition.total()]}
     assert rows == {None: (6, 0.5), "a": (3, 1.0), "b": (2, 0.0), "c": (1, None)}
+
+
+@pytest.mark.parametrize("contexts", [["antifactual", "relevant"], ["relevant", "antifactual"], ["antifactual"]])
+def test_a_question_is_counted_once_whichever_passages_it_can_be_asked_with(tmp_path, contexts):
+    """France has no antifactual passage: its evidence does not name Paris."""
+    evidence = [(FACTS[0].fact_id, "It lies on the Seine.")]
+    options = {"contexts": contexts, "types": ["saq"], "styles": ["fib"]}
+    folder = write(tmp_path, data([*FACTS[:2], fact("capital", "Cuba", "Havana")], evidence=evidence), **options)
+    counted = {row.relation_id: row.questions for row in tables.read(folder / "texts.parquet", QuestionTexts)}
+    assert counted[None] == len({row.fact_id for row in asked(folder)}) == 3 - (contexts == ["antifactual"])
 
 
 FACTS = [fact("capital", "France", "Paris"), fact("capital", "Peru", "Lima"), fact("river", "Egypt", "Nile")]

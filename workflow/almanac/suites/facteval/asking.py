@@ -15,7 +15,6 @@ from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import (
     MASK,
     MCQ,
-    NONE,
     POOLS,
     SAQ,
     STATEMENT,
@@ -115,7 +114,6 @@ class QuestionMaker:
         told = prompts("facteval")
         self._told = {name: one["text"] for name, one in told["ask"].items()}
         self._several = {name: one["text"] for name, one in told["released"].items()}
-        self._first = NONE if NONE in options.contexts else options.contexts[0]
 
     def ask(self, fact: Fact, sentences: Sequence[WordedFact], short_answer: bool) -> None:
         """Ask one fact in every type, style and context.
@@ -203,6 +201,8 @@ class QuestionMaker:
             instruction=(self._several if several else self._told)[form.experiment],
             options=form.choices,
         )
+        if passages:
+            self.repetition.add(form.experiment, origin, form.negatives, form.text)
         first: int | None = None
         for passage in passages:
             setting = FactEvalSetting(origin, form.negatives, passage.context)
@@ -213,8 +213,6 @@ class QuestionMaker:
             self.asked.own["names"].append(QuestionNames(item, form.objects, form.shown, passage.stated))
             context = None if passage.text is None else self.asked.context(passage.text)
             self.asked.link(item, ANSWER, replace(request, context_id=context))
-            if setting.context == self._first:
-                self.repetition.add(form.experiment, origin, form.negatives, form.text)
 
     def _traits(self, item: int, first: int, fact: Fact, form: Form, passage: Passage) -> QuestionTraits:
         relation = self._relations[fact.relation_id]
