@@ -8,12 +8,13 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.belief import asking, bars, chapter, judging, measures
+from almanac.suites.belief import asking, bars, judging, measures
+from almanac.suites.belief import chapter as chapters
 from almanac.suites.belief.asking import CANDIDATES, CONTROL, ICL, VOCABULARY, BeliefSetting
 from almanac.suites.belief.options import BeliefOptions, Prompting, Style
 from almanac.suites.belief.prompts import FORMATS
 from almanac.suites.belief.rows import Grid, Leaning, PromptTraits, Said
-from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
 from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
@@ -52,6 +53,9 @@ class Belief(Suite[BeliefOptions]):
         "said": Own(Said, of="item", at="judged", frozen=False),
         "leanings": Own(Leaning, at="judged", frozen=False),
     }
+    derived = staticmethod(measures.derived)
+    measure = staticmethod(measures.measure)
+    chapter = staticmethod(chapters.chapter)
     held = frozenset({"llama", "modernbert"})
     nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
@@ -82,14 +86,6 @@ class Belief(Suite[BeliefOptions]):
         parts = answers.parts(("experiment", "choices"))
         return pl.concat(part.links.filter(ranked).select("item", pl.col("choices").alias("offered")) for part in parts)
 
-    def derived(self, frame: pl.DataFrame, options: BeliefOptions) -> pl.DataFrame:
-        """Add what numbers are made of; see `measures.derived`."""
-        return measures.derived(frame, options)
-
-    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: BeliefOptions) -> list[Measure]:
-        """Compute every number of one model; see `measures.measure`."""
-        return measures.measure(judged, own, options)
-
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: BeliefOptions) -> list[Measure]:
         """Return what models share; see `measures.across`."""
         return measures.across(judged)
@@ -97,7 +93,3 @@ class Belief(Suite[BeliefOptions]):
     def bars(self, measures: Sequence[Measure], options: BeliefOptions) -> list[BarResult]:
         """Hold a model that was taught the facts against BELIEF's bars, where the edition asks that."""
         return bars.verdicts(measures) if options.judged else []
-
-    def chapter(self, shown: Shown, options: BeliefOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.chapter`."""
-        return chapter.chapter(shown, options)

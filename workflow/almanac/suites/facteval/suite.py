@@ -9,9 +9,10 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
-from almanac.suites.facteval import asking, chapter, elsewhere, judging, measures
+from almanac.suites.facteval import asking, elsewhere, judging, measures
+from almanac.suites.facteval import chapter as chapters
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import (
     FIB,
@@ -31,7 +32,7 @@ from almanac.suites.facteval.questions import (
 )
 from almanac.suites.facteval.texts import ask_how_alike
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Elsewhere, Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
 
 GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 
@@ -70,6 +71,8 @@ class FactEval(Suite[FactEvalOptions]):
         "verdicts": Own(AnswerVerdict, of="outcome", at="judged"),
         "similarities": Own(QuestionSimilarity, of="item", at="judged"),
     }
+    judge = staticmethod(judging.judge)
+    chapter = staticmethod(chapters.chapter)
     reads = "answers"
     methods: ClassVar[tuple[Method, ...]] = (
         _method(TFQ, STATEMENT, "true or false"),
@@ -97,15 +100,10 @@ class FactEval(Suite[FactEvalOptions]):
         """Return the questions and answers of a file; see `elsewhere.read`."""
         return elsewhere.read(path, self.tables("asked"))
 
-    def judge(self, answers: Answers, data: Data, options: FactEvalOptions) -> Iterator[Judgements]:
-        """Judge every answer in every mode; see `judging.judge`."""
-        return judging.judge(answers, data, options)
-
     def offered(self, method: Method, answers: Answers, data: Data, options: FactEvalOptions) -> pl.DataFrame:
         """Return the options of each question that has some."""
-        found = [part.links.filter(pl.col("options").is_not_null()) for part in answers.parts(("options",))]
-        every = pl.concat(found).unique("item", keep="first", maintain_order=True)
-        return every.select("item", pl.col("options").alias("offered"))
+        found = pl.concat(part.links for part in answers.parts(("options",)))
+        return found.filter(pl.col("options").is_not_null()).select("item", pl.col("options").alias("offered"))
 
     def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
         """Add what numbers are made of; see `measures.derived`."""
@@ -118,7 +116,3 @@ class FactEval(Suite[FactEvalOptions]):
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
         """Return the numbers between models; see `measures.across`."""
         return measures.across(judged, options)
-
-    def chapter(self, shown: Shown, options: FactEvalOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.chapter`."""
-        return chapter.chapter(shown, options)

@@ -8,15 +8,18 @@ import polars as pl
 from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
-from almanac.suites.chapter import Chapter, Shown
+from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
-from almanac.suites.head_to_tail import across, asking, bars, chapter, judge, judging, measures, overview
+from almanac.suites.head_to_tail import across, asking, bars, judging, measures
+from almanac.suites.head_to_tail import chapter as chapters
+from almanac.suites.head_to_tail import judge as judges
+from almanac.suites.head_to_tail import overview as overviews
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
 from almanac.suites.head_to_tail.options import HeadToTailOptions
 from almanac.suites.head_to_tail.rows import BucketCount, Disagreement, EntityTraits, Score
 from almanac.suites.judged import Judged
-from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import BarResult, Method, Own, Round, Suite
 
 
 def _method(experiment: str, label: str) -> Method:
@@ -44,6 +47,10 @@ class HeadToTail(Suite[HeadToTailOptions]):
         "scores": Own(Score, of="item", at="judged"),
         "disagreements": Own(Disagreement, at="judged"),
     }
+    judge = staticmethod(judging.judge)
+    derived = staticmethod(measures.derived)
+    chapter = staticmethod(chapters.chapter)
+    overview = staticmethod(overviews.overview)
     nulls_miss = True
     pools = True
     methods: ClassVar[tuple[Method, ...]] = (
@@ -59,19 +66,7 @@ class HeadToTail(Suite[HeadToTailOptions]):
         """Ask the questions; then, of each model's answers, the judge whether they are correct."""
         if before is None:
             return asking.ask(data, options, self.tables("asked"))
-        return judge.ask(before, options, self.tables("asked"))
-
-    def judge(self, answers: Answers, data: Data, options: HeadToTailOptions) -> Iterator[Judgements]:
-        """Judge every answer in every reading; see `judging.judge`.
-
-        Raises:
-            AlmanacError: the file of a person's verdicts cannot be read, or has two on one answer.
-        """
-        return judging.judge(answers, data, options)
-
-    def derived(self, frame: pl.DataFrame, options: HeadToTailOptions) -> pl.DataFrame:
-        """Add what numbers are made of; see `measures.derived`."""
-        return measures.derived(frame, options)
+        return judges.ask(before, options, self.tables("asked"))
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: HeadToTailOptions) -> list[Measure]:
         """Compute every number of one model; see `measures.measure`."""
@@ -94,11 +89,3 @@ class HeadToTail(Suite[HeadToTailOptions]):
     ) -> list[BarResult]:
         """Hold a tuned model against its base, where the edition asks that; see `bars.unsure`."""
         return bars.unsure(measures, base) if options.judged else []
-
-    def chapter(self, shown: Shown, options: HeadToTailOptions) -> Chapter | None:
-        """Return what the page shows; see `chapter.chapter`."""
-        return chapter.chapter(shown, options)
-
-    def overview(self, shown: Shown, datasets: Sequence[str]) -> Chapter | None:
-        """Return what the page shows of all sources together; see `overview.overview`."""
-        return overview.overview(shown, datasets)
