@@ -157,7 +157,7 @@ def test_a_bad_row_is_named_with_its_column(tmp_path, row, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("type,answer,answer,gold\nsaq,Paris,Lyon,Paris\n", "has the column answer twice; keep one of them"),
+        ("type,answer,answer,gold\nsaq,Paris,Lyon,Paris\n", "has the column 'answer' twice; keep one of them"),
         ("type,answer,gold\n", "holds no row"),
         ('answer\n"Paris, France"\n"Paris",no doubt\n', "lacks the column type"),
     ],
@@ -183,8 +183,9 @@ def test_a_question_of_a_model_has_one_row(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"type": "saq", "gold": ["x"]}], "lacks the column answer; needed are type, answer"),
-        ([GOOD | {"domian": "places"}], "has the unknown column domian"),
+        ([{"type": "saq", "gold": ["x"]}], "lacks the column answer; it has type, gold"),
+        ([{"type": "saq", "gold": ["x"], "Answer": "x"}], "lacks the column answer; it has type, gold, Answer; rename"),
+        ([GOOD | {"domian": "places"}], "has the unknown column 'domian'; known are type, answer, choices"),
     ],
 )
 def test_a_bad_header_is_refused(tmp_path, rows, message):

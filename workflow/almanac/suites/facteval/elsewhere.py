@@ -37,7 +37,7 @@ TEXT_COLUMNS = (
     *("template_id", "text", "passage", "passage_origin", "shown", "stated"),
     *("datatype", "cardinality", "domain", "object_type"),
 )
-KNOWN = (*REQUIRED, *LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS)
+KNOWN = records.Columns(REQUIRED, (*LIST_COLUMNS, *TRUTH_COLUMNS, *TEXT_COLUMNS))
 TYPES = (TFQ, MCQ, SAQ)
 STATUSES = get_args(Status)
 BOOLEANS = {"true": True, "correct": True, "1": True, "false": False, "incorrect": False, "0": False}
@@ -108,7 +108,8 @@ def read(path: Path, own: Mapping[str, type]) -> Elsewhere:
             model stands twice, or two of a context cannot be told apart; naming file, row and column.
     """
     names, cells = records.read(path)
-    _check_header(path, names)
+    if fault := records.wrong_columns(names, KNOWN):
+        raise AlmanacError(f"{path}: {fault}")
     rows = _rows(path, cells)
     asked, facts = Asked(own), dict[str, Fact]()
     items, first = dict[GivenQuestion, str](), dict[tuple[Any, ...], int]()
@@ -142,19 +143,6 @@ def _ask(asked: Asked, row: GivenRow, facts: dict[str, Fact], first: dict[tuple[
     request = Request("", "generate", context, question.text, seed=item, options=question.choices)
     asked.link(item, ANSWER, request)
     return asked.request(request)
-
-
-def _check_header(path: Path, names: Sequence[str]) -> None:
-    lacking = [name for name in REQUIRED if name not in names]
-    unknown = [name for name in names if name not in KNOWN]
-    faults = [f"lacks the column {', '.join(lacking)}"] if lacking else []
-    faults += [f"has the unknown column {', '.join(unknown)}"] if unknown else []
-    if faults:
-        needed = f"needed are {', '.join(REQUIRED)}, known are {', '.join(KNOWN)}"
-        raise AlmanacError(f"{path}: {' and '.join(faults)}; {needed}")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise AlmanacError(f"{path}: has the column {', '.join(twice)} twice; keep one of them")
 
 
 def _rows(path: Path, cells: Iterable[tuple[int, Mapping[str, Any] | None]]) -> list[GivenRow]:
