@@ -193,7 +193,7 @@ def across(judged: Mapping[str, Judged], options: FactEvalOptions) -> list[Measu
         means) and in each: how alike the wordings by a model and by templates are (`VALUES`).
     """
     rows = []
-    for base, tuned in tuned_pairs(list(judged), options.pairs):
+    for base, tuned in base_and_tuned(list(judged), options.pairs):
         before = {(row.metric, row.where): row.value for row in _before_and_after(judged[base])}
         for row in _before_and_after(judged[tuned]):
             first = before.get((row.metric, row.where))
@@ -203,7 +203,7 @@ def across(judged: Mapping[str, Judged], options: FactEvalOptions) -> list[Measu
     return rows + [row for own in list(judged.values())[:1] for row in _how_alike(own, options)]
 
 
-def tuned_pairs(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, str]]:
+def base_and_tuned(models: Sequence[str], pairs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the base and the tuned model of each pair, as they are asked: planted in several worlds, in each.
 
     Args:
