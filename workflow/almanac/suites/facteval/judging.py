@@ -157,8 +157,8 @@ class Scorer:
     def follows(self, mode: str, question: JudgedQuestion, answer: str) -> bool | None:
         """Whether an answer names the wrong object that the passage states, other than within the name of another.
 
-        It is looked for by its label, in every mode and in answers from elsewhere alike; another of its names counts
-        where it holds the label. None where there is no such object.
+        It is looked for by its label: another of its names counts only where it holds that. Which names of other
+        objects hold it is known in mode ``strict`` alone. None where there is no such object.
         """
         stated = question.stated
         if stated is None or question.type == TFQ:
