@@ -33,7 +33,7 @@ class Table:
 
     Attributes:
         name: unique in the chapter.
-        caption: what it shows, in a sentence.
+        caption: what it shows; a blank line parts paragraphs.
         head: the columns' names.
         rows: as many cells each.
         folded: whether it is shown only when it is asked for.

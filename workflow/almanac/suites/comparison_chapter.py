@@ -152,9 +152,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get(TUNED, ())
     ]
     caption = (
-        "What tuning changes: accuracy of the tuned model minus that of its base on the facts that both answered, "
-        "averaged over relations; p of McNemar's exact test on the "
-        "facts; η, the share of what the tuned model knows that its base knew."
+        "What tuning changes. Difference: accuracy of the tuned model minus that of its base on the facts that both "
+        "answered, averaged over relations. p: of McNemar's exact test on the facts. η: the share of what the tuned "
+        "model knows that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

@@ -18,6 +18,7 @@ from almanac.suites.judged import conditions_of
 from almanac.suites.looks import write_cells
 
 WRITTEN = 20  # models up to which each cell holds its number
+ROOM = 5.0  # inches of a map of relations in which names of models stand upright, where they fit
 NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
 Grid = npt.NDArray[np.float64]
 
@@ -48,7 +49,10 @@ def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping
     relations = sorted(mean, key=lambda relation: (-mean[relation], relation))
     grid = np.array([[known[name].get(model, np.nan) for model in models] for name in relations])
     written = len(models) <= WRITTEN
-    one = Map(models, [labels.get(name, name) for name in relations], *((0.52, 0.24) if written else (0.2, 0.19)))
+    width, height = (0.52, 0.24) if written else (0.2, 0.19)
+    upright = max(width, *(_length(model) + NEAR for model in models))
+    width = upright if written and upright * len(models) <= ROOM else width
+    one = Map(models, [labels.get(name, name) for name in relations], width, height)
     figure, [axes], scale = laid_out([one], not written)
     image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     if written:

@@ -209,7 +209,7 @@ def _stability(shown: Shown) -> Table:
         [row.model, said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
         for row in shown.valued("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
     ]
-    caption = "Asked again at temperature 1: the share of answers that differ from the first (section 3.5)."
+    caption = "Questions asked again at temperature 1: the share whose answer differs from the first (section 3.5)."
     return Table("stability", caption, ("model", "asked", "answers", "different answer"), rows)
 
 
@@ -234,7 +234,7 @@ def _counts(shown: Shown) -> Iterator[Table]:
     """Yield Tables 1 and 2: entities by bucket, questions by domain."""
     buckets = shown.own.get("buckets")
     if buckets is not None and buckets.height:
-        head = ("popularity", "type", "bucket", "things", "popularity together", "least", "most")
+        head = ("popularity", "type", "bucket", "things", "total popularity", "least", "most")
         yield Table("buckets", "Entities of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
     asked = shown.own.get("questions")
     if asked is not None and asked.height:

@@ -24,9 +24,9 @@ ASKS = (
     "the same facts."
 )
 METHODS = (
-    "Known: the share of facts above the threshold. False: the same share with another, false object of the "
-    "relation. Null model: the same share for a model of the same recipe that was taught permuted objects, at the "
-    "same threshold. Recall: the share of the facts taught most often; τ: Kendall's correlation of score and times "
+    "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
+    "Null model: the same share for a model of the same recipe that was taught permuted objects, at the same "
+    "threshold. Recall: the same share of the facts taught most often. τ: Kendall's correlation of score and times "
     "taught. The released code weights sentences differently, so its values and its threshold differ. Known, false, "
     "null model and recall count all facts, also those on which the threshold was chosen."
 )
@@ -44,8 +44,8 @@ DRAWS = (
     "replace one template of every relation, or one name of every entity. The threshold stays the same."
 )
 LABELS = (
-    "Agreement with people. Recall: of the facts that people consider known, the share called known; τ: Kendall's "
-    "correlation of score and mean label, p that of no correlation."
+    "Agreement with people. Recall: of the facts that people consider known, the share called known. τ: Kendall's "
+    "correlation of score and mean label; p: of the test that there is none."
 )
 Column = Callable[[str, str], Cell]  # a cell by model and method
 
@@ -171,8 +171,8 @@ def _coverage(shown: Shown) -> Iterator[Table]:
     if "coverage" in shown.own and not shown.own["coverage"].is_empty():
         rows = shown.own["coverage"].unique("what", keep="first", maintain_order=True).rows()
         caption = (
-            "What can be asked: relations with their usable templates, all facts and asked facts, subjects and "
-            "objects with all their names."
+            "What can be asked: relations with the number of their usable templates, all facts and asked facts, "
+            "subjects and objects with the number of their names."
         )
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
