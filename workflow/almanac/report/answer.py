@@ -119,7 +119,7 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
 def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return how many facts a model may read off their subject's name, where there are any."""
     of = [f"{found:,} of {facts:,} test facts (dataset {name})" for name, (found, facts) in guessable.items() if found]
-    text = "their true objects stand in their subject's name (the setting `guessable: false` leaves them out)."
+    text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
     return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
 
