@@ -97,7 +97,7 @@ def test_a_line_goes_along_the_values_of_a_condition_whatever_order_its_numbers_
     [axes] = figure.axes
     assert lines(axes) == {"a": [(0, 0.1), (1, 0.4), (2, 0.9)], "b": [(0, 0.2), (2, 0.7)]}
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "8", "64"]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("times a fact was taught", "accuracy")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("times taught", "accuracy")
     [names] = figure.legends
     assert [text.get_text() for text in names.get_texts()] == ["a", "b"]
 

@@ -112,6 +112,28 @@ def test_the_heat_map_has_the_best_relation_first_and_leaves_what_was_not_asked_
     }
 
 
+def test_relations_that_are_equal_but_for_rounding_go_by_name():
+    found = {"P19": (0.6, 0.6, 0.0, 0.2, 0.3), "P452": (0.5, 0.4, 0.4, 0.2, 0.2)}
+    for names in (found, reversed(found)):
+        rows = [
+            measure("accuracy", value, f"m{at}", relation=name)
+            for name in names
+            for at, value in enumerate(found[name])
+        ]
+        texts = comparison_figures.heat_map(rows, {}).axes[0].texts
+        assert [text.get_text() for text in texts if text.get_position()[0] < 0] == ["P19", "P452"]
+
+
+def test_names_of_models_stand_upright_where_there_is_room():
+    def turned(names):
+        rows = [measure("accuracy", 0.5, name, relation="P1") for name in names]
+        texts = comparison_figures.heat_map(rows, {}).axes[0].texts
+        return {text.get_rotation() for text in texts if text.get_text() in names}
+
+    assert turned(["medium-sized", "small"]) == {0}
+    assert turned([f"medium-sized-{at}" for at in range(12)]) == {90}
+
+
 def test_where_cells_hold_no_numbers_more_models_take_less_room():
     def width(count):
         names = [f"m{at:02}" for at in range(count)]

@@ -18,6 +18,7 @@ from almanac.suites.judged import conditions_of
 from almanac.suites.looks import write_cells
 
 WRITTEN = 20  # models up to which each cell holds its number
+DIGITS = 12  # of a mean over models that relations are ordered by
 ROOM = 5.0  # inches of a map of relations in which names of models stand upright, where they fit
 NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
 Grid = npt.NDArray[np.float64]
@@ -45,7 +46,8 @@ def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping
     for row in rows:
         if row.value is not None:
             known[str(conditions_of(row)["relation"])][str(row.model)] = row.value
-    mean = {relation: fmean(own.values()) for relation, own in known.items()}
+    # What is equal but for rounding goes by name.
+    mean = {relation: round(fmean(own.values()), DIGITS) for relation, own in known.items()}
     relations = sorted(mean, key=lambda relation: (-mean[relation], relation))
     grid = np.array([[known[name].get(model, np.nan) for model in models] for name in relations])
     written = len(models) <= WRITTEN

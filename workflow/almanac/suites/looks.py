@@ -20,7 +20,8 @@ MARKERS = "osD^vPX"
 STROKES = ("-", "--", ":", "-.")  # of a model's lines, or of families
 GREY = "#777777"
 APART, SPAN = 0.05, 0.4  # places that neighbouring lines stand apart, and all: so no interval hides another
-NAMED = {"dose": "times a fact was taught"}  # what a condition is called below the panels
+MANY = 6  # lines above which the bars of their intervals are fine
+NAMED = {"dose": "times taught"}  # what a condition is called below the panels
 NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
 COLUMN = 1.8  # each so wide, inches,
 LINE = 0.17  # and the figure grows by so much for each line of them, inches.
@@ -103,7 +104,8 @@ def lines_along(
     lines = list(dict.fromkeys((str(row.model), way(row)) for row in rows))
     models, ways = (list(dict.fromkeys(own)) for own in zip(*lines, strict=True))
     apart = min(APART, SPAN / len(lines))
-    figure = Figure(figsize=(max(6.4, 1.6 + 1.9 * len(names)), 3.4), layout="constrained")
+    fine: dict[str, Any] = {"capsize": 0, "elinewidth": 0.5} if len(lines) > MANY else {}
+    figure = Figure(figsize=(max(6.4, 1.6 + 1.9 * len(names)), 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(names), sharey=True, squeeze=False)[0])
     for axes, name in zip(panels, names, strict=True):
         for index, (model, asked) in enumerate(lines):
@@ -113,7 +115,7 @@ def lines_along(
                 at = [places.index(conditions_of(row)[along]) + apart * index for row in own]
                 label = f"{model}, {asked}" if asked else model
                 stroke = STROKES[ways.index(asked) % len(STROKES)]
-                intervals(axes, at, own, models.index(model), model, label=label, linestyle=stroke)
+                intervals(axes, at, own, models.index(model), model, label=label, linestyle=stroke, **fine)
         axes.set_title(name)
         axes.set_xticks(range(len(places)), list(map(str, places)), **ticks)
         axes.set_xlim(-0.3, len(places) - 1 + SPAN + 0.2)
