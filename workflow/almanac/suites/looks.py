@@ -1,5 +1,6 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vPX"
 STROKES = ("-", "--", ":", "-.")  # of a model's lines, or of families
 GREY = "#777777"
-APART, SPAN = 0.05, 0.4  # places that neighbouring lines stand apart, and all: so no interval hides another
+APART, SPAN = 0.05, 0.4  # of the way from place to place: how far neighbouring lines stand apart at most, and all
 MANY = 6  # lines above which the bars of their intervals are fine
 NAMED = {"dose": "times taught"}  # what a condition is called below the panels
 NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
@@ -76,6 +77,11 @@ def intervals(
     axes.errorbar(at, own, yerr=reach, **{**usual, **look(index, model), **style})
 
 
+def apart(lines: int) -> float:
+    """Return how far apart neighbours of so many lines stand, so that no interval hides another."""
+    return min(APART, SPAN / max(1, lines))
+
+
 def lines_along(
     rows: Sequence[Measure],
     along: str,
@@ -100,19 +106,24 @@ def lines_along(
     """
     found: set[Any] = {conditions_of(row)[along] for row in rows}
     places = [*(one for one in order if one in found), *sorted(found - set(order))]
+
+    def place(row: Measure) -> int:
+        return places.index(conditions_of(row)[along])
+
+    points: dict[tuple[str, str, str], list[Measure]] = defaultdict(list)
+    for row in sorted(rows, key=place):
+        points[panel(row), str(row.model), way(row)].append(row)
     names = list(dict.fromkeys(map(panel, rows)))
     lines = list(dict.fromkeys((str(row.model), way(row)) for row in rows))
     models, ways = (list(dict.fromkeys(own)) for own in zip(*lines, strict=True))
-    apart = min(APART, SPAN / len(lines))
+    shift = apart(len(lines))
     fine: dict[str, Any] = {"capsize": 0, "elinewidth": 0.5} if len(lines) > MANY else {}
     figure = Figure(figsize=(max(6.4, 1.6 + 1.9 * len(names)), 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(names), sharey=True, squeeze=False)[0])
     for axes, name in zip(panels, names, strict=True):
         for index, (model, asked) in enumerate(lines):
-            own = [row for row in rows if (panel(row), row.model, way(row)) == (name, model, asked)]
-            own.sort(key=lambda row: places.index(conditions_of(row)[along]))
-            if own:
-                at = [places.index(conditions_of(row)[along]) + apart * index for row in own]
+            if own := points.get((name, model, asked)):
+                at = [place(row) + shift * index for row in own]
                 label = f"{model}, {asked}" if asked else model
                 stroke = STROKES[ways.index(asked) % len(STROKES)]
                 intervals(axes, at, own, models.index(model), model, label=label, linestyle=stroke, **fine)

@@ -274,9 +274,9 @@ def _passages(shown: Shown, first: str) -> Table:
             rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
     caption = (
         "The same questions with a passage and without. Kept: of those right without it, the share right with it. "
-        "Gained: of those wrong without it, the share right with it. Followed: the answer names the wrong object that "
-        "the passage states. Left out: the share of questions in whose passage nothing could be replaced; they count "
-        "nowhere else."
+        "Gained: of those not right without it, the share right with it. Followed: the answer names the wrong object "
+        "that the passage states. Left out: the share of questions in whose passage nothing could be replaced; they "
+        "count nowhere else."
     )
     head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
     return Table("passages", caption, head, rows)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from almanac.rows import Measure
 from almanac.suites.head_to_tail.buckets import BUCKETS
 from almanac.suites.judged import conditions_of
-from almanac.suites.looks import APART, intervals, legend, unit_axis
+from almanac.suites.looks import apart, intervals, legend, unit_axis
 
 RATES = ("accuracy", "hallucination")
 
@@ -29,7 +29,7 @@ def head_to_tail(rows: Mapping[str, Sequence[Measure]]) -> Figure:
                 own = [row for row in rows[rate] if (str(row.model), str(_at(row, "domain"))) == (model, domain)]
                 own.sort(key=lambda row: BUCKETS.index(str(_at(row, "level"))))
                 if own:
-                    at = [BUCKETS.index(str(_at(row, "level"))) + APART * index for row in own]
+                    at = [BUCKETS.index(str(_at(row, "level"))) + apart(len(models)) * index for row in own]
                     intervals(axes, at, own, index, model, label=model)
             axes.set_xticks(range(len(BUCKETS)), BUCKETS)
             axes.set_xlim(-0.3, len(BUCKETS) - 0.7)
