@@ -96,6 +96,13 @@ def test_the_page_opens_from_disk_without_a_word_on_the_console_and_every_number
     assert 0 < said["rows"] <= 100
 
 
+def test_the_script_writes_shares_as_the_page_does(browse):
+    """What rounds to zero has no sign in either."""
+    values = [value for value, _ in test_page.SHARES]
+    said, errors = browse(f"return {json.dumps(values)}.map(share);")
+    assert (said, errors) == ([shown for _, shown in test_page.SHARES], [])
+
+
 # Every number of the page, made again of its items, and a fact: what is wrong, and what the fact's page says.
 EVIDENCE = """
 const wrong = [];

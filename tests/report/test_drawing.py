@@ -36,6 +36,12 @@ def test_a_figure_is_the_one_that_matplotlib_draws_with_a_renderer_of_its_own(ti
     assert drawing.svg(figure) == drawing._slim(text[text.index("<svg") :])
 
 
+def test_dollar_signs_in_a_name_stay_what_they_are():
+    with drawing.style():
+        figure = a_figure("twice")
+    assert "lines of $x_1$" in drawing.svg(figure)
+
+
 def test_what_is_left_out_of_a_figure_is_not_seen():
     """Groups of nothing, what a text is by default and what many markers share; labels and opacity stay as they are."""
     said = (

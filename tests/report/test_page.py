@@ -256,20 +256,23 @@ def test_the_recovery_is_shown_with_its_verdict(layout, page):
         assert shown[-1] == f"✗ {'; '.join(row.failed)}"
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.8734, ".873"),
-        (1.0, "1.000"),
-        (0.0, ".000"),
-        (-0.25, "−.250"),
-        (-1.0, "−1.000"),
-        (-0.0, ".000"),
-        (-1e-9, ".000"),
-        (None, "–"),
-        (0.9996, "1.000"),
-    ],
-)
+SHARES = [
+    (0.8734, ".873"),
+    (1.0, "1.000"),
+    (0.0, ".000"),
+    (-0.25, "−.250"),
+    (-1.0, "−1.000"),
+    (-0.0, ".000"),
+    (-1e-9, ".000"),
+    (-0.0002, ".000"),
+    (-0.0006, "−.001"),
+    (-12.5, "−12.500"),
+    (None, "–"),
+    (0.9996, "1.000"),
+]
+
+
+@pytest.mark.parametrize(("value", "shown"), SHARES)
 def test_shares_are_written_as_the_field_writes_them(value, shown):
     assert share(value) == shown
 

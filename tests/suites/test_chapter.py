@@ -1,7 +1,7 @@
 """What a chapter finds: numbers by exactly the columns that their items were chosen by."""
 
 from almanac.rows import Measure, NotAsked
-from almanac.suites.chapter import Shown, silent
+from almanac.suites.chapter import Shown, Table, board, filled, silent
 from almanac.suites.judged import Not, Range, as_text
 
 
@@ -39,6 +39,46 @@ def test_numbers_are_found_by_the_columns_that_they_are_chosen_by_and_no_others(
 def test_one_number_of_a_model_or_none():
     assert SHOWN.one("accuracy", "other", shots=5) == ROWS[3]
     assert SHOWN.one("accuracy", "other", shots=9) is None
+    assert SHOWN.one("accuracy", "other", "shots") == ROWS[3]
+    assert SHOWN.one("accuracy", None, "shots") == ROWS[1], "of any model the first"
+
+
+def test_numbers_without_a_value_can_be_left_out():
+    shown = Shown("d", True, 4, (), measures=[*ROWS, number("accuracy", None, shots=2)])
+    assert values(shown.find("accuracy", "shots")) == [0.2, 0.3, 0.4, None]
+    assert values(shown.valued("accuracy", "shots")) == [0.2, 0.3, 0.4]
+    assert values(shown.valued("accuracy", "shots", model="m")) == [0.2, 0.3]
+    assert shown.valued("accuracy", shots=2) == []
+
+
+def test_numbers_by_relation_are_a_folded_table_that_says_how_each_was_asked():
+    rows = [(ROWS[4], "with 5 examples")]
+    found = SHOWN.by_relation("relations", "By relation.", rows)
+    assert (found.name, found.folded) == ("relations", True)
+    assert list(found.head) == ["relation", "model", "asked", "accuracy"]
+    assert [list(row) for row in found.rows] == [["capital", "m", "with 5 examples", ROWS[4]]]
+    found = SHOWN.by_relation("relations", "By relation.", rows, ("method", "known", "facts"))
+    assert list(found.head) == ["relation", "model", "method", "known", "facts"] and found.rows[0][-1] == 9
+
+
+def test_a_board_has_the_rows_with_a_number_and_the_columns_in_which_anything_stands():
+    none = number("accuracy", None)
+    rows = [
+        {"model": "a", "known": ROWS[0], "null": none, "silent": "3 of 9", "p": None},
+        {"model": "b", "known": none, "null": none, "silent": "9 of 9", "p": None},
+        {"model": "c", "known": None, "null": None, "silent": "–", "p": 0.5},
+    ]
+    found = board("methods", "A caption.", rows)
+    assert (list(found.head), [list(row) for row in found.rows]) == (
+        ["model", "known", "silent"],
+        [["a", ROWS[0], "3 of 9"]],
+    )
+    assert board("methods", "A caption.", rows[1:]).rows == []
+
+
+def test_a_chapter_can_leave_out_its_tables_without_rows():
+    full, empty = (Table(name, "", ("model",), rows) for name, rows in (("full", [["m"]]), ("empty", [])))
+    assert list(filled("T", "What?", [empty, "a note", full]).parts) == ["a note", full]
 
 
 def test_a_number_says_what_it_is_of():

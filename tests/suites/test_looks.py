@@ -8,7 +8,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from almanac.report.drawing import svg
-from almanac.suites.looks import legend, look, write_cells
+from almanac.rows import Measure
+from almanac.suites.judged import as_text, conditions_of
+from almanac.suites.looks import STROKES, intervals, legend, lines_along, look, write_cells
 
 
 def test_as_many_models_as_the_largest_paper_has_look_different():
@@ -58,3 +60,74 @@ def test_a_cell_s_value_can_be_read_on_every_colour_of_its_map(colours):
         assert cell.get_text() == f"{value:.2f}"
         dark, light = sorted([luminance(cell.get_color()), luminance(image.cmap(image.norm(value)))])
         assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, 1.4.3
+
+
+def number(value, model="m", low=None, high=None, **where):
+    of = ("s", "d", model, None, "accuracy", as_text(where), "mean", ())
+    return Measure(*of, value, low, high, None, 9, 5, 4, 0, 0, 0)
+
+
+def ends(box):
+    """The lower and upper ends of the bars of a line."""
+    [bars] = box.lines[2]
+    return [pytest.approx(segment[:, 1].tolist()) for segment in bars.get_segments()]
+
+
+def test_a_bar_reaches_from_limit_to_limit_and_a_number_without_one_is_a_point():
+    axes = Figure().subplots()
+    rows = [number(0.5, low=0.4, high=0.7), number(0.2), number(1.0, low=0.9, high=1.0 - 1e-12)]
+    intervals(axes, range(3), rows, 0, "m", label="m", linestyle="none")
+    [box] = axes.containers
+    assert box.lines[0].get_xydata().tolist() == [[0, 0.5], [1, 0.2], [2, 1.0]]
+    assert ends(box) == [[0.4, 0.7], [0.2, 0.2], [0.9, 1.0]]
+    assert box.lines[0].get_linestyle() == "None" and box.lines[0].get_color() == look(0)["color"]
+
+
+def lines(axes):
+    """The place and value of each point of a panel, by the label of its line."""
+    found = {box.get_label(): box.lines[0].get_xydata().tolist() for box in axes.containers}
+    return {label: [(round(at), value) for at, value in points] for label, points in found.items()}
+
+
+def test_a_line_goes_along_the_values_of_a_condition_whatever_order_its_numbers_have():
+    found = {"a": {64: 0.9, 0: 0.1, 8: 0.4}, "b": {0: 0.2, 64: 0.7}}
+    figure = lines_along(
+        [number(value, m, dose=dose) for m, own in found.items() for dose, value in own.items()], "dose", "accuracy"
+    )
+    [axes] = figure.axes
+    assert lines(axes) == {"a": [(0, 0.1), (1, 0.4), (2, 0.9)], "b": [(0, 0.2), (2, 0.7)]}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "8", "64"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("times taught", "accuracy")
+    [names] = figure.legends
+    assert [text.get_text() for text in names.get_texts()] == ["a", "b"]
+
+
+def test_panels_and_strokes_tell_apart_what_is_asked_in_several_ways():
+    """Two panels in the order of their first numbers; of a model's lines each way has a stroke, and all its colour."""
+    rows = [
+        number(value, model, kind=kind, way=way, context=context)
+        for kind in ("second", "first")
+        for model, way, value in (("a", "", 0.1), ("b", "", 0.2), ("a", "cloze", 0.3))
+        for context in ("new", "relevant", "none")
+        if (kind, way) != ("first", "cloze")
+    ]
+    figure = lines_along(
+        rows, "context", "F1", ("none", "relevant", "absent"), lambda row: conditions_of(row)["kind"],
+        lambda row: conditions_of(row)["way"], chance=0.25,
+    )  # fmt: skip
+    second, first = figure.axes
+    assert [axes.get_title() for axes in figure.axes] == ["second", "first"]
+    assert {name: len(points) for name, points in lines(second).items()} == {"a": 3, "b": 3, "a, cloze": 3}
+    assert set(lines(first)) == {"a", "b"}
+    assert [label.get_text() for label in first.get_xticklabels()] == ["none", "relevant", "new"]
+    drawn = {box.get_label(): box.lines[0] for box in second.containers}
+    assert [line.get_linestyle() for line in drawn.values()] == [STROKES[0], STROKES[0], STROKES[1]]
+    assert drawn["a"].get_color() == drawn["a, cloze"].get_color() != drawn["b"].get_color()
+    assert [line.get_ydata()[0] for line in second.get_lines() if list(line.get_xdata()) == [0, 1]] == [0.25]
+
+
+def test_lines_stand_apart_and_within_the_room_of_their_value():
+    rows = [number(0.5, f"m{at}", dose=dose) for at in range(30) for dose in (0, 4)]
+    [axes] = lines_along(rows, "dose", "accuracy").axes
+    starts = [box.lines[0].get_xdata()[0] for box in axes.containers]
+    assert len(set(starts)) == 30 and min(starts) >= 0 and max(starts) < 0.5

@@ -7,10 +7,9 @@ from matplotlib.colors import to_hex
 from almanac.rows import Measure
 from almanac.statistics.agreement import kappa
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
-from almanac.suites.head_to_tail import figures as head_to_tail
-from almanac.suites.ic_lke import figures as ic_lke
+from almanac.suites.ic_lke.figures import by_shots
 from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
-from almanac.suites.looks import COLOURS, coloured
+from almanac.suites.looks import COLOURS, coloured, lines_along
 from almanac.suites.suite import Method
 
 
@@ -110,8 +109,8 @@ def test_a_model_has_one_colour_in_the_figures_of_all_methods():
         own = ("s", "d", model, None, "accuracy", as_text(where), "mean", ("hit",), 0.4, 0.3, 0.5, None, *counts)
         return Measure(*own)
 
-    rows = [row("second", dose=dose, experiment="in_context") for dose in (0, 4)]
+    rows = [row("second", dose=dose, shots=dose) for dose in (0, 4)]
     with coloured(["first", "second"]):
-        drawn = [head_to_tail.by_dose(rows), ic_lke.by_exposure(rows, 0.1)]
+        drawn = [lines_along(rows, "dose", "accuracy"), by_shots(rows, {}, 0.1)]
     colours = {to_hex(figure.axes[0].lines[0].get_color()) for figure in drawn}
     assert colours == {COLOURS[1].lower()}

@@ -205,7 +205,7 @@ def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, min
     assert "On facts, step-2000 and step-1000 do not differ by more than chance, by " in made.stdout
     with (clone / "results" / "own" / "tables" / "compared-differences.csv").open() as handle:
         rows = list(csv.DictReader(handle))
-    assert {(row["model"], row["less"]) for row in rows} == {("step-2000", "step-1000")}
+    assert {(row["model"], row["minus"]) for row in rows} == {("step-2000", "step-1000")}
     assert "IC-LKE" in {row["method"] for row in rows} and {float(row["difference"]) for row in rows} == {0.0}
 
 

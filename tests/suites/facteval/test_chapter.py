@@ -1,6 +1,7 @@
 """FactEval on the page, as data: what is not applicable and why, passages, pairs of models, figures."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
@@ -11,6 +12,7 @@ from almanac.rows import Measure, NotAsked, Relation, Template
 from almanac.suites.chapter import Drawing, Entrant, Shown, Table
 from almanac.suites.facteval.chapter import FormBoard, boards, chapter, without_blanks
 from almanac.suites.facteval.questions import QuestionTexts
+from almanac.suites.judged import conditions_of
 
 from .running import SUITE, measured, respond, write
 from .tables import data, entity, fact
@@ -186,6 +188,18 @@ def test_there_are_three_figures(found):
     drawn = {part.name: part.draw() for part in found.parts if isinstance(part, Drawing)}
     assert set(drawn) == {"types", "abstention", "contexts"}
     assert all(isinstance(figure, Figure) for figure in drawn.values())
+    forms, places = ({one.get_title() for one in drawn["contexts"].axes}, drawn["contexts"].axes[0].get_xticklabels())
+    assert {"mcq-fib", "saq-fib", "saq-wh"} <= forms, "a panel a type and style"
+    assert [label.get_text() for label in places] == ["none", "relevant", "irrelevant", "antifactual"]
+
+
+def test_questions_asked_only_with_passages_leave_no_empty_table(shown):
+    """As of an edition whose `contexts` lack none."""
+    kept = [row for row in shown.measures if conditions_of(row).get("context") != "none"]
+    found = chapter(replace(shown, measures=kept), SUITE.options(contexts=["relevant"]))
+    named = [part.name for part in found.parts if isinstance(part, Table)]
+    assert "scores" not in named and "relations" in named
+    assert all(part.rows for part in found.parts if isinstance(part, Table))
 
 
 def test_without_numbers_there_is_no_chapter():

@@ -1,14 +1,13 @@
 """What Head-to-Tail's figures show: rates in the panel of their domain, at the places of their buckets."""
 
 from almanac.rows import Measure
-from almanac.suites.head_to_tail.figures import by_dose, head_to_tail
+from almanac.suites.head_to_tail.figures import head_to_tail
 from almanac.suites.judged import as_text
 
 
 def row(metric, value, model="m", **where):
     of = "head_to_tail", "d", model, None, metric, as_text(where), "ratio", ()
-    reach = (None, None) if value is None else (value - 0.1, value + 0.1)
-    return Measure(*of, value, *reach, None, 9, 5, 4, 0, 0, 0)
+    return Measure(*of, value, value - 0.1, value + 0.1, None, 9, 5, 4, 0, 0, 0)
 
 
 def drawn(axes):
@@ -21,11 +20,11 @@ def test_a_line_shows_the_rates_of_one_model_in_one_domain_from_head_to_tail():
     numbers = {
         ("a", "films"): {"tail": 0.1, "head": 0.8, "torso": 0.3},
         ("b", "films"): {"tail": 0.2, "head": 0.9},
-        ("a", "books"): {"tail": None, "head": 0.6, "torso": 0.5},
+        ("a", "books"): {"head": 0.6, "torso": 0.5},
     }
     rows = {
         rate: [
-            row(rate, None if value is None else abs(less - value), model, domain=domain, level=level)
+            row(rate, abs(less - value), model, domain=domain, level=level)
             for (model, domain), own in numbers.items()
             for level, value in own.items()
         ]
@@ -38,12 +37,3 @@ def test_a_line_shows_the_rates_of_one_model_in_one_domain_from_head_to_tail():
     assert drawn(films) == {"a": [(0, 0.8), (1, 0.3), (2, 0.1)], "b": [(0, 0.9), (2, 0.2)]}
     assert drawn(no_books) == {"a": [(0, 0.4), (1, 0.5)]}
     assert drawn(no_films) == {"a": [(0, 0.2), (1, 0.7), (2, 0.9)], "b": [(0, 0.1), (2, 0.8)]}
-
-
-def test_accuracy_by_dose_has_a_line_a_model_and_a_place_a_dose():
-    numbers = {"a": {64: 0.9, 0: 0.1, 8: 0.4}, "b": {0: 0.2, 64: 0.7}}
-    [axes] = by_dose(
-        [row("accuracy", value, m, dose=dose) for m, own in numbers.items() for dose, value in own.items()]
-    ).axes
-    assert drawn(axes) == {"a": [(0, 0.1), (1, 0.4), (2, 0.9)], "b": [(0, 0.2), (2, 0.7)]}
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "8", "64"]

@@ -167,7 +167,7 @@ def test_runs_and_labels_have_a_row_a_method(chapter):
 def test_the_figures_draw_the_numbers(chapter, shown):
     figures = {part.name: part.draw() for part in chapter.parts if isinstance(part, Drawing)}
     paper, official = figures["threshold"].axes
-    assert (paper.get_title(), official.get_title()) == ("paper", "official")
+    assert (paper.get_title(), official.get_title()) == ("KaRR", "KaRR, released code")
     [line] = [one for one in paper.get_lines() if one.get_label() == "base"]
     curve = [shown.one("known_at", "base", experiment="paper", asked=FACTS, ratio=Range(at)).value for at in CURVE]
     assert list(line.get_xdata()) == list(CURVE) and list(line.get_ydata()) == curve
@@ -176,6 +176,7 @@ def test_the_figures_draw_the_numbers(chapter, shown):
     assert all(line.get_linewidth() > 0 for axes in panels for line in axes.get_lines()), "points are joined"
     assert [axes.get_label() for axes in figures["size"].axes[0].containers] == list(NAMES.values())
     assert [text.get_text() for text in figures["size"].axes[0].get_xticklabels()] == ["base\n2 M", "large\n9 M"]
+    assert [axes.get_title() for axes in figures["exposure"].axes] == ["KaRR", "KaRR, released code"]
     assert [text.get_text() for text in figures["exposure"].axes[0].get_xticklabels()] == ["0", "2", "16"]
 
 
@@ -221,7 +222,7 @@ def test_each_models_threshold_is_drawn_with_and_without_false_objects(shown):
     """Of three models one has no threshold."""
     rows = [row for row in shown.measures if (row.metric, row.model) != ("threshold", "silent")]
     for kept in (rows, [row for row in rows if conditions_of(row).get("asked") != NULL]):
-        [axes] = by_threshold(replace(shown, measures=kept), ["paper"]).axes
+        [axes] = by_threshold(replace(shown, measures=kept), {"paper": "KaRR"}).axes
         dotted = [line.get_xdata()[0] for line in axes.get_lines() if line.get_linestyle() == ":"]
         assert dotted == [
             shown.one("threshold", name, experiment="paper", asked=FACTS).value for name in ("base", "large")

@@ -4,28 +4,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from almanac.edition.layout import Layout
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table
+from almanac.suites.comparison_figures import Map, laid_out
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import method_label
-from almanac.suites.looks import GREY, look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from almanac.suites.looks import GREY, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 EXAMPLES = 3  # facts that are named of each kind
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
     "both call it known or neither does. Cohen's κ is that share beyond what their rates alone would give: 1 is full "
-    "agreement, 0 none beyond chance. ρ is the rank correlation of their scores of facts. A method whose "
-    "format a model did not follow says nothing of its facts, and is left out."
+    "agreement, 0 none beyond chance. ρ is the rank correlation of the scores that they give the facts. Where a model "
+    "did not follow the format of a method, that method says nothing of its facts and is left out."
 )
 
 
@@ -69,19 +71,16 @@ def forests(between: Sequence[Measure], findings: Sequence[Finding]) -> Iterator
         counts = {len(conditions_of(row)[FACT]) for row, _ in own}  # type: ignore[arg-type]
         caption = (
             f"Known by each method, of the {' to '.join(f'{count:,}' for count in sorted({min(counts), max(counts)}))} "
-            f"facts that all of these methods asked of a model (dataset {dataset}; a method that shares fewer than "
-            f"{FEW} with those above it is left out), with 95 % intervals (of these relations). Filled: above chance "
-            "by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, or no "
-            "chance defined. Grey ticks: the method's chance on all facts that it asked."
+            f"facts that all of these methods asked of a model (dataset {dataset}), with 95 % intervals (of these "
+            f"relations). A method that shares fewer than {FEW} facts with those above it is left out. Filled: above "
+            "chance by all facts that the method asked; empty: not distinguishable from chance; faint: too few facts, "
+            "or no chance defined. Grey ticks: the method's chance on all facts that it asked."
         )
         yield Drawing(f"same-facts-{dataset}", caption, partial(_forest, own))
 
 
-def _forest(rows: Sequence[tuple[Measure, Finding]]) -> "Figure":
+def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     """Draw a line a method and in it a point a model: narrow, so that a phone shows it in its size."""
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
     models = list(dict.fromkeys(str(row.model) for row, _ in rows))
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row, found in rows:
@@ -100,8 +99,6 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> "Figure":
         top += height
         axes.axhline(top, color="#e8eaed", linewidth=0.8, zorder=0)
     axes.set_yticks(middles, names, fontsize=8)
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(top, 0)
     axes.set_xlim(-0.02, 1.02)
@@ -114,7 +111,7 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> "Figure":
     return figure
 
 
-def _point(axes: "Axes", at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
+def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[str, Any]) -> None:
     """Draw a number with its interval and the chance of its method; its verdict by how it is filled."""
     if row.value is None or row.low is None or row.high is None:
         return
@@ -188,13 +185,8 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
     return Table("pairs", "Each two methods on the facts that both asked.", head, cells, folded=True)
 
 
-def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> "Figure":
+def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:
     """Draw kappa of each two methods; empty where it is not defined."""
-    import numpy as np  # drawing is not loaded only to print seconds
-
-    from almanac.suites.comparison_figures import Map, laid_out
-    from almanac.suites.looks import write_cells
-
     own = {_methods(row)[0]: None for row in rows} | {_methods(row)[1]: None for row in rows}
     place = {key: at for at, key in enumerate(own)}
     values = np.full((len(place), len(place)), np.nan)

@@ -13,25 +13,34 @@ from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink,
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
-RULE = (
-    "Known: the share of facts, a mean over relations, with two 95 % intervals: how far other facts of these relations "
-    "might lie, and how far the mean of other relations of their kind might (none of one relation). Chance: how often "
-    "the model's own answers would be right for the other facts of their relation or, where a method asks each fact "
-    "with a false object too, how often it calls that one known. Above chance: the difference; the verdict is a "
-    "one-sided test of it or, with false objects, of true objects' scores against theirs (sign test), at .025, "
-    "adjusted for all rows together (Holm). Interval and verdict are of these relations and say "
-    "nothing of others; where the verdict is not distinguishable, the interval's upper end is the most that the method "
-    "may have missed. Null: what the method finds in a model of the same recipe that was taught a world with exchanged "
-    "objects, none of these facts, by the model's own threshold where the method has one. p: of the test, adjusted. "
-    "Facts: those that were answered; they count as so many independent ones in the first interval (Wilson's)."
+RULE = "\n\n".join(  # a paragraph a column
+    (
+        "A row is what one method says of one model.",
+        "Known: the share of the facts that the method calls known, a mean over relations. It has two 95 % intervals. "
+        "The first says how far the share of other facts of these relations might lie, the second how far that of "
+        "other relations of their kind might; a single relation has no second one.",
+        "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
+        "method asks each fact with a false object too, chance is how often it calls that one known.",
+        "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
+        "and so none of these facts. A method with a threshold uses that of the model itself.",
+        "Above chance: known minus chance, with its 95 % interval.",
+        "Verdict: by a one-sided test at .025 of whether the model is above chance or, with false objects, of whether "
+        "true objects have higher scores than false ones (sign test). p: of that test, adjusted for all rows together "
+        "(Holm); the verdict goes by it. Interval and verdict are of these relations and say nothing of others. Where "
+        "the verdict is not distinguishable from chance, the upper end of above chance is the most that the method may "
+        "have missed.",
+        "Facts: how many were answered. Count as: how many independent facts these are worth in the first interval "
+        "(Wilson's).",
+    )
 )
 FACTS_CAPTION = (
-    "Facts that most answers know, and facts that fewest know: of the answers of models by methods that are above "
-    "chance. Choose one for all that was answered to it."
+    "The facts that most answers know, and those that fewest know. Only methods that are above chance for a model "
+    "count. Choose a fact to see every answer to it."
 )
 OF_THESE = (
-    "Intervals (95 %) and verdicts are of these relations; the page has those of other relations for what is known. "
-    "Verdicts are adjusted for all rows (Holm), intervals are not: one may lie above 0 where the verdict does not."
+    "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
+    "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
+    "verdict is not above chance."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
@@ -79,7 +88,7 @@ def chapter(
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
-    caption = " ".join([RULE, *_guessed(guessable or {})])
+    caption = "\n\n".join([RULE, *_guessed(guessable or {})])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
         *figures,
@@ -110,7 +119,7 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
 def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return how many facts a model may read off their subject's name, where there are any."""
     of = [f"{found:,} of {facts:,} test facts (dataset {name})" for name, (found, facts) in guessable.items() if found]
-    text = "their true objects stand in their subject's name (with guessable: false such facts are left out)."
+    text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
     return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
 
@@ -206,7 +215,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
     equal: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, found in own.items():
         equal[sum(one.verdict == ABOVE_CHANCE for one in found), len(found)].append(name)
-    parts = []
+    parts: list[str] = []
     for (hit, of), names in sorted(equal.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
         more = [
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE

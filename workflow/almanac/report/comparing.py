@@ -1,4 +1,4 @@
-"""Each two models of an edition side by side: what one has right less what the other has, by every method."""
+"""Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,12 @@ MODELS = 8  # of an edition, up to which all pairs are listed
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
 LEVEL = 0.05  # of the two-sided tests of all rows together
-HEAD = ("of", "method", "model", "less", "difference", "p", "adjusted p", "facts")
+HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "facts")
 CAPTION = (
-    "What the first model has right less what the second has, on the facts that both answered, a mean over relations "
-    "with its 95 % interval; p of McNemar's exact test on the facts, and adjusted for all rows together (Holm). "
-    f"Methods that ask a fact once; with fewer than {FEW} facts nothing is tested."
+    "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
+    "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
+    "for all rows together (Holm). Only methods that ask each fact once are compared; with fewer than "
+    f"{FEW} facts nothing is tested."
 )
 
 

@@ -20,7 +20,7 @@ FONT: Any = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "almanac",
-    "mathtext.fallback": "None",
+    "text.parse_math": False,  # a name may hold dollar signs
 }
 PRINT: Mapping[str, Mapping[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},

@@ -2,7 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from almanac.edition.layout import Layout
 from almanac.report.agreeing import labels
@@ -12,11 +15,8 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, Table, without_items
 from almanac.suites.looks import COLOURS, GREY
 from almanac.suites.standings import ALL, CHOICES, FORMAT, MODEL, TEMPLATES, WORLD, Key
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-# What each axis is called where it is listed, and how its points are drawn.
 CHOSEN_ON = (0, 1, 2)  # seeds of the worlds on which recipes were chosen; 2: that of the tuned models alone
+# What each axis is called where it is listed, and how its points are drawn.
 AXES: Mapping[str, tuple[str, str]] = {
     WORLD: ("one world (another seed of facts, corpus and training)", "|"),
     MODEL: ("one model (another size)", "x"),
@@ -28,13 +28,13 @@ ASKS = (
     "Planted models were taught each fact a known number of times. Here every method scores the same facts of the same "
     "models, and each is judged by how well its scores tell facts taught most often from facts never taught. AUC: the "
     "chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares scores, so it "
-    "asks nothing of where a method draws its line; called known, of either, says that. Intervals: 95 %, a subject's "
+    "ignores where a method draws its line; the two “called known” columns show that. Intervals: 95 %, a subject's "
     "facts as one draw, worlds as strata."
 )
 LIMITS = (
-    "The models are small and their texts are ours: the order says which methods find what was written how often, not "
-    "that it holds for large models. The usual recipes of texts and training were chosen with some of these methods on "
-    f"worlds of the seeds {', '.join(map(str, CHOSEN_ON))} (docs/validation.md); "
+    "The models are small and read texts that we made: the order says which methods tell best how often something was "
+    "written there, and need not hold for large models. The usual recipes of texts and training were chosen with some "
+    f"of these methods on worlds of the seeds {', '.join(map(str, CHOSEN_ON))} (docs/validation.md); "
 )
 HEAD = (
     *("place", "method", "AUC, most v. never taught", "less than the first"),
@@ -69,8 +69,9 @@ def chapter(layout: Layout) -> Chapter | None:
     parts: list[Table | Drawing | str] = [table, Drawing("order", drawn, lambda: _figure(first, others, named))]
     if others:
         caption = (
-            "Does the order stand? Kendall's τ between it and that of all methods: 1 is the same order, 0 none. "
-            "Where few methods are compared, or several are nearly perfect, τ is unsteady; see the gaps."
+            "Does the order stand? Kendall's τ between the order under a change and the order above: 1 is the same, 0 "
+            "none of it. Where few methods are compared, or several are nearly perfect, τ is unsteady: see how much "
+            "less than the first each has."
         )
         parts.append(Table("stability", caption, STANDS, list(_stability(others, named))))
         every = [
@@ -115,11 +116,8 @@ def _stability(levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapp
 
 def _figure(
     rows: Sequence[Standing], levels: Mapping[tuple[str, str], Sequence[Standing]], named: Mapping[Key, str]
-) -> "Figure":
+) -> Figure:
     """Draw a line a method: its AUC with the interval, and those under each change."""
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
     figure = Figure(figsize=(6.4, 1.2 + 0.26 * len(rows)), layout="constrained")
     axes = figure.subplots()
     place = {_key(row): at for at, row in enumerate(rows)}
@@ -136,8 +134,6 @@ def _figure(
         axes.plot([row.auc], [at], color="black", marker="o", markersize=4.5, linestyle="none")
     axes.axvline(0.5, color=GREY, linestyle="--", linewidth=1)
     axes.set_yticks(range(len(rows)), [named[_key(row)] for row in rows], fontsize=8)
-    for name in axes.get_yticklabels():
-        name.set_parse_math(False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(right=1.01)
     axes.set_xlabel("AUC, facts taught most often against facts never taught")

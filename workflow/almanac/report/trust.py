@@ -24,7 +24,7 @@ HEAD = (
 )
 ASKS = (
     "What these models were taught is not known, so this page cannot say which method is right about them. The "
-    f"published edition {EDITION} can say it of small models trained on invented worlds, in which each fact occurs a "
+    f"published edition {EDITION} can say so of small models trained on invented worlds, in which each fact occurs a "
     "known number of times. AUC: the chance that a fact taught most often scores above one never taught (1 is perfect, "
     ".5 a coin). ρ: rank correlation of times taught and correctness. Never taught: the share of such facts that the "
     "method calls known, which should be chance."
@@ -33,7 +33,7 @@ CAPTION = "What the methods asked here recover of planted knowledge, in all worl
 ORDER = (
     "The same methods on the same facts of that edition, in the order of their AUC; less than the first: the "
     "difference, with its interval. Last, their AUC for a model that never read lists and questions: a method that "
-    "falls there may not find what a model knows that is not used to its form."
+    "falls there may miss what a model knows if the model is not used to the method's form."
 )
 ORDER_HEAD = ("place", "method", "AUC", "less than the first", "form never read")
 LIMITS = (

@@ -15,7 +15,6 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, PageLink, Table
 from almanac.suites.joining import EVERY
 
-KINDS: Mapping[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64()}
 KIND_NAMES: Mapping[pl.DataType, str] = {pl.String(): "text", pl.Int64(): "whole number", pl.Float64(): "number"}
 SHORT = 40  # rows of a table that is read as a whole
 HEAD = "| column | type | made of |\n| --- | --- | --- |\n"
@@ -82,15 +81,8 @@ def as_frame(table: Table) -> pl.DataFrame:
         names.append(f"{name} ({number + 1})" if name in names else name)
     columns = []
     for name, values in zip(names, zip(*lines, strict=True) if lines else [()] * len(names), strict=True):
-        kind = _kind(values)
-        columns.append(pl.Series(name, [None if one is None else kind(one) for one in values], dtype=KINDS[kind]))
-    return pl.DataFrame(columns)
-
-
-def _kind(values: Sequence[str | int | float | None]) -> type:
-    """Return the type that holds all values of a column."""
-    found = {type(one) for one in values if one is not None}
-    return str if str in found else float if float in found or not found else int
+        columns.append(pl.Series(name, values, strict=False))
+    return pl.DataFrame(columns).cast({pl.Null: pl.Float64})
 
 
 def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:

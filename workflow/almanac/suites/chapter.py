@@ -1,7 +1,7 @@
 """A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ class Table:
 
     Attributes:
         name: unique in the chapter.
-        caption: what it shows, in a sentence.
+        caption: what it shows; a blank line parts paragraphs.
         head: the columns' names.
         rows: as many cells each.
         folded: whether it is shown only when it is asked for.
@@ -75,6 +75,29 @@ class Chapter:
     title: str
     asks: str
     parts: Sequence[Table | Drawing | str]
+
+
+def filled(title: str, asks: str, parts: Iterable[Table | Drawing | str]) -> Chapter:
+    """Return a chapter without the tables that have no rows."""
+    return Chapter(title, asks, [one for one in parts if not isinstance(one, Table) or one.rows])
+
+
+def board(name: str, caption: str, rows: Iterable[Mapping[str, Cell]]) -> Table:
+    """Return a table of the rows that hold a number, without columns in which nothing stands.
+
+    Args:
+        name: of the table.
+        caption: of the table.
+        rows: cells by the names of their columns, which are the same in all rows.
+    """
+    kept = [row for row in rows if any(isinstance(cell, Measure) and stands(cell) for cell in row.values())]
+    head = [title for title in (kept[0] if kept else ()) if any(stands(row[title]) for row in kept)]
+    return Table(name, caption, head, [[row[title] for title in head] for row in kept])
+
+
+def stands(cell: Cell) -> bool:
+    """Return whether a cell says anything."""
+    return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
 
 
 def without_items(
@@ -157,9 +180,13 @@ class Shown:
             and all(where[name] == value for name, value in fixed.items())
         ]
 
-    def one(self, metric: str, model: str, **fixed: Any) -> Measure | None:
-        """Return the number of a model that was made by exactly these conditions, if there is one."""
-        return next(iter(self.find(metric, model=model, **fixed)), None)
+    def valued(self, metric: str, *keys: str, model: str | None = None, **fixed: Any) -> list[Measure]:
+        """Return the numbers that `find` returns and that have a value."""
+        return [row for row in self.find(metric, *keys, model=model, **fixed) if row.value is not None]
+
+    def one(self, metric: str, model: str | None, *keys: str, **fixed: Any) -> Measure | None:
+        """Return the first number that `find` returns, if there is one."""
+        return next(iter(self.find(metric, *keys, model=model, **fixed)), None)
 
     def at(self, row: Measure) -> Mapping[str, Any]:
         """Return what the items of a number were chosen by."""
@@ -169,6 +196,21 @@ class Shown:
         """Return the name of the relation that a number is of."""
         name = str(conditions_of(row)["relation"])
         return self.relations.get(name, name)
+
+    def by_relation(
+        self, name: str, caption: str, rows: Iterable[tuple[Measure, str]], head: Sequence[str] = ("asked", "accuracy")
+    ) -> Table:
+        """Return a folded table of numbers by relation.
+
+        Args:
+            name: of the table.
+            caption: of the table.
+            rows: numbers of one relation each, with how their items were asked.
+            head: what the columns are called that follow relation and model: how it was asked, the number and, where
+                there is a third, how many items the number is of.
+        """
+        cells = [(self.relation(row), row.model, how, row, row.n) for row, how in rows]
+        return Table(name, caption, ("relation", "model", *head), [own[: 2 + len(head)] for own in cells], folded=True)
 
     @cached_property
     def _by_metric(self) -> Mapping[str, Sequence[Measure]]:

@@ -43,7 +43,7 @@ def chapter(
             "relations",
             "Accuracy in percent by relation (best first) and model; families are ordered by the accuracy of the "
             "member closest to 7 B parameters, members by their own.",
-            lambda: figures.heat_map(rows, series, relations),
+            lambda: figures.heat_map(found["relation_accuracy"], relations, series),
         ),
     ]
     pairs = [row for metric in ("series_pearson", "pearson") for row in found.get(metric, ()) if row.value is not None]
@@ -76,20 +76,13 @@ def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: M
         return []
     own = [row for row in rows if row.model in untuned and (row.other is None or row.other in untuned)]
     own = [row for row in own if row.metric != "series_pearson"]  # that is of all members
-    known: dict[str, list[float]] = {}
-    for row in own:
-        if row.metric == "relation_accuracy" and row.value is not None:
-            known.setdefault(str(conditions_of(row)["relation"]), []).append(row.value)
-    mean = {relation: sum(values) / len(values) for relation, values in known.items()}
-    listed = [row for row in rows if row.metric == "relation_mean" and conditions_of(row)["relation"] in mean]
-    listed.sort(key=lambda row: -mean[str(conditions_of(row)["relation"])])
-    own = [row for row in own if row.metric != "relation_mean"] + listed
+    accuracy = [row for row in own if row.metric == "relation_accuracy"]
     caption = "Pre-trained models only, without those tuned from them: "
     drawn = [
         Drawing(
             "relations-pretrained",
             caption + "accuracy by relation, best first by the mean of these models.",
-            lambda: figures.heat_map(own, series, relations),
+            lambda: figures.heat_map(accuracy, relations, series),
         )
     ]
     if any(row.metric == "pearson" and row.value is not None for row in own):
@@ -159,9 +152,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
         for row in found.get(TUNED, ())
     ]
     caption = (
-        "What tuning changes: accuracy of the tuned model minus that of its base on the facts that both answered, "
-        "averaged over relations; p of McNemar's exact test on the "
-        "facts; η, the share of what the tuned model knows that its base knew."
+        "What tuning changes. Difference: accuracy of the tuned model minus that of its base on the facts that both "
+        "answered, averaged over relations. p: of McNemar's exact test on the facts. η: the share of what the tuned "
+        "model knows that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

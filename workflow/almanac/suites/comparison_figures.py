@@ -1,7 +1,9 @@
 """The figures that compare models: accuracy by relation and model, and how similar models and families are."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from almanac.suites.judged import conditions_of
 from almanac.suites.looks import write_cells
 
 WRITTEN = 20  # models up to which each cell holds its number
+DIGITS = 12  # of a mean over models that relations are ordered by
+ROOM = 5.0  # inches of a map of relations in which names of models stand upright, where they fit
 NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
 Grid = npt.NDArray[np.float64]
 
@@ -29,27 +33,34 @@ class Map(NamedTuple):
     height: float
 
 
-def heat_map(rows: Sequence[Measure], series: Mapping[str, str], labels: Mapping[str, str]) -> Figure:
-    """Draw accuracy by relation (rows, best first) and model (columns, families side by side with a gap between).
+def heat_map(rows: Sequence[Measure], labels: Mapping[str, str], series: Mapping[str, str] | None = None) -> Figure:
+    """Draw accuracy by relation (rows, best first by the mean over models) and model (columns, in their order).
 
     Args:
-        rows: the comparison of one dataset, in its order.
-        series: the family of each model.
+        rows: the accuracy of each model in each relation.
         labels: the relations' names.
+        series: the family of each model, where families are parted; their members stand side by side.
     """
-    models = [str(row.model) for row in rows if row.metric == "mean_accuracy" and row.value is not None]
-    relations = [str(conditions_of(row)["relation"]) for row in rows if row.metric == "relation_mean"]
-    value = {
-        (str(conditions_of(row)["relation"]), row.model): row.value for row in rows if row.metric == "relation_accuracy"
-    }
-    grid = np.array([[value.get((name, model), np.nan) for model in models] for name in relations], dtype=float)
+    models = list(dict.fromkeys(str(row.model) for row in rows if row.value is not None))
+    known: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        if row.value is not None:
+            known[str(conditions_of(row)["relation"])][str(row.model)] = row.value
+    # What is equal but for rounding goes by name.
+    mean = {relation: round(fmean(own.values()), DIGITS) for relation, own in known.items()}
+    relations = sorted(mean, key=lambda relation: (-mean[relation], relation))
+    grid = np.array([[known[name].get(model, np.nan) for model in models] for name in relations])
     written = len(models) <= WRITTEN
-    one = Map(models, [labels.get(name, name) for name in relations], *((0.52, 0.24) if written else (0.2, 0.19)))
+    width, height = (0.52, 0.24) if written else (0.2, 0.19)
+    upright = max(width, *(_length(model) + NEAR for model in models))
+    width = upright if written and upright * len(models) <= ROOM else width
+    one = Map(models, [labels.get(name, name) for name in relations], width, height)
     figure, [axes], scale = laid_out([one], not written)
     image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     if written:
         write_cells(image, lambda share: f"{share * 100:.0f}")
-    _part(axes, [series[model] for model in models])
+    if series is not None:
+        _part(axes, [series[model] for model in models])
     if scale is not None:  # else the cells say more than a scale
         figure.colorbar(image, cax=scale, label="accuracy")
     return figure
@@ -103,11 +114,10 @@ def laid_out(maps: Sequence[Map], scale: bool) -> tuple[Figure, list[Axes], Axes
         at += EDGE + left
         axes = figure.add_axes((at / across, 1 - (EDGE + top + height) / down, width / across, height / down))
         axes.set_axis_off()
-        for column, name in enumerate(one.columns):  # a name may hold dollar signs
-            x, y = column, -0.5 - NEAR / 2 / one.height
-            axes.text(x, y, name, parse_math=False, ha="center", va="bottom", rotation=90 if own else 0)
+        for column, name in enumerate(one.columns):
+            axes.text(column, -0.5 - NEAR / 2 / one.height, name, ha="center", va="bottom", rotation=90 if own else 0)
         for row, name in enumerate(one.rows):
-            axes.text(-0.5 - NEAR / 2 / one.width, row, name, parse_math=False, ha="right", va="center")
+            axes.text(-0.5 - NEAR / 2 / one.width, row, name, ha="right", va="center")
         places.append(axes)
         at += width
     if not scale:

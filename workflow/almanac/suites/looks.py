@@ -1,5 +1,6 @@
 """The look of all figures: colours that colour-blind readers tell apart, markers that tell lines apart in grey."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,11 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from almanac.rows import Measure
+from almanac.suites.judged import conditions_of
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in this order also in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
+STROKES = ("-", "--", ":", "-.")  # of a model's lines, or of families
 GREY = "#777777"
+APART, SPAN = 0.05, 0.4  # of the way from place to place: how far neighbouring lines stand apart at most, and all
+MANY = 6  # lines above which the bars of their intervals are fine
+NAMED = {"dose": "times taught"}  # what a condition is called below the panels
 NEXT_TO = 10  # names that a legend next to the panels has at most; more stand below, in columns,
 COLUMN = 1.8  # each so wide, inches,
 LINE = 0.17  # and the figure grows by so much for each line of them, inches.
@@ -49,6 +55,89 @@ def look(index: int, model: str | None = None) -> dict[str, Any]:
 def values(rows: Sequence[Measure]) -> tuple[npt.NDArray[np.float64], ...]:
     """Return values, lower and upper limits of numbers, each ``(rows,)``; NaN for none."""
     return tuple(np.array([getattr(row, name) for row in rows], dtype=float) for name in ("value", "low", "high"))
+
+
+def intervals(
+    axes: Axes, at: npt.ArrayLike, rows: Sequence[Measure], index: int, model: str | None = None, **style: Any
+) -> None:
+    """Draw numbers with their intervals as a line in a model's look; one without an interval is a point alone.
+
+    Args:
+        axes: where.
+        at: the place of each number.
+        rows: the numbers, at least one.
+        index: the place of the line, for its look where there is no model.
+        model: whose numbers they are.
+        style: what differs from the usual look.
+    """
+    own, low, high = values(rows)
+    # Rounding may put a limit on the wrong side of its number, and a bar of negative length is refused.
+    reach = np.nan_to_num(np.maximum([own - low, high - own], 0))
+    usual = {"capsize": 2, "markersize": 4, "linewidth": 1.2, "elinewidth": 0.9}
+    axes.errorbar(at, own, yerr=reach, **{**usual, **look(index, model), **style})
+
+
+def apart(lines: int) -> float:
+    """Return how far apart neighbours of so many lines stand, so that no interval hides another."""
+    return min(APART, SPAN / max(1, lines))
+
+
+def lines_along(
+    rows: Sequence[Measure],
+    along: str,
+    ylabel: str,
+    order: Sequence[Any] = (),
+    panel: Callable[[Measure], str] = lambda row: "",
+    way: Callable[[Measure], str] = lambda row: "",
+    chance: float | None = None,
+    **ticks: Any,
+) -> Figure:
+    """Draw numbers with their intervals along the values of a condition, a line a model and way of asking.
+
+    Args:
+        rows: numbers of one metric that have a value, at least one.
+        along: the condition.
+        ylabel: what the numbers are.
+        order: the values that the condition may have, in their order; others stand behind them, sorted.
+        panel: the title of the panel that a number stands in; panels stand in the order of their first numbers.
+        way: how a number's items were asked, where a model has several lines; each way has its own stroke.
+        chance: what a guess has, where that is drawn.
+        ticks: the look of the values' names.
+    """
+    found: set[Any] = {conditions_of(row)[along] for row in rows}
+    places = [*(one for one in order if one in found), *sorted(found - set(order))]
+
+    def place(row: Measure) -> int:
+        return places.index(conditions_of(row)[along])
+
+    points: dict[tuple[str, str, str], list[Measure]] = defaultdict(list)
+    for row in sorted(rows, key=place):
+        points[panel(row), str(row.model), way(row)].append(row)
+    names = list(dict.fromkeys(map(panel, rows)))
+    lines = list(dict.fromkeys((str(row.model), way(row)) for row in rows))
+    models, ways = (list(dict.fromkeys(own)) for own in zip(*lines, strict=True))
+    shift = apart(len(lines))
+    fine: dict[str, Any] = {"capsize": 0, "elinewidth": 0.5} if len(lines) > MANY else {}
+    figure = Figure(figsize=(max(6.4, 1.6 + 1.9 * len(names)), 3.6), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(1, len(names), sharey=True, squeeze=False)[0])
+    for axes, name in zip(panels, names, strict=True):
+        for index, (model, asked) in enumerate(lines):
+            if own := points.get((name, model, asked)):
+                at = [place(row) + shift * index for row in own]
+                label = f"{model}, {asked}" if asked else model
+                stroke = STROKES[ways.index(asked) % len(STROKES)]
+                intervals(axes, at, own, models.index(model), model, label=label, linestyle=stroke, **fine)
+        axes.set_title(name)
+        axes.set_xticks(range(len(places)), list(map(str, places)), **ticks)
+        axes.set_xlim(-0.3, len(places) - 1 + SPAN + 0.2)
+        axes.set_xlabel(NAMED.get(along, ""))
+        if chance is None:
+            unit_axis(axes)
+        else:
+            chance_line(axes, chance)
+    panels[0].set_ylabel(ylabel)
+    legend(figure, panels)
+    return figure
 
 
 def unit_axis(axes: Axes) -> None:

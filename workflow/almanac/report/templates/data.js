@@ -108,8 +108,8 @@ function recomputed({ formula, of }, columns, places) {
 // A number made of its items again, as the page writes it: as it stands there, where only rounding differs.
 const again = (number, found) => (Math.abs(found - number.value) < 1e-9 ? number.shown : share(found));
 
-// A number as the page writes shares: .873.
-const share = (number) => number === null || number === undefined || Number.isNaN(number) ? "–" : number.toFixed(3).replace(/^(-?)0\./, "$1.").replace("-", "−");
+// A number as the page writes shares: .873; what rounds to zero has no sign.
+const share = (number) => number === null || number === undefined || Number.isNaN(number) ? "–" : number.toFixed(3).replace(/^-(0\.0+)$/, "$1").replace(/^(-?)0\./, "$1.").replace("-", "−");
 const plain = (name) => String(name).replaceAll("_", " ");
 const said = (condition) =>
   Array.isArray(condition) ? condition.map(said).join(" or ") :

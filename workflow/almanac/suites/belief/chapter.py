@@ -13,7 +13,7 @@ from almanac.suites.belief.calibration import LEAST
 from almanac.suites.belief.measures import AGREEMENTS, BY, CONFIDENCES, ELSEWHERE
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import FORMATS
-from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Table, board, filled, silent
 from almanac.suites.judged import Not
 
 ASKS = (
@@ -21,12 +21,13 @@ ASKS = (
     "answer in one word, without examples or after four. Any name of any true object is accepted."
 )
 ACCURACY = (
-    "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN: without pairs whose object is "
-    "part of the subject's label. SD and range: over drawn sets{resample}. Consistency: the share of pairs of "
-    "prompts that are answered alike. Overconfidence: mean confidence minus accuracy, of as many answers as there are "
-    "confidences; ECE: expected calibration error, the mean distance of the two over bins, where each bin has "
-    f"{LEAST} subjects or more. Control: the same texts compared with a wrong object. If a planted model read no text "
-    "in a format, its answers in that format say nothing."
+    "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN (LAMA-UHN, “unhelpful names”): "
+    "without the pairs whose object the subject's name gives away. SD and range: over drawn sets{resample}. "
+    "Consistency: the share of pairs of prompts that are answered alike. Overconfidence: mean confidence minus "
+    "accuracy, over the answers that have a confidence; their number is in the next column. ECE: expected calibration "
+    "error, the mean distance of confidence and accuracy over bins, where each bin has "
+    f"{LEAST} subjects or more. Control: how often the same texts would be right if a wrong object were the true one. "
+    "If a planted model read no text in a format, its answers in that format say nothing."
 )
 RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one prompt drawn per pair"}
 TEMPLATES = (
@@ -40,8 +41,9 @@ AGREEMENT = (
     "has none."
 )
 ANSWERS = (
-    "One word: the share of texts whose first line is a single word. Unsafe: right only by a stop word or a name of "
-    "two letters. Extended: the share of blanks where another name of a true object is likelier than its label."
+    "One word: the share of texts whose first line is a single word. Unsafe: the share that is right only by a name "
+    "that is a stop word or has at most two letters. Extended: the share of blanks where another name of a true object "
+    "is likelier than its label."
 )
 # What a caption adds where a table has the column.
 ABOUT = {
@@ -49,8 +51,11 @@ ABOUT = {
     "rank": "Rank: of the written templates among their paraphrases, 0 the most accurate, 1 the least.",
     "by label": "By label, by other names: accuracy of the prompts with the subject's label, and with its other names.",
     "by a name of others": "By a name of others: accuracy of the prompts with a name that is another entity's label.",
-    "overconfidence of the text": "Of the text: its probability is the confidence.",
-    "sampled against it": "Sampled against it: the mean distance of that and the share of samples that match the text.",
+    "overconfidence by probability": "Overconfidence by probability: the text's own probability taken as confidence.",
+    "samples v. probability": (
+        "Samples v. probability: the mean distance between the share of samples that match the text, which is the "
+        "confidence elsewhere, and the text's own probability."
+    ),
 }
 BIAS = (
     "How strongly some objects are preferred when the subject has no content: one minus the entropy over the "
@@ -88,17 +93,16 @@ def chapter(shown: Shown, options: BeliefOptions) -> Chapter | None:
         _relations(shown),
         *shown.not_asked(),
     ]
-    filled = [one for one in parts if not isinstance(one, Table) or one.rows]
-    return Chapter("BELIEF", ASKS, filled)
+    return filled("BELIEF", ASKS, parts)
 
 
 def _untaught(shown: Shown) -> Untaught:
     """Return by model and style the ways of asking of which a planted model read no text."""
     models = {one.name: one for one in shown.models}
     found: Untaught = {}
-    for row in shown.find("accuracy", *BY):
+    for row in shown.valued("accuracy", *BY):
         where = shown.at(row)
-        if row.value is not None and not models[str(row.model)].understands(FORMATS.get(where["style"])):
+        if not models[str(row.model)].understands(FORMATS.get(where["style"])):
             found.setdefault((row.model, where["style"]), []).append(where)
     return found
 
@@ -123,25 +127,18 @@ def _one(shown: Shown, metric: str, **more: Any) -> Column:
 def _ways(shown: Shown, metric: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the models with each way in which they have a number."""
     for entrant in shown.models:
-        for row in shown.find(metric, *BY, model=entrant.name):
-            if row.value is not None:
-                yield entrant.name, shown.at(row)
+        for row in shown.valued(metric, *BY, model=entrant.name):
+            yield entrant.name, shown.at(row)
 
 
 def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column], by: str = "accuracy") -> Table:
-    """Return a table of the models that have any of its numbers, without columns in which nothing stands."""
-    rows: list[dict[str, Cell]] = []
-    for model, where in _ways(shown, by):
-        cells = {title: column(model, where) for title, column in columns.items()}
-        if any(isinstance(cell, Measure) and _stands(cell) for cell in cells.values()):
-            rows.append({"model": model, "asked": asked(where), **cells})
-    head = [title for title in ("model", "asked", *columns) if any(_stands(row[title]) for row in rows)]
-    caption = " ".join((caption, *(text for title, text in ABOUT.items() if title in head)))
-    return Table(name, caption, head, [[row[title] for title in head] for row in rows])
-
-
-def _stands(cell: Cell) -> bool:
-    return cell is not None and not (isinstance(cell, Measure) and cell.value is None)
+    """Return a table of the models that have any of its numbers, in each way of asking."""
+    rows = (
+        {"model": model, "asked": asked(where), **{title: cell(model, where) for title, cell in columns.items()}}
+        for model, where in _ways(shown, by)
+    )
+    found = board(name, caption, rows)
+    return replace(found, caption=" ".join((caption, *(text for title, text in ABOUT.items() if title in found.head))))
 
 
 def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table:
@@ -209,8 +206,8 @@ def _answers(shown: Shown) -> Table:
             "by a name of others": _one(shown, "accuracy", ambiguous=True),
         }
     columns |= {
-        "overconfidence of the text": _one(shown, "overconfidence", sequence=Not(None), hit=Not(None)),
-        "sampled against it": _one(shown, "sampled_against_sequence", confidence=Not(None), sequence=Not(None)),
+        "overconfidence by probability": _one(shown, "overconfidence", sequence=Not(None), hit=Not(None)),
+        "samples v. probability": _one(shown, "sampled_against_sequence", confidence=Not(None), sequence=Not(None)),
     }
     return _table(shown, "answers", ANSWERS, columns)
 
@@ -231,8 +228,8 @@ def _grid(shown: Shown) -> Table:
         rows.insert(0, [f"{grid.height} relations", "", None, *(int(grid[name].sum()) for name in counts)])
     caption = (
         "What was asked: pairs of subject and relation, triples, names of subjects, triples counted with every name "
-        "of both ends, and prompts. Guessable pairs are left out by UHN; ambiguous names are another entity's "
-        "label."
+        "of both ends, and prompts. Guessable pairs are those that UHN leaves out; ambiguous names are another "
+        "entity's label; unsafe names are names of objects that are stop words or have at most two letters."
     )
     return Table("grid", caption, ("relation", "templates from", "templates", *counts), rows, folded=True)
 
@@ -243,19 +240,15 @@ def _few(shown: Shown) -> Table:
         where = shown.at(row)
         way = {key: where[key] for key in BY}
         own = shown.find("accuracy_of_template", "relation", "template", model=row.model, **way)
-        apart = shown.one("few_against_all", str(row.model), **where)
-        every = shown.one("accuracy", str(row.model), **way)
+        apart = shown.one("few_against_all", row.model, **where)
+        every = shown.one("accuracy", row.model, **way)
         rows.append([row.model, asked(way), len(where["template"]), len(own), row, every, apart])
     head = ("model", "asked", "templates", "of", "accuracy", "with all", "apart")
     return Table("few", FEW, head, rows, folded=True)
 
 
 def _shared(shown: Shown) -> Table:
-    rows = [
-        [row.model, asked(shown.at(row)), row.other, row]
-        for row in shown.find("shared", *BY, "hit")
-        if row.value is not None
-    ]
+    rows = [[row.model, asked(shown.at(row)), row.other, row] for row in shown.valued("shared", *BY, "hit")]
     for way, column in ELSEWHERE.items():
         for row in shown.find(f"shared_with_{way}", *BY, "hit", column):
             other = asked({**shown.at(row), "prompting": way})
@@ -264,18 +257,14 @@ def _shared(shown: Shown) -> Table:
 
 
 def _relations(shown: Shown) -> Table:
-    rows = [
-        [shown.relation(row), row.model, asked(shown.at(row)), row]
-        for row in shown.find("accuracy", *BY, "relation")
-        if row.value is not None
-    ]
-    head = ("relation", "model", "asked", "accuracy")
-    return Table("accuracy_by_relation", "Accuracy by relation.", head, rows, folded=True)
+    rows = ((row, asked(shown.at(row))) for row in shown.valued("accuracy", *BY, "relation"))
+    return shown.by_relation("accuracy_by_relation", "Accuracy by relation.", rows)
 
 
 def _drawings(shown: Shown) -> Iterator[Drawing]:
     """Yield the figures for which there are numbers."""
     from almanac.suites.belief import figures  # matplotlib, which nothing else of the suite needs
+    from almanac.suites.looks import lines_along
 
     spread = [
         (f"{model}, {asked(where)}", *numbers)
@@ -295,14 +284,18 @@ def _drawings(shown: Shown) -> Iterator[Drawing]:
             "Accuracy by confidence, in bins with equally many answers; below the dashed line a model is overconfident."
         )
         yield Drawing("calibration", caption, lambda: figures.calibration(lines))
-    for name, metric, ylabel in (
-        ("exposure", "accuracy_by_exposure", "accuracy"),
-        ("consistency_by_exposure", "consistency", "consistency"),
-    ):
-        doses = _by_dose(shown, metric)
-        if doses:
-            caption = f"{ylabel.capitalize()} by how often a fact was taught, with 95 % intervals."
-            yield Drawing(name, caption, partial(figures.by_dose, doses, ylabel))
+
+    def way(row: Measure) -> str:
+        return asked(shown.at(row))
+
+    by_dose = {
+        "exposure": ("accuracy", shown.valued("accuracy_by_exposure", *BY, "dose", "hit")),
+        "consistency_by_exposure": ("consistency", shown.valued("consistency", *BY, "dose")),
+    }
+    for name, (what, taught) in by_dose.items():
+        if taught:
+            caption = f"{what.capitalize()} by how often a fact was taught, with 95 % intervals."
+            yield Drawing(name, caption, partial(lines_along, taught, "dose", what, way=way))
 
 
 def _spread(shown: Shown, model: str, where: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -323,14 +316,3 @@ def _bins(shown: Shown, model: str, where: Mapping[str, Any]) -> list[tuple[Meas
         found = shown.find("confidence_of_bin", bins, model=model, **known)
         return [(row, accuracy[shown.at(row)[bins]]) for row in found]
     return []
-
-
-def _by_dose(shown: Shown, metric: str) -> dict[str, list[tuple[float, Measure]]]:
-    """Return a number of each model by how often facts were taught."""
-    found: dict[str, list[tuple[float, Measure]]] = {}
-    more = ("hit",) if metric == "accuracy_by_exposure" else ()
-    for row in shown.find(metric, *BY, "dose", *more):
-        if row.value is not None:
-            where = shown.at(row)
-            found.setdefault(f"{row.model}, {asked(where)}", []).append((where["dose"], row))
-    return found

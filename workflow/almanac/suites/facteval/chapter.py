@@ -2,22 +2,34 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, filled, silent
 from almanac.suites.facteval.judging import OFFICIAL
 from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS, SCORES
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import FIB, NONE, TEMPLATE, FactEvalSetting
+from almanac.suites.facteval.questions import (
+    ANTIFACTUAL,
+    FIB,
+    IRRELEVANT,
+    NONE,
+    POOLS,
+    RELEVANT,
+    TEMPLATE,
+    WRITTEN,
+    FactEvalSetting,
+)
 from almanac.suites.facteval.texts import VALUES
-from almanac.suites.judged import conditions_of
 
 LEAST_VALID = 0.05  # share of true-false answers with a verdict; below, the model never learned the format
 ASKED = (*FORM, "context")
 COUNTED = ("counted", *BY)  # what pooled numbers are chosen by
+ORIGINS = (TEMPLATE, WRITTEN)
+CONTEXTS = (NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL)
 PASSAGES = ("f1_without", "f1_with", "kept", "gained", "followed", "no_ops")
 READ_HOW = (
     "Precision: the share of the answered questions that is right. Recall: the share of the asked ones. F1: their "
@@ -82,17 +94,17 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         _scores(plain, options),
         *_notes(plain, shown),
         *_drawings(shown, found, options),
-        *_averages(shown),
-        *_tuned(shown, plain, first),
-        *_lists(shown, first),
-        *_passages(shown, first),
-        *_parts(shown, first),
-        *_relations(shown, first),
+        _averages(shown),
+        _tuned(shown, plain, first),
+        _lists(shown, first),
+        _passages(shown, first),
+        _parts(shown, first),
+        _relations(shown, first),
         *_texts(shown),
         *_alike(shown, options),
         *shown.not_asked(),
     ]
-    return Chapter("FactEval", asks, parts)
+    return filled("FactEval", asks, parts)
 
 
 def boards(shown: Shown) -> list[FormBoard]:
@@ -101,7 +113,7 @@ def boards(shown: Shown) -> list[FormBoard]:
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
     for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
         for row in shown.find(metric, *COUNTED, *keys):
-            where = conditions_of(row)
+            where = shown.at(row)
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
     found = [FormBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
@@ -112,10 +124,6 @@ def _said(where: Mapping[str, Any]) -> str:
     """Say how questions were asked."""
     setting = FactEvalSetting(where["origin"], where["negatives"], where["context"])
     return f"{where['experiment']}, {setting.label()}"
-
-
-def _valued(shown: Shown, metric: str, *keys: str, **fixed: Any) -> list[Measure]:
-    return [row for row in shown.find(metric, *keys, **fixed) if row.value is not None]
 
 
 def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
@@ -132,7 +140,7 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
             abstained = board.number(first, "abstained")
             counts = (abstained, (abstained or board.any).n_invalid, board.any.n_error)
             rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
-    caption = f"Questions without a passage; scores are of mode {first}."
+    caption = f"Questions without a passage, scored by mode {first}."
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
 
@@ -157,17 +165,21 @@ def without_blanks(found: Sequence[FormBoard]) -> set[str]:
 def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions) -> Iterator[Drawing]:
     """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
+    from almanac.suites.looks import lines_along
 
     kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
     def drawn(metric: str, *keys: str, origin: str | None = TEMPLATE, **fixed: Any) -> list[Measure]:
         return [
             row
-            for row in _valued(shown, metric, *keys, **fixed)
-            if (where := conditions_of(row))["origin"] == (origin or where["origin"])
+            for row in shown.valued(metric, *keys, **fixed)
+            if (where := shown.at(row))["origin"] == (origin or where["origin"])
             and where["negatives"] in (None, options.negatives[0])
             and (row.model, where["experiment"]) in kept
         ]
+
+    def form(row: Measure) -> str:
+        return str(shown.at(row)["experiment"])
 
     first = options.modes[0]
     pooled = [row for metric in figures.METRICS for row in drawn(metric, *COUNTED, context=NONE)]
@@ -176,43 +188,48 @@ def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions
         caption = f"Precision, recall and F1 by type and style{hollow}."
         yield Drawing("types", caption, lambda: figures.by_type(pooled, first))
     worded = drawn("f1", *COUNTED, origin=None, context=NONE, reading=first)
-    if len({conditions_of(row)["origin"] for row in worded}) > 1:
+    if len({shown.at(row)["origin"] for row in worded}) > 1:
         caption = "F1 on questions from templates and on those that a model wrote."
-        yield Drawing("origins", caption, lambda: figures.by_origin(worded))
+        yield Drawing("origins", caption, partial(lines_along, worded, "origin", "F1", ORIGINS, form))
     if abstained := drawn("abstained_by_exposure", *COUNTED, "dose"):
-        caption = "Share of abstentions by how often a fact was taught."
-        yield Drawing("abstention", caption, lambda: figures.abstention_by_dose(abstained))
+        caption = "Share of abstentions by how often a fact was taught, with 95 % intervals."
+        yield Drawing(
+            "abstention", caption, partial(lines_along, abstained, "dose", "share of abstentions", panel=form)
+        )
     read = drawn("f1", *COUNTED, reading=first)
-    if len({conditions_of(row)["context"] for row in read}) > 1:
+    if len({shown.at(row)["context"] for row in read}) > 1:
         caption = (
             "F1 by the passage read before the question. Each point counts all questions asked with that passage; "
             "the table of passages compares the same questions with and without one."
         )
-        yield Drawing("contexts", caption, lambda: figures.by_context(read))
+        yield Drawing(
+            "contexts", caption, partial(lines_along, read, "context", "F1", CONTEXTS, form, rotation=40, ha="right")
+        )
 
 
-def _averages(shown: Shown) -> Iterator[Table]:
+def _averages(shown: Shown) -> Table:
     rows: list[Sequence[Cell]] = []
-    for row in _valued(shown, "average_f1", "counted", "context", "reading", "negatives"):
-        where = conditions_of(row)
+    for row in shown.valued("average_f1", "counted", "context", "reading", "negatives"):
+        where = shown.at(row)
         negatives = where["negatives"]
-        kind = "" if negatives is None else f", wrong objects: {negatives[-1]}"  # type: ignore[index]
-        own = [shown.one(f"paper_average_{metric}", str(row.model), eight=True, **where) for metric in SCORES]
-        rows.append([row.model, f"{where['context']}{kind}, mode {where['reading']}", row, row.n, *own])
+        kind = "" if negatives is None else f", wrong objects of {POOLS.get(negatives[-1], negatives[-1])}"
+        passage = "no passage" if where["context"] == NONE else f"{where['context']} passage"
+        own = [shown.one(f"paper_average_{metric}", row.model, eight=True, **where) for metric in SCORES]
+        rows.append([row.model, f"{passage}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
-        "The unweighted mean of F1 over types, styles and origins; 0 without a verdict. AVG: the paper's mean over "
-        "its eight columns, if all are asked: Wh-questions as a model wrote them, all others both from templates "
-        "and as written."
+        "Mean F1: the unweighted mean over types, styles and origins, of which one without any verdict counts as 0. "
+        "AVG: the paper's mean over its eight columns, if all are asked: Wh-questions as a model wrote them, all "
+        "others both from templates and as a model wrote them."
     )
     head = ["model", "asked", "mean F1", "questions", "AVG, precision", "AVG, recall", "AVG, F1"]
-    yield Table("averages", caption, head, rows, folded=True)
+    return Table("averages", caption, head, rows, folded=True)
 
 
-def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Iterator[Table]:
+def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Table:
     own = {(board.model, *board.where.values()): board for board in plain}
     rows: list[Sequence[Cell]] = []
     for row in shown.find("f1_difference", *COUNTED, reading=first):
-        where = {name: conditions_of(row)[name] for name in ASKED}
+        where = {name: shown.at(row)[name] for name in ASKED}
         pair = [own[name, *where.values()] for name in (row.other, row.model)]
         cells: list[Cell] = [f"{row.other} → {row.model}", _said(where)]
         cells += [one.number(first, "f1") if one.applicable else "not applicable" for one in pair]
@@ -221,35 +238,32 @@ def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Iterator[Tab
         found = shown.find("abstained_difference", *COUNTED, model=row.model, reading=first, **where)
         cells.append(next(iter(one for one in found if one.other == row.other), None))
         rows.append(cells)
-    if rows:
-        told = [f"{metric} {what}" for metric in ("F1", "abstained") for what in ("before", "after", "difference")]
-        yield Table(
-            "tuning", "Instruction tuning: the same questions before and after.", ["models", "question", *told], rows
-        )
+    told = [f"{metric} {what}" for metric in ("F1", "abstained") for what in ("before", "after", "difference")]
+    caption = "Instruction tuning: the same questions before and after."
+    return Table("tuning", caption, ["models", "question", *told], rows)
 
 
-def _lists(shown: Shown, first: str) -> Iterator[Table]:
+def _lists(shown: Shown, first: str) -> Table:
     rows: list[Sequence[Cell]] = []
     for row in shown.find("list_f1", *COUNTED, "type", answers="multiple", reading=first):
-        where = conditions_of(row)
+        where = shown.at(row)
         fixed = {name: where[name] for name in COUNTED}
         found = [shown.one(metric, str(row.model), **where) for metric in LISTS]
         match = shown.one("recall", str(row.model), **fixed, answers="multiple")
         rows.append([row.model, _said(where), row.n, match, *found])
-    if rows:
-        caption = (
-            "Several true objects: partial credit. Any match: as in the paper, one of them suffices. Precision, "
-            "recall and F1 are over objects, averaged over questions."
-        )
-        head = ["model", "question", "asked", "any match", "precision", "recall", "F1"]
-        yield Table("lists", caption, head, rows, folded=True)
+    caption = (
+        "Questions with several true objects. Any match: as in the paper, an answer is right that names one of them. "
+        "Precision, recall and F1 give credit for each object, and are averaged over questions."
+    )
+    head = ["model", "question", "asked", "any match", "precision", "recall", "F1"]
+    return Table("lists", caption, head, rows, folded=True)
 
 
-def _passages(shown: Shown, first: str) -> Iterator[Table]:
+def _passages(shown: Shown, first: str) -> Table:
     found: dict[tuple[Any, ...], dict[str, Measure]] = {}
     for metric in PASSAGES:
         for row in shown.measures:
-            if row.metric == metric and (where := conditions_of(row))["reading"] == first:
+            if row.metric == metric and (where := shown.at(row))["reading"] == first:
                 passage = [name.removeprefix(PAIRED) for name in where if name.startswith(PAIRED)]
                 key = (row.model, *(where[name] for name in FORM), *(passage or [str(where["context"])]))
                 found.setdefault(key, {})[metric] = row
@@ -258,32 +272,30 @@ def _passages(shown: Shown, first: str) -> Iterator[Table]:
         if (both := own.get("f1_with")) is not None and both.value is not None:
             said = _said(dict(zip(ASKED, told, strict=True)))
             rows.append([model, said, *(own.get(metric) for metric in PASSAGES)])
-    if rows:
-        caption = (
-            "The same questions with a passage and without. Kept: right without it and with it. Gained: wrong "
-            "without it, right with it. Followed: the answer names the wrong object that the passage states. Left "
-            "out: nothing in the passage could be replaced."
-        )
-        head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
-        yield Table("passages", caption, head, rows)
+    caption = (
+        "The same questions with a passage and without. Kept: of those right without it, the share right with it. "
+        "Gained: of those not right without it, the share right with it. Followed: the answer names the wrong object "
+        "that the passage states. Left out: the share of questions in whose passage nothing could be replaced; they "
+        "count nowhere else."
+    )
+    head = ["model", "question", "F1 without", "F1 with", "kept", "gained", "followed", "left out"]
+    return Table("passages", caption, head, rows)
 
 
-def _parts(shown: Shown, first: str) -> Iterator[Table]:
+def _parts(shown: Shown, first: str) -> Table:
     rows: list[Sequence[Cell]] = []
     for part in PARTS:
-        for row in _valued(shown, "f1", *COUNTED, part, reading=first):
-            where = conditions_of(row)
+        for row in shown.valued("f1", *COUNTED, part, reading=first):
+            where = shown.at(row)
             rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
-    caption = "By domain, cardinality, type of object, truth of the statement, and number of true objects."
-    yield Table("parts", caption, ["model", "question", "part", "asked", "F1"], rows, folded=True)
+    caption = "F1 by domain, cardinality, type of object, truth of the statement, and number of true objects."
+    return Table("parts", caption, ["model", "question", "part", "asked", "F1"], rows, folded=True)
 
 
-def _relations(shown: Shown, first: str) -> Iterator[Table]:
-    rows: list[Sequence[Cell]] = [
-        [shown.relation(row), row.model, _said(conditions_of(row)), row, row.n]
-        for row in _valued(shown, "f1", *COUNTED, "relation", reading=first)
-    ]
-    yield Table("relations", "By relation.", ["relation", "model", "question", "F1", "asked"], rows, folded=True)
+def _relations(shown: Shown, first: str) -> Table:
+    rows = shown.valued("f1", *COUNTED, "relation", reading=first)
+    told = ((row, _said(shown.at(row))) for row in rows)
+    return shown.by_relation("relations", "F1 by relation.", told, ("question", "F1", "asked"))
 
 
 def _texts(shown: Shown) -> Iterator[Table]:
@@ -306,8 +318,8 @@ def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:
         return
     rows: list[Sequence[Cell]] = []
     for row in shown.find("bertscore_f1", "reading", "bertscore_f1", "style"):
-        style = conditions_of(row)["style"]
-        found = [next(iter(shown.find(name, "reading", "bertscore_f1", style=style)), None) for name in VALUES]
+        style = shown.at(row)["style"]
+        found = [shown.one(name, None, "reading", "bertscore_f1", style=style) for name in VALUES]
         rows.append([str(style), row.n, *found])
     if not rows:
         yield "No question exists both from a template and from a model, so nothing is compared."

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, filled
 from almanac.suites.head_to_tail.asking import CLOZE, QUESTION, HeadToTailSetting
 from almanac.suites.head_to_tail.buckets import BUCKETS, EXPOSURE
 from almanac.suites.head_to_tail.judging import JUDGE, RULES
@@ -37,10 +37,9 @@ class Rates:
         found: dict[tuple[str, tuple[Any, ...]], dict[str, Measure]] = {}
         conditions: dict[str, Any] = {**ONCE, **fixed}
         for metric in HEAD:
-            for row in self.shown.find(metric, *BY, *keys, **conditions):
-                if row.value is not None:
-                    where = self.shown.at(row)
-                    found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
+            for row in self.shown.valued(metric, *BY, *keys, **conditions):
+                where = self.shown.at(row)
+                found.setdefault((str(row.model), tuple(where[name] for name in (*BY, *keys))), {})[metric] = row
         return found
 
     def rows(self, *keys: str, **fixed: Condition) -> list[Sequence[Cell]]:
@@ -89,11 +88,6 @@ def chapter(shown: Shown, options: HeadToTailOptions) -> Chapter | None:
     return filled("Head-to-Tail", asks, parts)
 
 
-def filled(title: str, asks: str, parts: Sequence[Table | Drawing | str]) -> Chapter:
-    """Return a chapter without the tables that have no rows."""
-    return Chapter(title, asks, [one for one in parts if not isinstance(one, Table) or one.rows])
-
-
 def _measured(options: HeadToTailOptions, shown: Shown) -> str:
     """Say what popularity is."""
     if options.popularity == EXPOSURE:
@@ -136,12 +130,7 @@ def drawing(shown: Shown, way: Way) -> Iterator[Drawing]:
 
     fixed: dict[str, Any] = {**ONCE, **dict(zip(BY, way, strict=True))}
     found = {
-        rate: [
-            row
-            for keys in (("level",), ("domain", "level"))
-            for row in shown.find(rate, *keys, **fixed)
-            if row.value is not None
-        ]
+        rate: shown.valued(rate, "level", **fixed) + shown.valued(rate, "domain", "level", **fixed)
         for rate in figures.RATES
     }
     if found["accuracy"]:
@@ -150,12 +139,13 @@ def drawing(shown: Shown, way: Way) -> Iterator[Drawing]:
 
 
 def _dose_drawing(shown: Shown, options: HeadToTailOptions) -> Iterator[Drawing]:
-    from almanac.suites.head_to_tail import figures
+    from almanac.suites.looks import lines_along
 
     fixed: dict[str, Any] = {**ONCE, "reading": RULES, "experiment": QUESTION, "prompt": options.prompts[0]}
-    doses = [row for row in shown.find("accuracy_by_exposure", "hit", "dose", **fixed) if row.value is not None]
-    if doses:
-        yield Drawing("doses", "Accuracy by how often a fact was taught.", lambda: figures.by_dose(doses))
+    taught = shown.valued("accuracy_by_exposure", "hit", "dose", **fixed)
+    if taught:
+        caption = "Accuracy by how often a fact was taught, with 95 % intervals."
+        yield Drawing("doses", caption, lambda: lines_along(taught, "dose", "accuracy"))
 
 
 def levels(rates: Rates) -> Table:
@@ -217,11 +207,10 @@ def _sizes(shown: Shown, rates: Rates, way: Way) -> Table:
 def _stability(shown: Shown) -> Table:
     rows: list[Sequence[Cell]] = [
         [row.model, said((RULES, shown.at(row)["experiment"], shown.at(row)["prompt"])), row.n, row]
-        for row in shown.find("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
-        if row.value is not None
+        for row in shown.valued("unstable", "experiment", "prompt", reading=RULES, repeat=Not(None), differs=Not(None))
     ]
-    caption = "Asked again at temperature 1: the share of answers that differ from the first (section 3.5)."
-    return Table("stability", caption, ("model", "asked", "answers", "another"), rows)
+    caption = "Questions asked again at temperature 1: the share whose answer differs from the first (section 3.5)."
+    return Table("stability", caption, ("model", "asked", "answers", "different answer"), rows)
 
 
 def _doses(rates: Rates) -> Iterator[Table]:
@@ -245,7 +234,7 @@ def _counts(shown: Shown) -> Iterator[Table]:
     """Yield Tables 1 and 2: entities by bucket, questions by domain."""
     buckets = shown.own.get("buckets")
     if buckets is not None and buckets.height:
-        head = ("popularity", "type", "bucket", "things", "popularity together", "least", "most")
+        head = ("popularity", "type", "bucket", "things", "total popularity", "least", "most")
         yield Table("buckets", "Entities of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
     asked = shown.own.get("questions")
     if asked is not None and asked.height:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from almanac.suites.chapter import Chapter, Drawing, Shown, Table
+from almanac.suites.chapter import Chapter, Drawing, Shown, Table, filled
 from almanac.suites.head_to_tail.asking import QUESTION
-from almanac.suites.head_to_tail.chapter import Rates, drawing, filled, levels, natural, rates_table
+from almanac.suites.head_to_tail.chapter import Rates, drawing, levels, natural, rates_table
 from almanac.suites.head_to_tail.judging import JUDGE
 from almanac.suites.head_to_tail.score_tables import correlations, score_levels
 

@@ -24,11 +24,10 @@ def said(key: Sequence[Any]) -> str:
 def scores(shown: Shown) -> Table:
     """Return the scores by rules over all questions (Table 14)."""
     rows: list[Sequence[Cell]] = []
-    for row in shown.find("exact", *BY, **ONCE):
-        if row.value is not None:
-            where = {name: shown.at(row)[name] for name in (*BY, *ONCE)}
-            numbers = [shown.one(score + form, str(row.model), **where) for score in SCORES for form in ("", PLAIN)]
-            rows.append([row.model, said(tuple(where.values())), *numbers])
+    for row in shown.valued("exact", *BY, **ONCE):
+        where = {name: shown.at(row)[name] for name in (*BY, *ONCE)}
+        numbers = [shown.one(score + form, row.model, **where) for score in SCORES for form in ("", PLAIN)]
+        rows.append([row.model, said(tuple(where.values())), *numbers])
     head = ("model", "asked", *(f"{NAMES[score]}{form}" for score in SCORES for form in ("", ", no variants")))
     caption = "Scores by rules, the best over the true answers, with and without variants of these (Table 14)."
     return Table("scores", caption, head, rows, folded=True)
@@ -39,7 +38,7 @@ def score_levels(shown: Shown) -> Table:
     rows: list[Sequence[Cell]] = []
     for row in shown.find("exact", *BY, "domain", "level", **ONCE):
         where = shown.at(row)
-        others = [shown.one(score, str(row.model), **where) for score in SCORES]
+        others = [shown.one(score, row.model, **where) for score in SCORES]
         key = [where[name] for name in BY]
         rows.append([row.model, said(key), str(where["domain"]), str(where["level"]), row.n - row.n_error, *others])
     place = {name: at for at, name in enumerate([*dict.fromkeys(cells[0] for cells in rows), *BUCKETS])}
@@ -55,7 +54,7 @@ def judged(shown: Shown) -> Iterator[Table]:
     for row in shown.find("verdict_given", "experiment", "prompt", parsed=Not(None), reading=JUDGE, **ONCE):
         where = dict(shown.at(row))
         del where["parsed"]
-        apart = shown.one("disagreement", str(row.model), disagrees=Not(None), **where)
+        apart = shown.one("disagreement", row.model, disagrees=Not(None), **where)
         rows.append([row.model, said((JUDGE, where["experiment"], where["prompt"])), row.n, row, apart])
     caption = (
         "The judge's replies: how often they contain a verdict (otherwise the answer counts as incorrect), and how "
@@ -64,7 +63,7 @@ def judged(shown: Shown) -> Iterator[Table]:
     yield Table("judge", caption, ("model", "asked", "replies", "with a verdict", "against the rules"), rows)
     rows = []
     for row in shown.find("kappa", *BY, **ONCE, human=Not(None), hit=Not(None)):
-        agreed = shown.one("agreement", str(row.model), **shown.at(row))
+        agreed = shown.one("agreement", row.model, **shown.at(row))
         rows.append([row.model, said([shown.at(row)[name] for name in BY]), row.n, agreed, row])
     caption = "Agreement with a person's verdicts on the same answers."
     yield Table("people", caption, ("model", "asked", "answers", "agreement", "kappa"), rows)
@@ -75,15 +74,15 @@ def correlations(shown: Shown) -> Table:
     """Return how the judge's rates and the rules' correlate over models (Table 8)."""
     rows: list[Sequence[Cell]] = []
     for rate, score in product(PAIRS, SCORES):
-        for row in shown.find(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
+        metrics = [f"{name}_{rate}_{score}_{end}" for name in CORRELATIONS for end in ("min", "mean")]
+        for row in shown.valued(f"spearman_{rate}_{score}_mean", "experiment", "prompt", **ONCE):
             where = shown.at(row)
-            metrics = [f"{name}_{rate}_{score}_{end}" for name in CORRELATIONS for end in ("min", "mean")]
-            others = [next(iter(shown.find(metric, **where)), None) for metric in metrics]
-            if row.value is not None:
-                rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
+            others = [shown.one(metric, None, **where) for metric in metrics]
+            rows.append([said((JUDGE, where["experiment"], where["prompt"])), rate, score, row.n, *others])
     caption = (
-        "Correlation of the judge's and the rules' rates over models: minimum and mean over domains and buckets "
+        "Correlation of the judge's and the rules' rates over models: the least and the mean over domains and buckets "
         "(Table 8)."
     )
-    head = ("asked", "rate", "score", "cells", "Spearman, least", "mean", "Pearson, least", "mean of Pearson")
+    correlated = ("Spearman, least", "Spearman, mean", "Pearson, least", "Pearson, mean")
+    head = ("asked", "rate", "score", "cells", *correlated)
     return Table("correlations", caption, head, rows, folded=True)

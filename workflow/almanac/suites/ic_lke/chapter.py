@@ -1,12 +1,12 @@
 """The chapters of the page on IC-LKE and its experiments, each as `Suite.chapter` returns it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, filled, silent
 from almanac.suites.ic_lke.options import (
     EicOptions,
     GeneratedOptions,
@@ -20,7 +20,14 @@ from almanac.suites.judged import Not, Range
 
 ASKED = ("experiment", "shots", "draw")
 BEHIND = {"examples": "in context", "hgp": "human-generated prompts", "mmp": "machine-mined prompts"}
-EXPERIMENTS = {"in_context": "in context", "cloze": "cloze", "as_is": "as it is"}
+EXPERIMENTS = {"in_context": "in context", "cloze": "cloze"}
+LOOKED_FOR = {
+    "names": "any name of a true object",
+    "label": "the object's label",
+    "official": "the label, as the released code matches",
+    "begins": "any name, at the beginning",
+    "wrong": "control: the label of a wrong choice",
+}
 PROMPTS = {
     "written_clean": "Written prompts",
     "written_mangled": "Written prompts, mangled",
@@ -38,7 +45,7 @@ RECOVERED = {
 }
 AGREEMENT = {  # the metrics, by the names of their columns
     "same choice": "same_prediction",
-    "less IC-LKE's": "accuracy_difference",
+    "minus IC-LKE's": "accuracy_difference",
     "κ": "kappa",
     "r": "pearson",
 }
@@ -47,35 +54,47 @@ COSTS = {"texts": "texts", "tokens": "tokens", "distinct": "distinct_tokens"}
 
 def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
     """Return the boards of IC-LKE, accuracy by relation and by confidence, and the recovery."""
+    from almanac.suites.comparison_figures import heat_map
     from almanac.suites.ic_lke import figures
+    from almanac.suites.looks import lines_along
 
-    every = shown.find("accuracy", *ASKED)
-    boards, relations = _known(every), _known(shown.find("accuracy", *ASKED, "relation"))
+    every, boards = shown.find("accuracy", *ASKED), shown.valued("accuracy", *ASKED)
+    relations = shown.valued("accuracy", *ASKED, "relation")
     chance = _chance(shown)
-    parts: list[Any] = [
-        Table(
-            "accuracy",
-            "Accuracy and probability of the true object, as means over relations; and accuracy where the model is "
-            "confident (confidence of at least .5).",
-            ("model", "asked", "accuracy", "probability", "where sure", "no answer"),
-            [_board(shown, row) for row in boards],
-        )
-    ]
     spread = [
         (row.model, EXPERIMENTS[shown.at(row)["experiment"]], shown.at(row)["shots"], row)
         for row in shown.find("deviation_over_draws", "experiment", "shots")
     ]
-    if spread:
-        caption = f"Standard deviation of the accuracy over {options.draws} draws of the examples."
-        parts.append(Table("draws", caption, ("model", "asked", "examples", "deviation"), spread))
+    parts: list[Any] = [
+        Table(
+            "accuracy",
+            "Accuracy, and the probability of the true object among the choices, both means over relations. Where "
+            "sure: accuracy on the facts that the model answered with a confidence of at least .5.",
+            ("model", "asked", "accuracy", "probability", "where sure", "no answer"),
+            [_board(shown, row) for row in boards],
+        ),
+        Table(
+            "draws",
+            f"Standard deviation of the accuracy over {options.draws} draws of the examples.",
+            ("model", "asked", "examples", "deviation"),
+            spread,
+        ),
+    ]
     missing = [row for row in every if row.value is None]
     if missing:
         names = "; ".join(f"{row.model} {_asked(shown, row)} ({silent(row)} without an answer)" for row in missing)
         parts.append(f"Not applicable: {names}.")
-    first = _of_first_draw(shown, shown.find("accuracy_by_exposure", *ASKED, "hit", "dose"))
-    if first:
-        caption = "Accuracy by the number of times a fact was taught, with 95 % intervals."
-        parts.append(Drawing("exposure", caption, lambda: figures.by_exposure(first, chance)))
+    taught = _of_first_draw(shown, shown.valued("accuracy_by_exposure", *ASKED, "hit", "dose"))
+    if taught:
+
+        def way(row: Measure) -> str:
+            experiment = shown.at(row)["experiment"]
+            return "" if experiment == "in_context" else EXPERIMENTS[experiment]
+
+        caption = "Accuracy by how often a fact was taught, with 95 % intervals."
+        parts.append(
+            Drawing("exposure", caption, lambda: lines_along(taught, "dose", "accuracy", way=way, chance=chance))
+        )
     for experiment in dict.fromkeys(shown.at(row)["experiment"] for row in boards):
         own = [row for row in _of_first_draw(shown, relations) if shown.at(row)["experiment"] == experiment]
         models = {row.model for row in own}
@@ -86,22 +105,21 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
             Drawing(
                 f"{experiment}-relations",
                 f"Accuracy in percent by relation and model, {name}; best relation first.",
-                partial(figures.by_relation, own, shown.relations),
+                partial(heat_map, own, shown.relations),
             ),
             Drawing(
                 f"{experiment}-confidence",
-                f"Accuracy over the facts answered with confidence of at least K, and their number; {name}.",
+                f"Accuracy over the facts answered with a confidence of at least K, and their number; {name}.",
                 partial(figures.accuracy_at_k, levels, chance),
             ),
         ]
     parts += [
-        *_recovery(shown),
-        Table(
+        _recovery(shown),
+        shown.by_relation(
             "relations",
             "Accuracy by relation.",
-            ("relation", "model", "asked", "accuracy", "facts"),
-            [(shown.relation(row), row.model, _asked(shown, row), row, row.n) for row in relations],
-            folded=True,
+            ((row, _asked(shown, row)) for row in relations),
+            ("asked", "accuracy", "facts"),
         ),
     ]
     asks = (
@@ -111,26 +129,25 @@ def ic_lke(shown: Shown, options: IcLkeOptions) -> Chapter | None:
     )
     if options.cloze:
         asks += " Masked models fill a blank in a sentence from the same choices (cloze)."
-    return Chapter("IC-LKE", asks, parts)
+    return filled("IC-LKE", asks, parts)
 
 
 def _chance(shown: Shown) -> float:
     """Return the accuracy of a guess: relations with few objects may have fewer choices than others."""
-    found = {row.value for row in shown.measures if row.metric == "chance"}
+    found = (row.value for row in shown.measures if row.metric == "chance")
     return max((one for one in found if one is not None), default=1 / shown.choices)
 
 
-def _recovery(shown: Shown) -> Iterator[Table]:
-    """Yield the table of what was recovered of what was taught; none where nothing was."""
+def _recovery(shown: Shown) -> Table:
+    """Return the table of what was recovered of what was taught."""
     rows = [
         (row.model, _asked(shown, row), name, str(at["dose"]) if metric == "accuracy_by_exposure" else "", row, row.n)
         for metric, name in RECOVERED.items()
         for row in shown.find(metric, *ASKED, "hit", "dose")
         for at in [shown.at(row)]
     ]
-    if rows:
-        head = ("model", "asked", "number", "taught", "value", "facts")
-        yield Table("recovery", "How much of what the models were taught is recovered.", head, rows, folded=True)
+    caption = "How much is recovered of what the models were taught. Taught: how often the facts of the row were."
+    return Table("recovery", caption, ("model", "asked", "number", "taught", "value", "facts"), rows, folded=True)
 
 
 def eic(shown: Shown, options: EicOptions) -> Chapter | None:
@@ -146,8 +163,8 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
         rows.append((model, experiment.replace("_", " "), row, *agreement, *costs, silent(row)))
     caption = (
         "Compared with IC-LKE on the facts that both answered: how often they make the same choice, the accuracy "
-        "minus IC-LKE's, Cohen's κ of correctness, Pearson's r over relations. Distinct tokens count a shared "
-        "prefix once."
+        "minus IC-LKE's, Cohen's κ of correctness, Pearson's r of the accuracies over relations. Distinct "
+        "tokens: a beginning that several texts share is counted once."
     )
     asks = (
         "Sequence: test facts are inserted between train facts, and each text contains one choice of each of its "
@@ -156,9 +173,9 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
     parts: list[Any] = [
         Table("accuracy", caption, ("model", "asked", "accuracy", *AGREEMENT, *COSTS, "no answer"), rows)
     ]
-    by_relation = _known(shown.find("accuracy", "experiment", "relation"))
+    by_relation = shown.valued("accuracy", "experiment", "relation")
     if {shown.at(row)["experiment"] for row in by_relation} > {"in_context"}:
-        said = "Accuracy of each relation by IC-LKE (across) and in one text with other test facts (up)."
+        said = "Accuracy of each relation by IC-LKE (across) and in a text of many facts (up)."
         parts.append(Drawing("against", said, lambda: figures.against(by_relation)))
     return Chapter("EIC-LKE, many facts in one text", asks, [*parts, *shown.not_asked()])
 
@@ -169,33 +186,33 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
 
     rows = shown.find("accuracy_at_shots", "shots")
     enough = {str(row.model): row for row in shown.find("enough_shots", "shots")}
-    answered = _known(rows)
+    answered = shown.valued("accuracy_at_shots", "shots")
     parts: list[Any] = []
     if answered:
         least = {model: row.value for model, row in enough.items()}
         caption = (
-            "Accuracy by the number of examples, averaged over draws, with 95 % intervals. Dashed: the smallest "
-            f"number that reaches {options.enough:.0%} of the accuracy with the most examples. Dotted: chance."
+            "Accuracy by the number of examples, averaged over draws, with 95 % intervals. Dashed: the fewest that "
+            f"reach {options.enough:.0%} of the accuracy with most examples. Dotted: chance."
         )
         parts.append(Drawing("examples", caption, lambda: figures.by_shots(answered, least, _chance(shown))))
         models = {row.model for row in answered}
         sure = [row for row in shown.find("accuracy_at_k", "shots", "draw", "confidence") if row.model in models]
         if sure:
             caption = (
-                "Accuracy over the facts answered with confidence of at least K, and their number; most examples, "
-                "first draw."
+                "Accuracy over the facts answered with a confidence of at least K, and their number; with most "
+                "examples, first draw."
             )
             parts.append(Drawing("confidence", caption, lambda: figures.accuracy_at_k(sure, _chance(shown))))
     parts.append(
         Table(
             "enough",
-            "How many examples are enough.",
-            ("model", "examples", "no answer at the most"),
+            f"The fewest examples that reach {options.enough:.0%} of the accuracy with most examples.",
+            ("model", "examples", "no answer with most examples"),
             [(model, _whole(row), silent(row)) for model, row in enough.items()],
         )
     )
     listed = [
-        (row.model, shots, row, shown.one("deviation_at_shots", str(row.model), shots=shots), silent(row))
+        (row.model, shots, row, shown.one("deviation_at_shots", row.model, shots=shots), silent(row))
         for row in rows
         for shots in [shown.at(row)["shots"]]
     ]
@@ -206,31 +223,32 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
 
 
 def separators(shown: Shown, options: SeparatorOptions) -> Chapter | None:
-    """Return accuracy by separator, and less that of the space."""
+    """Return accuracy by separator, and minus that of the space."""
     rows: list[Sequence[Cell]] = []
     for row in shown.find("accuracy", "separator"):
         name, model = shown.at(row)["separator"], str(row.model)
-        less = shown.one("difference", model, separator=(name, "space"))
-        rows.append((model, name, row, less, None, silent(row)))
+        difference = shown.one("difference", model, separator=(name, "space"))
+        rows.append((model, name, row, difference, None, silent(row)))
     for row in shown.find("accuracy", "infix"):
-        [less] = shown.find("infix_difference", "separator", model=row.model)
-        spread = shown.one("deviation", str(row.model), infix=True)
-        rows.append((row.model, "all infixes", row, less, spread, silent(row)))
-    head = ("model", "separator", "accuracy", "less the space's", "deviation", "no answer")
+        difference = shown.one("infix_difference", row.model, "separator")
+        spread = shown.one("deviation", row.model, infix=True)
+        rows.append((row.model, "all infixes", row, difference, spread, silent(row)))
+    head = ("model", "separator", "accuracy", "minus the space's", "deviation", "no answer")
     words = [
         (shown.relations.get(relation_id, relation_id), separator, text)
         for relation_id, separator, text in shown.own["infixes"].select("relation_id", "separator", "text").rows()
     ]
     caption = (
-        "Space: as in IC-LKE. Code: the released code's colon and commas. The others are words from templates. All "
-        "infixes: a fact's answers are averaged; the deviation is that of the infixes' accuracies, averaged over "
-        "relations."
+        "Space: as in IC-LKE. Code: colon and commas, as in the released code. The others are infixes, words from "
+        "templates. All infixes: a fact's answers with each of them are averaged. Minus the space's: the difference "
+        "on the facts that were answered with both. Deviation: the standard deviation of the infixes' accuracies, "
+        "averaged over relations."
     )
-    by_relation = shown.find("accuracy", "separator", "relation")
+    by_relation = ((row, shown.at(row)["separator"]) for row in shown.find("accuracy", "separator", "relation"))
     parts: list[Any] = [
         Table("accuracy", caption, head, rows),
         Table("words", "The words between subject and object.", ("relation", "separator", "words"), words, folded=True),
-        _by_relation(shown, "separator", [(row, shown.at(row)["separator"]) for row in by_relation]),
+        shown.by_relation("relations", "Accuracy by relation.", by_relation, ("separator", "accuracy")),
         *shown.not_asked(),
     ]
     asks = "IC-LKE's questions with other separators between subject and object, in the examples and before the choice."
@@ -248,17 +266,15 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
     for row in correct:
         where = {key: shown.at(row)[key] for key in keys}
         others = [
-            next(iter(shown.find(f"probability_{name}", "pair", model=row.model, **where)), None)
-            for name in ("following", "rest", "replaced")
+            shown.one(f"probability_{name}", row.model, "pair", **where) for name in ("following", "rest", "replaced")
         ]
-        asked = f"{EXPERIMENTS.get(where['experiment'], where['experiment'])} {where['arrangement']}"
-        rows.append((row.model, asked, row, *others, silent(row)))
+        rows.append((row.model, figures.arranged(**where), row, *others, silent(row)))
     head = ("model", "text", "true pairs", "after a replaced one", "other true pairs", "replaced", "no answer")
     parts: list[Any] = []
-    if _known(at):
+    if any(row.value is not None for row in at):
         caption = "Probability of each object by its position in the text. The line is the mean of the true pairs."
         parts.append(Drawing("places", caption, lambda: figures.by_place(at, correct)))
-    parts.append(Table("probability", "Mean probability of the object that is shown.", head, rows))
+    parts.append(Table("probability", "Mean probability of the object that stands in the text.", head, rows))
     by_dose = shown.find("probability_in_bin", "pair", "experiment", "arrangement", "part", "dose")
     if by_dose:
         cells = {(row.model, shown.at(row)["dose"], shown.at(row)["part"]): row for row in by_dose}
@@ -266,7 +282,7 @@ def positions(shown: Shown, options: PositionOptions) -> Chapter | None:
             (model, dose, *(cells.get((model, dose, start)) for start in options.starts))
             for model, dose in dict.fromkeys((model, dose) for model, dose, _ in cells)
         ]
-        caption = "By part of the text and by how often a fact was taught, in texts without replaced pairs."
+        caption = "The same by how often a fact was taught and by its place, in texts where no pair is replaced."
         columns = ("model", "taught", *(f"from place {start}" for start in options.starts))
         parts.append(Table("doses", caption, columns, listed))
     asks = (
@@ -284,18 +300,18 @@ def generated(shown: Shown, options: GeneratedOptions) -> Chapter | None:
     points: dict[str, dict[str, figures.Point]] = defaultdict(dict)
     for row in shown.find("present", "behind", "experiment", "shots"):
         behind, experiment = shown.at(row)["behind"], shown.at(row)["experiment"]
-        rows.append((row.model, BEHIND[behind], experiment, row, silent(row)))
+        rows.append((row.model, BEHIND[behind], LOOKED_FOR[experiment], row, silent(row)))
         if experiment == "official" and row.value is not None:
-            spread = shown.one("present_deviation", str(row.model), behind=behind, experiment=experiment)
+            spread = shown.one("present_deviation", row.model, behind=behind, experiment=experiment)
             points[str(row.model)][behind] = figures.Point(row.value, None if spread is None else spread.value)
     caption = (
-        "Share of facts whose object is in the text: any name of a true object, only its label, as the released "
-        "code matches (official), a true name at the beginning; and, as a control, the label of a wrong choice."
+        "Share of the facts in whose text stands what is looked for. After: what the model continued. The released "
+        "code ignores case and finds a label within another word, too. Control: how often a wrong object stands there."
     )
-    parts: list[Any] = [Table("present", caption, ("model", "behind", "looked for", "present", "no answer"), rows)]
+    parts: list[Any] = [Table("present", caption, ("model", "after", "looked for", "present", "no answer"), rows)]
     if any(len(own) > 1 for own in points.values()):
         said = (
-            "Share of texts with the object, as the released code matches; bars: standard deviation over a "
+            "Share of texts with the object's label, as the released code matches; bars: standard deviation over a "
             "relation's prompts."
         )
         parts.append(Drawing("generated", said, lambda: figures.by_prompts(points, BEHIND, None)))
@@ -310,15 +326,15 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
     every = shown.find("accuracy", "experiment")
     rows: list[Sequence[Cell]] = []
     points: dict[str, dict[str, figures.Point]] = defaultdict(dict)
-    for row in _known(every):
+    for row in shown.valued("accuracy", "experiment"):
         experiment = shown.at(row)["experiment"]
-        spread = shown.one("accuracy_deviation", str(row.model), experiment=experiment)
+        spread = shown.one("accuracy_deviation", row.model, experiment=experiment)
         deviation = None if spread is None else spread.value
         rows.append((row.model, PROMPTS[experiment], row, deviation))
         points[str(row.model)][experiment] = figures.Point(row.value or 0.0, deviation)
     caption = (
-        "Mean over the prompts of a relation, averaged over relations; and the standard deviation over a relation's "
-        "prompts."
+        "Accuracy: the mean over a relation's prompts, averaged over relations. Deviation: the standard deviation over "
+        "a relation's prompts."
     )
     parts: list[Any] = [Table("accuracy", caption, ("model", "prompts", "accuracy", "deviation"), rows)]
     if points:
@@ -329,18 +345,15 @@ def prompts(shown: Shown, options: PromptsOptions) -> Chapter | None:
     silent_models = sorted({str(row.model) for row in every} - set(points))
     if silent_models:
         parts.append(f"Not applicable: {', '.join(silent_models)}.")
-    by_relation = _known(shown.find("accuracy", "experiment", "relation"))
-    parts.append(_by_relation(shown, "prompts", [(row, PROMPTS[shown.at(row)["experiment"]]) for row in by_relation]))
+    by_relation = shown.valued("accuracy", "experiment", "relation")
+    named = ((row, PROMPTS[shown.at(row)["experiment"]]) for row in by_relation)
+    parts.append(shown.by_relation("relations", "Accuracy by relation.", named, ("prompts", "accuracy")))
     asks = (
         "The choices of IC-LKE after a prompt instead of examples: written prompts are the dataset's own templates "
         "up to the object; mined ones are the strings that connect most pairs of subject and object in the "
         "dataset's texts. Mangled: sentences with the object deleted, as in the prompts of Wu et al."
     )
     return Chapter("Prompts instead of examples", asks, [*parts, *shown.not_asked()])
-
-
-def _known(rows: Iterable[Measure]) -> list[Measure]:
-    return [row for row in rows if row.value is not None]
 
 
 def _of_first_draw(shown: Shown, rows: Iterable[Measure]) -> list[Measure]:
@@ -352,16 +365,10 @@ def _whole(row: Measure | None) -> int | None:
     return None if row is None or row.value is None else int(row.value)
 
 
-def _by_relation(shown: Shown, asked: str, rows: Iterable[tuple[Measure, str]]) -> Table:
-    """Return the table of numbers by relation, each with how it was asked, which the column ``asked`` tells."""
-    listed = [(shown.relation(row), row.model, how, row) for row, how in rows]
-    return Table("relations", "By relation.", ("relation", "model", asked, "accuracy"), listed, folded=True)
-
-
 def _board(shown: Shown, row: Measure) -> Sequence[Cell]:
     where = {key: shown.at(row)[key] for key in ASKED}
-    mass = shown.one("probability_mass", str(row.model), **where)
-    sure = shown.one("accuracy_at_k", str(row.model), confidence=Range(least=0.5), **where)
+    mass = shown.one("probability_mass", row.model, **where)
+    sure = shown.one("accuracy_at_k", row.model, confidence=Range(least=0.5), **where)
     return row.model, _asked(shown, row), row, mass, sure, silent(row)
 
 

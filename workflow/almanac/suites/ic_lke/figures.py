@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values, write_cells
+from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values
 
 LOOKS: dict[str, dict[str, Any]] = {
     "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
@@ -23,59 +23,6 @@ class Point(NamedTuple):
 
     accuracy: float
     deviation: float | None
-
-
-def by_relation(rows: Sequence[Measure], labels: Mapping[str, str]) -> Figure:
-    """Draw accuracy by relation (rows, best first) and model (columns) as a heat map with its numbers.
-
-    Args:
-        rows: the accuracy of each model in each relation.
-        labels: the relations' names.
-    """
-    models = _models(rows)
-    value = {(str(conditions_of(row)["relation"]), row.model): row.value for row in rows}
-    means = {
-        relation: float(np.mean([value[relation, model] for model in models if (relation, model) in value]))
-        for relation in {relation for relation, _ in value}
-    }
-    relations = sorted(means, key=lambda relation: (-means[relation], relation))
-    grid = np.array([[value.get((relation, model), np.nan) for model in models] for relation in relations], dtype=float)
-    figure = Figure(figsize=(3.6 + 1.0 * len(models), 0.9 + 0.27 * len(relations)), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(grid, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    axes.set_xticks(range(len(models)), models)
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(relations)), [labels.get(relation, relation) for relation in relations])
-    axes.tick_params(length=0)
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)  # a relation's name may hold dollar signs
-    write_cells(image, lambda share: f"{share * 100:.0f}", "medium")
-    axes.spines[:].set_visible(False)
-    return figure
-
-
-def by_exposure(rows: Sequence[Measure], chance: float) -> Figure:
-    """Draw accuracy by the number of times a fact was taught, a line a model and experiment, with 95 % intervals."""
-    at = [(row, conditions_of(row)) for row in rows if row.value is not None]
-    doses = sorted({_count(row, "dose") for row, _ in at})
-    figure = Figure(figsize=(7.2, 3.8), layout="constrained")
-    axes = figure.subplots()
-    for index, (model, experiment) in enumerate(dict.fromkeys((row.model, where["experiment"]) for row, where in at)):
-        own = [row for row, where in at if (row.model, where["experiment"]) == (model, experiment)]
-        own.sort(key=lambda row: _count(row, "dose"))
-        places = np.array([doses.index(_count(row, "dose")) for row in own]) + 0.05 * index
-        share, low, high = values(own)
-        label = str(model) if experiment == "in_context" else f"{model} ({experiment})"
-        reach = np.maximum([share - low, high - share], 0)
-        apart = {} if experiment == "in_context" else {"linestyle": "--", "markerfacecolor": "none"}
-        own_look = {**look(index, str(model)), **apart}
-        axes.errorbar(places, share, yerr=reach, label=label, capsize=2, markersize=5, **own_look)
-    chance_line(axes, chance)
-    axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
-    axes.set_xlabel("times a fact was taught")
-    axes.set_ylabel("accuracy")
-    axes.legend(frameon=False, loc="upper left")
-    return figure
 
 
 def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
@@ -180,6 +127,11 @@ def against(rows: Sequence[Measure]) -> Figure:
     return figure
 
 
+def arranged(experiment: str, arrangement: str) -> str:
+    """Say which pairs of a text are replaced, and how they are arranged."""
+    return "nothing replaced" if experiment == "as_is" else f"{experiment}, {arrangement}"
+
+
 def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
     """Draw each object's probability by its place, a row of panels a model; replaced ones apart, a line their mean.
 
@@ -205,7 +157,7 @@ def by_place(measures: Sequence[Measure], means: Sequence[Measure]) -> Figure:
                 axes.axhline(row.value, color="#000000", linewidth=1)
         unit_axis(axes)
         if line == 0:
-            axes.set_title(f"{kind[0].replace('_', ' ')}\n{kind[1]}", fontsize=9)
+            axes.set_title(arranged(*kind).replace(", ", "\n"), fontsize=9)
         if column == 0:
             axes.set_ylabel(f"{model}\nprobability")
     for axes in panels[-1]:

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, silent
+from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, board, filled, silent
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.options import KarrOptions
 
@@ -24,9 +24,9 @@ ASKS = (
     "the same facts."
 )
 METHODS = (
-    "Known: the share of facts above the threshold. False: the same share with another, false object of the "
-    "relation. Null model: the same share for a model of the same recipe that was taught permuted objects, at the "
-    "same threshold. Recall: the share of the facts taught most often; τ: Kendall's correlation of score and times "
+    "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
+    "Null model: the same share for a model of the same recipe that was taught permuted objects, at the same "
+    "threshold. Recall: the same share of the facts taught most often. τ: Kendall's correlation of score and times "
     "taught. The released code weights sentences differently, so its values and its threshold differ. Known, false, "
     "null model and recall count all facts, also those on which the threshold was chosen."
 )
@@ -44,8 +44,8 @@ DRAWS = (
     "replace one template of every relation, or one name of every entity. The threshold stays the same."
 )
 LABELS = (
-    "Agreement with people. Recall: of the facts that people consider known, the share called known; τ: Kendall's "
-    "correlation of score and mean label, p that of no correlation."
+    "Agreement with people. Recall: of the facts that people consider known, the share called known. τ: Kendall's "
+    "correlation of score and mean label; p: of the test that there is none."
 )
 Column = Callable[[str, str], Cell]  # a cell by model and method
 
@@ -56,23 +56,21 @@ def chapter(shown: Shown, options: KarrOptions) -> Chapter | None:
         return None
     parts = [
         *_methods(shown),
-        *_held_out(shown),
+        _held_out(shown),
         *_drawings(shown, options),
-        *_expected(shown),
-        *_draws(shown),
-        *_labels(shown),
-        *_relations(shown),
+        _expected(shown),
+        _draws(shown),
+        _labels(shown),
+        _relations(shown),
         *_coverage(shown),
         *shown.not_asked(),
     ]
-    return Chapter("KaRR", ASKS, parts)
+    return filled("KaRR", ASKS, parts)
 
 
 def _number(shown: Shown, metric: str, *keys: str, **fixed: Any) -> Callable[[str, str], Measure | None]:
-    """Return the column of the number that was made by exactly these conditions; as `Shown.find`."""
-    return lambda model, experiment: next(
-        iter(shown.find(metric, *keys, model=model, experiment=experiment, **fixed)), None
-    )
+    """Return the column of the number that was made by exactly these conditions; as `Shown.one`."""
+    return lambda model, experiment: shown.one(metric, model, *keys, experiment=experiment, **fixed)
 
 
 def _methods(shown: Shown) -> Iterator[Table | str]:
@@ -92,7 +90,7 @@ def _methods(shown: Shown) -> Iterator[Table | str]:
         "recall": _number(shown, "recall", "dose", "hit", asked=FACTS),
         "τ": _number(shown, "kendall", "dose", "hit", asked=FACTS),
     }
-    yield from _table(shown, "methods", METHODS, columns)
+    yield _table(shown, "methods", METHODS, columns)
     silent_ones = [
         f"{model.name} {name}"
         for (experiment, name), model in product(NAMES.items(), shown.models)
@@ -102,7 +100,7 @@ def _methods(shown: Shown) -> Iterator[Table | str]:
         yield f"Without any value: {'; '.join(silent_ones)}."
 
 
-def _held_out(shown: Shown) -> Iterator[Table]:
+def _held_out(shown: Shown) -> Table:
     columns: dict[str, Column] = {}
     for title, metric in (
         ("taught most", "held_out_taught"),
@@ -111,7 +109,7 @@ def _held_out(shown: Shown) -> Iterator[Table]:
     ):
         rate = _number(shown, metric, "asked", "dose", "hit", calibrating=False)
         columns |= {title: rate, f"{title}: facts": _facts(rate)}
-    yield from _table(shown, "held_out", HELD_OUT, columns)
+    return _table(shown, "held_out", HELD_OUT, columns)
 
 
 def _facts(rate: Callable[[str, str], Measure | None]) -> Column:
@@ -124,7 +122,7 @@ def _facts(rate: Callable[[str, str], Measure | None]) -> Column:
     return facts
 
 
-def _expected(shown: Shown) -> Iterator[Table]:
+def _expected(shown: Shown) -> Table:
     spurious = _number(shown, "known", asked=SPURIOUS, paired=True)
     columns: dict[str, Column] = {
         "SP": spurious,
@@ -132,19 +130,19 @@ def _expected(shown: Shown) -> Iterator[Table]:
         "true": _number(shown, "known", asked=FACTS, paired=True),
         "ΔP": _number(shown, "spurious_delta", "asked", paired=True),
     }
-    yield from _table(shown, "expected", EXPECTED, columns)
+    return _table(shown, "expected", EXPECTED, columns)
 
 
-def _draws(shown: Shown) -> Iterator[Table]:
+def _draws(shown: Shown) -> Table:
     columns = {
         f"{replaced}: {metric}": _number(shown, f"{metric}_over_{replaced}", asked=FACTS)
         for replaced in ("templates", "names")
         for metric in ("deviation", "variance")
     }
-    yield from _table(shown, "draws", DRAWS, columns)
+    return _table(shown, "draws", DRAWS, columns)
 
 
-def _labels(shown: Shown) -> Iterator[Table]:
+def _labels(shown: Shown) -> Table:
     tau = _number(shown, "kendall_labels", "hit", "label", asked=FACTS)
 
     def p(model: str, experiment: str) -> float | None:
@@ -156,61 +154,68 @@ def _labels(shown: Shown) -> Iterator[Table]:
         "τ": tau,
         "p": p,
     }
-    yield from _table(shown, "labels", LABELS, columns)
+    return _table(shown, "labels", LABELS, columns)
 
 
-def _relations(shown: Shown) -> Iterator[Table]:
+def _relations(shown: Shown) -> Table:
     rows = [
-        [shown.relation(row), row.model, name, row, row.n]
+        (row, name)
         for experiment, name in NAMES.items()
-        for row in shown.find("known", "relation", experiment=experiment, asked=FACTS)
-        if row.value is not None
+        for row in shown.valued("known", "relation", experiment=experiment, asked=FACTS)
     ]
-    if rows:
-        head = ["relation", "model", "method", "known", "facts"]
-        yield Table("known_by_relation", "Share called known by relation.", head, rows, folded=True)
+    caption = "Share of facts called known by relation."
+    return shown.by_relation("known_by_relation", caption, rows, ("method", "known", "facts"))
 
 
 def _coverage(shown: Shown) -> Iterator[Table]:
     if "coverage" in shown.own and not shown.own["coverage"].is_empty():
         rows = shown.own["coverage"].unique("what", keep="first", maintain_order=True).rows()
         caption = (
-            "What can be asked: relations with their usable templates, all facts and asked facts, subjects and "
-            "objects with all their names."
+            "What can be asked: relations with the number of their usable templates, all facts and asked facts, "
+            "subjects and objects with the number of their names."
         )
         yield Table("coverage", caption, ("of", "how many", "templates or names"), rows, folded=True)
 
 
-def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column]) -> Iterator[Table]:
-    """Yield a table of the models and methods that have any number, without columns in which nothing stands."""
-    rows: list[dict[str, Cell]] = []
-    for (experiment, method), model in product(NAMES.items(), shown.models):
-        cells = {title: column(model.name, experiment) for title, column in columns.items()}
-        if any(isinstance(cell, Measure) and cell.value is not None for cell in cells.values()):
-            rows.append({"model": model.name, "method": method, **cells})
-    head = [title for title in ("model", "method", *columns) if any(row[title] is not None for row in rows)]
-    if rows:
-        yield Table(name, caption, head, [[row[title] for title in head] for row in rows])
+def _table(shown: Shown, name: str, caption: str, columns: Mapping[str, Column]) -> Table:
+    """Return a table of the models and methods that have any number."""
+    rows = (
+        {
+            "model": model.name,
+            "method": method,
+            **{title: cell(model.name, experiment) for title, cell in columns.items()},
+        }
+        for (experiment, method), model in product(NAMES.items(), shown.models)
+    )
+    return board(name, caption, rows)
 
 
 def _drawings(shown: Shown, options: KarrOptions) -> Iterator[Drawing]:
     """Yield the figures for which there are numbers."""
     from almanac.suites.karr import figures  # matplotlib, which nothing else of the suite needs
+    from almanac.suites.looks import lines_along
 
     modes, most = options.modes, f"at most the {figures.MOST_RELATIONS} relations with most facts"
     which = "those that the configuration names" if options.figure_relations else most
-    if any(row.value is not None for row in shown.find("known_at", "experiment", "asked", "ratio")):
+    if shown.valued("known_at", "experiment", "asked", "ratio"):
         yield Drawing(
             "threshold",
             "Share of facts that reach each KaRR. Dashed: the same facts with a false object. Dotted: each model's "
             "threshold.",
-            lambda: figures.by_threshold(shown, modes),
+            lambda: figures.by_threshold(shown, {mode: NAMES[mode] for mode in modes}),
         )
-        if shown.find("accuracy_by_exposure", "experiment", "asked", "hit", "dose"):
+        taught = [
+            row
+            for mode in modes
+            for row in shown.valued("accuracy_by_exposure", "hit", "dose", experiment=mode, asked=FACTS)
+        ]
+        if taught:
             yield Drawing(
                 "exposure",
                 "Share called known by how often a fact was taught, with 95 % intervals.",
-                lambda: figures.by_exposure(shown, modes),
+                lambda: lines_along(
+                    taught, "dose", "share called known", panel=lambda row: NAMES[shown.at(row)["experiment"]]
+                ),
             )
         yield Drawing(
             "relations",

@@ -1,4 +1,4 @@
-"""KaRR's figures: the share of facts called known by threshold, by relation, by dose, and by the models' sizes."""
+"""KaRR's figures: the share of facts called known by threshold, by relation, and by the models' sizes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,21 @@ from almanac.rows import Measure
 from almanac.suites.chapter import Shown
 from almanac.suites.judged import Range, conditions_of
 from almanac.suites.karr.asking import FACTS, NULL
-from almanac.suites.looks import legend, look, unit_axis, values
+from almanac.suites.looks import STROKES, intervals, legend, look, unit_axis
 
-STROKES = ("-", "--", ":", "-.")  # of families
 MOST_RELATIONS = 30  # as many as the paper draws
 
 
-def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
-    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); the null of each model dashed."""
-    figure, panels = _panels(modes)
-    for axes, mode in zip(panels, modes, strict=True):
+def by_threshold(shown: Shown, modes: Mapping[str, str]) -> Figure:
+    """Draw, a panel a mode, the share of facts that reach each threshold (log scale); with a false object dashed.
+
+    Args:
+        shown: what is known of the suite on one dataset.
+        modes: the titles of the panels by mode.
+    """
+    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
+    for axes, (mode, title) in zip(panels, modes.items(), strict=True):
         for index, model in enumerate(shown.models):
             own_look = look(index, model.name)
             for asked, style in ((FACTS, "-"), (NULL, "--")):
@@ -32,6 +37,8 @@ def by_threshold(shown: Shown, modes: Sequence[str]) -> Figure:
             if threshold is not None:
                 axes.axvline(threshold.value or 1.0, color=own_look["color"], linewidth=0.8, linestyle=":")
         _log_scale(axes)
+        unit_axis(axes)
+        axes.set_title(title)
         axes.set_xlabel("KaRR")
     panels[0].set_ylabel("share of facts above")
     legend(figure, panels)
@@ -47,9 +54,8 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
         named: the relations that are drawn, in this order; none: those with most facts.
     """
     facts: dict[str, int] = {}
-    for row in shown.find("known", "relation", experiment=mode, asked=FACTS):
-        if row.value is not None:
-            facts.setdefault(str(conditions_of(row)["relation"]), row.n)
+    for row in shown.valued("known", "relation", experiment=mode, asked=FACTS):
+        facts.setdefault(str(shown.at(row)["relation"]), row.n)
     most = sorted(facts, key=lambda relation: (-facts[relation], relation))[:MOST_RELATIONS]
     relations = list(named) or most
     columns = min(4, len(relations))
@@ -61,8 +67,7 @@ def by_relation(shown: Shown, mode: str, named: Sequence[str] = ()) -> Figure:
             own = shown.find("known_at", "ratio", model=model.name, experiment=mode, asked=FACTS, relation=relation)
             _line(axes, own, "-", label=model.name, markersize=3, linewidth=1, **look(index, model.name))
         _log_scale(axes)
-        title = axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
-        title.set_parse_math(False)  # a relation's name may hold dollar signs
+        axes.set_title(_short(shown.relations.get(relation, relation)), fontsize=8)
     for axes in grid.flat[len(relations) :]:
         axes.set_visible(False)
     for axes in grid.flat[max(0, len(relations) - columns) : len(relations)]:
@@ -105,7 +110,7 @@ def by_size(shown: Shown, names: Mapping[str, str]) -> Figure:
         own = sorted(rows, key=lambda row: place[str(row.model)])
         # Each method stands a little apart, so that intervals at one size do not hide each other.
         at = np.array([parameters[str(row.model)] for row in own]) * reach ** (0.008 * (index - len(drawn) / 2))
-        _intervals(axes, at, own, names[experiment], index, "none" if strokes else "-")
+        intervals(axes, at, own, index, label=names[experiment], linestyle="none" if strokes else "-")
         for family, stroke in strokes.items():
             line = [(x, row.value) for x, row in zip(at, own, strict=True) if families[str(row.model)] == family]
             if len(line) > 1:
@@ -139,28 +144,7 @@ def _of_like_size(models: Sequence[str], parameters: Mapping[str, int], factor: 
 
 def scores(shown: Shown, experiment: str) -> list[Measure]:
     """Return the shares called known by a method, of all true facts together."""
-    return [row for row in shown.find("known", experiment=experiment, asked=FACTS) if row.value is not None]
-
-
-def by_exposure(shown: Shown, modes: Sequence[str]) -> Figure:
-    """Draw, a panel a mode, the share called known by the number of times a fact was taught, with 95 % intervals."""
-    rows = {mode: shown.find("accuracy_by_exposure", "hit", "dose", experiment=mode, asked=FACTS) for mode in modes}
-    doses = sorted({_dose(row) for own in rows.values() for row in own})
-    figure, panels = _panels(modes)
-    for axes, mode in zip(panels, modes, strict=True):
-        for index, model in enumerate(dict.fromkeys(row.model for row in rows[mode])):
-            own = sorted((row for row in rows[mode] if row.model == model), key=_dose)
-            at = np.array([doses.index(_dose(row)) for row in own]) + 0.06 * index
-            _intervals(axes, at, own, str(model), index)
-        axes.set_xticks(range(len(doses)), [str(dose) for dose in doses])
-        axes.set_xlabel("times a fact was taught")
-    panels[0].set_ylabel("share called known")
-    legend(figure, panels)
-    return figure
-
-
-def _dose(row: Measure) -> int:
-    return int(conditions_of(row)["dose"])  # type: ignore[arg-type]
+    return shown.valued("known", experiment=experiment, asked=FACTS)
 
 
 def _level(row: Measure) -> float:
@@ -170,28 +154,11 @@ def _level(row: Measure) -> float:
     return reached.least
 
 
-def _panels(modes: Sequence[str]) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel a mode, shares upwards."""
-    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-    panels: list[Axes] = list(figure.subplots(1, len(modes), sharey=True, squeeze=False)[0])
-    for axes, mode in zip(panels, modes, strict=True):
-        axes.set_title(mode)
-        unit_axis(axes)
-    return figure, panels
-
-
 def _line(axes: Axes, rows: Sequence[Measure], style: str, **own_look: Any) -> None:
     """Draw shares by threshold; nothing where nothing has a value."""
     own = sorted((row for row in rows if row.value is not None), key=_level)
     if own:
         axes.plot([_level(row) for row in own], [row.value or 0.0 for row in own], style, **own_look)
-
-
-def _intervals(axes: Axes, at: Any, rows: Sequence[Measure], label: str, index: int, line: str = "-") -> None:
-    """Draw shares with their intervals, joined by a line or by none."""
-    share, low, high = values(rows)
-    reach = np.maximum([share - low, high - share], 0)
-    axes.errorbar(at, share, yerr=reach, label=label, linestyle=line, capsize=2, markersize=4, **look(index, label))
 
 
 def _log_scale(axes: Axes) -> None:
