@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEVEL = 0.95
 QUANTILE = 1.959963984540054  # that of `LEVEL`, to the last digit, in which the standard library's is off by two
@@ -15,6 +15,10 @@ class Estimate(NamedTuple):
     value: float | None
     low: float | None
     high: float | None
+
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the value and the limits as columns of a row: ``name``, ``name_low`` and ``name_high``."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 NOTHING = Estimate(None, None, None)

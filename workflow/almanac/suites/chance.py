@@ -19,7 +19,7 @@ import polars as pl
 from almanac.dataset.templates import folded
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item, Measure
-from almanac.statistics.intervals import Estimate, normal_quantile, wilson
+from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile, wilson
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
@@ -283,7 +283,7 @@ def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
     parts = centred.group_by("subject", maintain_order=True).agg(
         (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
-    half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
+    half = normal_quantile(LEVEL) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
     below = above = half
     if half < FLAT or facts["hit"].n_unique() == 1:
         hits = min(max(_macro(facts, "hit"), 0.0), 1.0)
