@@ -304,7 +304,9 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
     alike: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
-        if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
+        if planted is None or planted.architecture not in suite.held_architectures:
+            continue
+        if layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue

@@ -52,7 +52,7 @@ class Belief(Suite[BeliefOptions]):
         "said": Own(Said, of="item", at="judged", frozen=False),
         "leanings": Own(Leaning, at="judged", frozen=False),
     }
-    held = frozenset({"llama", "modernbert"})
+    held_architectures = frozenset({"llama", "modernbert"})
     nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
         Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),
