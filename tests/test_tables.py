@@ -339,7 +339,7 @@ def test_rows_that_are_added_are_written_as_if_they_came_together(tmp_path, size
     tables.write(tmp_path / "whole.parquet", Exposure, every, {"almanac.model": "abc"})
     with tables.writing(tmp_path / "added.parquet", Exposure, {"almanac.model": "abc"}) as writer:
         for size in sizes:
-            writer.add(tables.to_arrow("a part", Exposure, every[first : first + size]))
+            writer.add(tables.arrow_of(Exposure, every[first : first + size]))
             first += size
     assert (tmp_path / "added.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
@@ -357,7 +357,7 @@ def test_rows_come_back_from_arrow(kind):
     @EXAMPLES
     @given(rows_of(kind))
     def come_back(rows):
-        assert tables.from_arrow(kind, tables.to_arrow("a table", kind, rows)) == rows
+        assert tables.from_arrow(kind, tables.arrow_of(kind, rows)) == rows
 
     come_back()
 

@@ -16,7 +16,7 @@ from almanac.cli import main
 from almanac.errors import INTERRUPTED
 from almanac.models import windows
 from almanac.models.answering import LocalAnswerer
-from almanac.models.digest import tokenizer_digest, weights_digest
+from almanac.models.digest import digests, tokenizer_digest
 from almanac.rows import Context, Request, Response
 from almanac.suites.asked import Asked
 from almanac.tables import identity
@@ -95,7 +95,7 @@ def test_the_file_says_what_made_it(job, checkpoint, model, tmp_path):
     assert main(job(folder, "out.parquet", "--engine", "reference")) == 0
     said = tables.read_metadata(tmp_path / "out.parquet")
     assert said["almanac.model"] == model("llama").digest
-    assert said["almanac.weights"] == weights_digest(folder)
+    assert said["almanac.weights"] == digests(folder, "float32", "x").weights
     assert said["almanac.tokenizer"] == tokenizer_digest(folder)
     assert said["almanac.requests"] == tables.sha256(tmp_path / "requests-0.parquet")
     assert said["almanac.contexts"] == tables.sha256(tmp_path / "contexts.parquet")
@@ -118,7 +118,7 @@ def test_lower_precision_is_another_model_and_said(job, checkpoint, model, tmp_p
     said = tables.read_metadata(tmp_path / "out.parquet")
     assert said["almanac.dtype"] == dtype
     assert said["almanac.model"] != model("llama").digest
-    assert said["almanac.weights"] == weights_digest(checkpoint("llama"))
+    assert said["almanac.weights"] == digests(checkpoint("llama"), "float32", "x").weights
     assert {row.status for row in tables.read(tmp_path / "out.parquet", Response)} == {"ok"}
 
 

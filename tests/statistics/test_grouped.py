@@ -1,5 +1,8 @@
 """Shares, means and ratios of many groups: the formulas in plain Python, and what must hold of any interval."""
 
+import math
+from collections import defaultdict
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from almanac.statistics import grouped
-from almanac.statistics.intervals import NOTHING, Estimate, macro_share, wilson
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile, wilson
 
 HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
 STRATA = st.lists(HITS, min_size=1, max_size=6)
@@ -43,6 +46,44 @@ def ratio(parts, wholes, clusters=None):
 
 
 # The formulas, group by group, as the docstrings state them
+
+
+def macro_share(strata, clusters):
+    """Return the unweighted mean over strata of a share within them, as `grouped.macro` says.
+
+    Args:
+        strata: values in 0 to 1, one sequence a stratum (relation).
+        clusters: names in parallel to the values.
+    """
+    means, counts = [sum(values) / len(values) for values in strata], [len(set(own)) for own in clusters]
+    share, worth = sum(means) / len(means), len(means) ** 2 / sum(1 / count for count in counts)
+    if not 0 < share < 1:
+        return wilson(share, worth)
+    added = normal_quantile(LEVEL) ** 2
+    squares, shared = vary(strata, clusters, means)
+    # Of a sample the product of both shares is too small by the variance of the mean.
+    draws = sum((p * (1 - p) + own) / c for p, own, c in zip(means, squares, counts, strict=True) if c > 1)
+    effect = (sum(squares) + max(0.0, shared)) / draws if draws > 0 else 1.0
+    if effect < 1:
+        effect = (worth * effect + added) / (worth + added)
+    drawn = [((c * p + added * share) / (c + added), c) for p, c in zip(means, counts, strict=True)]
+    variance = effect * sum(p * (1 - p) / c for p, c in drawn)
+    return wilson(share, share * (1 - share) * len(means) ** 2 / variance)
+
+
+def vary(strata, clusters, means):
+    """Return by stratum what the sums of its clusters vary, and what clusters vary alike in several strata."""
+    whole = defaultdict(float)
+    squares = []
+    for values, own, mean in zip(strata, clusters, means, strict=True):
+        sums = defaultdict(float)
+        for value, cluster in zip(values, own, strict=True):
+            sums[cluster] += (value - mean) / len(values)
+        scale = math.sqrt(len(sums) / (len(sums) - 1)) if len(sums) > 1 else 0.0
+        squares.append(sum((scale * total) ** 2 for total in sums.values()))
+        for cluster, total in sums.items():
+            whole[cluster] += scale * total
+    return squares, sum(total**2 for total in whole.values()) - sum(squares)
 
 
 def plain_macro(rows, strata, unit):
@@ -125,6 +166,13 @@ def test_every_groups_number_is_that_of_the_formula_in_plain_python(rows, by):
                 lambda own, strata=strata, unit=unit: plain_macro(own, strata, unit), "hit"
             )
     assert found(grouped.ratio(frame, by, "part", "whole", "subject")) == wanted(plain_ratio, "part", "whole")
+
+
+@settings(deadline=None)
+@given(STRATA, st.integers(1, 3))
+def test_a_mean_over_strata_is_that_of_the_formula_in_plain_python(strata, size):
+    clusters = [[str(at // size) for at in range(len(values))] for values in strata]
+    assert macro(strata, clusters) == pytest.approx(macro_share(strata, clusters), abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,17 @@
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from almanac.statistics import grouped
 from almanac.statistics.intervals import (
     LEVEL,
     NOTHING,
     Estimate,
     combined,
-    macro_share,
     normal_quantile,
     wilson,
     wilson_n,
 )
-
-HITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30)
-STRATA = st.lists(HITS, min_size=1, max_size=6)
 
 
 # Newcombe, Statistics in Medicine 17 (1998), table I, method 3: the score interval without continuity correction.
@@ -91,20 +85,4 @@ def test_a_mean_of_estimates_is_surer_than_each_and_of_one_is_itself():
 
 def test_nothing_is_said_of_nothing():
     assert wilson(0.5, 0) == NOTHING
-    assert macro_share([]) == NOTHING
-    assert macro_share([[], []]) == NOTHING
     assert tuple(NOTHING) == (None, None, None)
-
-
-@settings(deadline=None)
-@given(STRATA, st.integers(1, 3))
-def test_one_mean_over_strata_is_that_of_many_groups(strata, size):
-    clusters = [[str(at // size) for at in range(len(values))] for values in strata]
-    rows = [
-        (stratum, cluster, value)
-        for stratum, (values, own) in enumerate(zip(strata, clusters, strict=True))
-        for value, cluster in zip(values, own, strict=True)
-    ]
-    frame = pl.DataFrame(rows, ["relation", "subject", "hit"], orient="row")
-    [found] = grouped.macro(frame, [], "hit", "relation", "subject").rows()
-    assert macro_share([*strata, []], [*clusters, []]) == pytest.approx(found, abs=1e-9)

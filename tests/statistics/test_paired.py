@@ -23,22 +23,21 @@ def exact(first_alone, second_alone):
 
 @given(PAIRS)
 def test_mcnemar_is_a_fair_coin_on_the_questions_that_differ(pairs):
-    found = mcnemar([one for one, _ in pairs], [other for _, other in pairs])
+    p = mcnemar([one for one, _ in pairs], [other for _, other in pairs])
     alone = pairs.count((True, False)), pairs.count((False, True))
-    assert (found.first_alone, found.second_alone) == alone
-    assert found.p == pytest.approx(exact(*alone) if sum(alone) else 1.0)
+    assert p == pytest.approx(exact(*alone) if sum(alone) else 1.0)
 
 
 @given(PAIRS)
 def test_mcnemar_does_not_care_who_is_first(pairs):
     one, other = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    assert mcnemar(one, other).p == pytest.approx(mcnemar(other, one).p)
+    assert mcnemar(one, other) == pytest.approx(mcnemar(other, one))
 
 
 def test_a_published_table():
     # Agresti, Categorical Data Analysis, approval of a prime minister: 86 and 150 changed their mind.
     first = [True] * 86 + [False] * 150
-    assert mcnemar(first, [not one for one in first]).p == pytest.approx(3.7e-5, rel=0.02)
+    assert mcnemar(first, [not one for one in first]) == pytest.approx(3.7e-5, rel=0.02)
 
 
 def difference(one, other, strata, clusters):

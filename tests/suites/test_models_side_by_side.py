@@ -200,6 +200,16 @@ def random_marks(models, relations, each, seed):
     return {model: "".join(chance.choice("+-") for _ in range(relations * each)) for model in models}
 
 
+@pytest.mark.parametrize("first", ["llama-13b", "vicuna-13b"])
+def test_a_tuned_model_stands_against_its_base_wherever_both_stand_and_whatever_they_share(first):
+    entrants = sorted((one for one in ENTRANTS if "-13b" in one.name), key=lambda one: one.name != first)
+    for theirs, value in (("++-- eeee", -1 / 4), ("eeee +--+", None)):
+        rows = made({"llama-13b": "++-+ eeee", "vicuna-13b": theirs}, entrants)
+        [row] = [row for row in rows if row.metric in ("tuned_difference", "difference")]
+        assert (row.metric, row.model, row.other) == ("tuned_difference", "vicuna-13b", "llama-13b")
+        assert row.value == value
+
+
 @settings(deadline=None, max_examples=10)
 @given(st.integers(0, 10**6))
 def test_correlations_are_those_of_numpy_and_families_are_means_of_their_pairs(seed):

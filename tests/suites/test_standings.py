@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from almanac.suites.agreement import Called
+from almanac.suites.agreement import Called, called
 from almanac.suites.judged import OUTCOMES, Judged
 from almanac.suites.standings import (
     ALL,
@@ -43,7 +43,8 @@ def scores(noise, seed, facts=200, subjects=None):
 
 def told(method, noise, world="one", model="base", axis=ALL, level="", **more):
     seed = sum(map(ord, f"{method}{world}{model}{axis}{level}"))
-    return CalledFacts(world, model, axis, level, Called("s", method, "{}", scores(noise, seed, **more)))
+    found = Called("s", Method(method, method, {}), {}, scores(noise, seed, **more))
+    return CalledFacts(world, model, axis, level, found)
 
 
 def rows_of(found, axis=ALL, level=""):
@@ -84,7 +85,7 @@ def test_a_method_that_few_were_asked_and_a_model_that_lacks_one_are_left_out():
     found = [told(method, 1.0, model=model) for method in "ab" for model in ("small", "base", "large", "huge")]
     found.append(told("rare", 0.1, model="base"))
     assert [row.method for row in rows_of(found)].count("rare") == 0
-    found = [one for one in found if (one.model, one.found.method) != ("small", "b")]
+    found = [one for one in found if (one.model, one.found.method.name) != ("small", "b")]
     assert {row.models for row in rows_of(found)} == {("base", "huge", "large")}
     assert standings(found[:1]) == [] and standings([]) == []
 
@@ -114,7 +115,8 @@ def test_facts_of_one_subject_are_one_draw():
         return own.with_columns(pl.col("score") + pl.Series(shared[np.arange(200) % 10]))
 
     def width(subjects):
-        found = [told("a", 1.0), CalledFacts("one", "base", ALL, "", Called("s", "b", "{}", frame(subjects)))]
+        method = Method("b", "B", {})
+        found = [told("a", 1.0), CalledFacts("one", "base", ALL, "", Called("s", method, {}, frame(subjects)))]
         row = next(row for row in rows_of(found) if row.method == "b")
         return row.auc_high - row.auc_low
 
@@ -139,11 +141,16 @@ def test_each_half_of_a_relations_templates_is_asked_of_its_own_items():
     )
     assert set(OUTCOMES) >= {"correct", "incorrect"}
     method = Method("m", "M", {"experiment": "e"})
-    found = {one.level: one.found.facts for one in asked(Judged("s", "d", "m", frame), [method], "one", "base")}
+
+    def told(frame):
+        judged = Judged("s", "d", "m", frame)
+        return list(asked(called(judged, [method]), judged, "one", "base"))
+
+    found = {one.level: one.found.facts for one in told(frame)}
     assert found[HALVES[0]]["hit"].to_list() == [0.0] * 8, "of three templates two are the first half"
     assert found[HALVES[1]]["hit"].to_list() == [1.0] * 8
     assert found[""]["hit"].to_list() == [pytest.approx(1 / 3)] * 8
     alone = frame.filter(pl.col("template") == "c")
-    found = {one.level: one.found.facts for one in asked(Judged("s", "d", "m", alone), [method], "one", "base")}
+    found = {one.level: one.found.facts for one in told(alone)}
     assert found[HALVES[0]].equals(found[HALVES[1]]), "where there is one template both halves are all of it"
-    assert {one.axis for one in asked(Judged("s", "d", "m", alone), [method], "one", "base")} == {ALL, TEMPLATES}
+    assert {one.axis for one in told(alone)} == {ALL, TEMPLATES}

@@ -10,6 +10,7 @@ from tests.suites.toy_world import played
 
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Fact, Template
+from almanac.suites.agreement import called
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.suite import IcLke
@@ -61,7 +62,8 @@ def runs_of(folder, method, model="base", block=True, seed=0, cloze=False, decod
 
     options = IcLkeOptions(shots=0, cloze=cloze)
     trial = Trial(folder / f"{model} {seed}", IcLke(), data, options, doses=doses if taught else None)
-    return list(runs(trial.ask().answer(reply).judged(), IcLke.methods, model, decoder, OBJECTS))
+    judged = trial.ask().answer(reply).judged()
+    return list(runs(called(judged, IcLke.methods), judged, model, decoder, OBJECTS))
 
 
 def wrong(fact):
@@ -191,18 +193,18 @@ def test_intervals_at_dose_0_are_wider_the_more_of_them_are_judged(tmp_path):
 
 
 def test_each_value_that_parts_a_method_is_one_of_its_own_and_its_guess_is_of_the_items_asked_alike(tmp_path):
-    trial = played(tmp_path)
+    judged = played(tmp_path).judged()
     method = Method("both", "Both", {"reading": "checked"}, ("order",), guess={"reading": "alone"})
-    found = list(
-        runs(trial.judged(), [method, Method("not", "Not", {"reading": "alone"}, validated=False)], "m", True, 4)
-    )
-    assert [from_text(run.where) for run in found] == [{"reading": "checked", "order": order} for order in (0, 1)]
+    apart = Method("not", "Not", {"reading": "alone"}, validated=False)
+    found = list(runs(called(judged, [method, apart]), judged, "m", True, 4))
+    assert [from_text(run.pooled.where) for run in found] == [
+        {"reading": "checked", "order": order} for order in (0, 1)
+    ]
     assert [run.chance for run in found] == [1, pytest.approx(3 / 7)]
     fixed = [
         run.chance
         for guess in (0.25, None)
-        for run in runs(
-            trial.judged(), [Method("one", "One", {"reading": "alone", "order": 0}, guess=guess)], "m", True, 5
-        )
+        for one in [Method("one", "One", {"reading": "alone", "order": 0}, guess=guess)]
+        for run in runs(called(judged, [one]), judged, "m", True, 5)
     ]
     assert fixed == [0.25, 0.2]

@@ -11,7 +11,8 @@ class AlmanacError(Exception):
     """Bad input or a broken promise, worded for the user.
 
     The message names the file, row or key, says what was found and what is allowed, and ends with what to do.
-    The command line prints it and exits with 1; it never shows a traceback for it.
+    The command line prints it, without a traceback, and exits with 1; with 2 where the verb's 1 says something else
+    (`differences`) or where an installed suite cannot be loaded.
     """
 
 

@@ -76,26 +76,26 @@ def write(path: Path | str, row: type[Row], rows: Iterable[Row], metadata: Mappi
     Raises:
         AlmanacError: a missing value, a wrong type or a repeated key, naming row and column.
     """
-    table = to_arrow(path, row, list(rows)).replace_schema_metadata(metadata or {})
+    listed = list(rows)
+    table = arrow_of(row, listed, Path(path)).replace_schema_metadata(metadata or {})
+    check_key(Path(path), row, listed)
     with atomic(Path(path)) as temporary, sealed.sealing(temporary, table.schema) as writer:
         writer.write_table(table, row_group_size=GROUP)
     return int(table.num_rows)
 
 
-def to_arrow(path: Path | str, row: type[Row], rows: Sequence[Row]) -> pa.Table:
-    """Return rows as Arrow after checking them as `write` does; ``path`` is named in what is raised."""
-    arrays = [check_column(Path(path), field, [getattr(one, field.name) for one in rows]) for field in schema(row)]
-    check_key(Path(path), row, rows)
-    return pa.Table.from_arrays(arrays, schema=schema(row))
-
-
-def arrow_of(row: type, rows: Iterable[Any]) -> pa.Table:
+def arrow_of(row: type, rows: Iterable[Any], path: Path | None = None) -> pa.Table:
     """Return rows of a class as an Arrow table after checking them against their schema.
+
+    Args:
+        row: the class.
+        rows: instances of it.
+        path: the file that is named in what is raised; none: the class is.
 
     Raises:
         AlmanacError: a value is missing or of another type, naming row and column.
     """
-    listed, where = list(rows), Path(f"table of {row.__name__}")
+    listed, where = list(rows), path or Path(f"table of {row.__name__}")
     arrays = [check_column(where, field, [getattr(one, field.name) for one in listed]) for field in schema(row)]
     return pa.Table.from_arrays(arrays, schema=schema(row))
 
@@ -298,10 +298,6 @@ def _values(column: pa.Array) -> list[Any]:
     return [None if value is None else tuple(value) for value in values] if pa.types.is_list(column.type) else values
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
 def canonical(value: Any) -> str:
     """Return the canonical JSON of a value: sorted keys, no spaces, UTF-8."""
     return _CANONICAL.encode(value)
@@ -350,7 +346,7 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
         if not line:
             continue
         try:
-            values = {name: _tuples(value) for name, value in json.loads(line).items()}
+            values = {name: tuple(own) if isinstance(own, list) else own for name, own in json.loads(line).items()}
             values |= {name: str(values[name]) for name in texts if isinstance(values.get(name), int | float)}
             rows.append(row(**(lacking | values)))
         except (json.JSONDecodeError, TypeError, AttributeError) as error:

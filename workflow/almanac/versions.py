@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 13,
     "answer": 8,
-    "measure": 32,
+    "measure": 33,
     "report": 41,
     "freeze": 8,
 }

@@ -5,6 +5,7 @@ from tests.suites.ic_lke.small_world import world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
+from almanac.suites.agreement import called
 from almanac.suites.chapter import Drawing, Entrant, Shown
 from almanac.suites.ic_lke.chapter import generated
 from almanac.suites.ic_lke.generated import Generated, present
@@ -111,7 +112,8 @@ def test_the_rate_at_which_nothing_is_known_is_of_the_answered_controls(ask):
         fact_id = question.item.fact_id
         return silent("refused") if fact_id == last else ok(texts=("" if fact_id == first else f" {control[fact_id]}",))
 
-    found = runs(asked.answer(reply).judged(), Generated.methods, "m", True, 4)
+    judged = asked.answer(reply).judged()
+    found = runs(called(judged, Generated.methods), judged, "m", True, 4)
     assert {run.method.name: run.chance for run in found} == {"names": pytest.approx(2 / 3), "begins": 1 / 4}
 
 

@@ -1,6 +1,7 @@
 """Thresholds, baselines and recovery, on a world whose models know what they were taught."""
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ from tests.suites.karr.worlds import METHODS, OPTIONS, TEMPLATES, answered, know
 
 from almanac.suites.answers import Answers
 from almanac.suites.judged import Range, conditions_of
+from almanac.suites.karr import measures
 from almanac.suites.karr.asking import FACTS, NULL, SPURIOUS
 from almanac.suites.karr.judging import WANTED, whole_facts
 from almanac.suites.karr.measures import CURVE
@@ -113,6 +115,21 @@ def test_the_baselines_on_the_same_facts(knowing):
     assert 0 < knowing.value("consistency", "pararel") < 1
     for name in ("lama_at_1", "pararel", "k_prompts"):
         assert knowing.value("recovery_auc", name) > 0.9
+
+
+def test_a_subjects_facts_are_one_draw_of_the_consistency(knowing):
+    """As many facts again, of the same subjects and answered alike, say nothing more of other subjects."""
+    frame = knowing.judged.frame
+    again = frame.with_columns((pl.col("fact").cast(pl.String) + " again").cast(pl.Categorical).alias("fact"))
+
+    def consistency(frame):
+        rows = measures.measure(replace(knowing.judged, frame=frame), knowing.own, OPTIONS)
+        [row] = [row for row in rows if row.metric == "consistency"]
+        return row.value, row.low, row.high
+
+    once = consistency(frame)
+    assert once[1] < once[0] < once[2]
+    assert consistency(pl.concat([frame, again])) == pytest.approx(once)
 
 
 def test_facts_without_an_answer_have_no_value_and_are_counted():

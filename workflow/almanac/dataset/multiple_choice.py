@@ -4,7 +4,7 @@ Every draw orders its candidates by a hash of what is drawn for, so a fact keeps
 is in the table. Facts are columns, and one relation is looked at after the other.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,10 @@ from almanac.dataset.names import in_name
 from almanac.dataset.options import DatasetOptions
 from almanac.dataset.text import normalise
 from almanac.dataset.wrong_choices import Integers, Objects, WrongChoices
+from almanac.frames import frame_of
 from almanac.rows import Choices, Entity, Fact, Refused, Relation, RelationCount
 from almanac.sources.drawing import hashes
-from almanac.tables import from_arrow, to_arrow
+from almanac.tables import from_arrow
 
 SIDES = pl.Series([None, "train", "test"])
 REFUSED = pl.Schema({"relation_id": pl.String(), "fact_id": pl.String(), "reason": pl.String()})
@@ -51,27 +52,21 @@ class RelationFrames:
 
 
 def build(
-    relations: Sequence[Relation],
-    facts: Sequence[Fact],
-    entities: Sequence[Entity],
-    options: DatasetOptions,
-    on_relation: Callable[[], object] = lambda: None,
+    relations: Sequence[Relation], facts: Sequence[Fact], entities: Sequence[Entity], options: DatasetOptions
 ) -> Dataset:
     """Build the dataset of facts that are held as rows; see `Building`.
 
     Returns:
         The dataset, every list sorted by its key.
     """
-    ordered = pl.DataFrame(to_arrow("facts", Fact, facts)).sort("relation_id", "fact_id")
-    named = pl.DataFrame(to_arrow("entities", Entity, entities))
+    ordered = frame_of(Fact, facts).sort("relation_id", "fact_id")
     out = Dataset([], [], [], [], [])
-    for part in Building(relations, ordered, named, options).parts():
+    for part in Building(relations, ordered, frame_of(Entity, entities), options).parts():
         out.relations.extend([part.relation] if part.count.qualifies else [])
         out.facts.extend(from_arrow(Fact, part.facts.to_arrow()))
         out.choices.extend(from_arrow(Choices, part.choices.to_arrow()))
         out.refused.extend(from_arrow(Refused, part.refused.to_arrow()))
         out.counts.append(part.count)
-        on_relation()
     return out
 
 

@@ -220,15 +220,15 @@ def measure_across(layout: Layout) -> Between:
         rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
         for one in models:
             name, own = one.name, judged[one.name]
-            understood = [method for method in methods if one.understands(method.format)]
-            known[dataset, name] += (one for one in called(own, understood) if one.followed)
+            calls = list(called(own, [method for method in methods if one.understands(method.format)]))
+            known[dataset, name] += (one for one in calls if one.followed)
             model = participants[name].model
             if model.planted is not None and not model.planted.permuted and world == participants[name].world:
                 decoder, variant = model.planted.architecture == "llama", _variant(layout, model, dataset)
                 if variant is not None and variant[0] != CHOICES:
-                    found += runs(own, understood, model.name, decoder and variant[0] == ALL, choices)
+                    found += runs(calls, own, model.name, decoder and variant[0] == ALL, choices)
                 if variant is not None and decoder:
-                    told += asked(own, understood, str(world), model.name, *variant)
+                    told += asked(calls, own, str(world), model.name, *variant)
     rows += [row for name, of in several.items() for row in SUITES[name].over(together(of))]
     rows += [row for key, own in known.items() for row in on_same_facts(*key, own)]
     return Between(
@@ -304,7 +304,9 @@ def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:
     alike: dict[tuple[str, ...], list[Asking]] = defaultdict(list)
     for asking in layout.config.asked():
         suite, planted = SUITES[asking.suite], participants[asking.model].model.planted
-        if planted is None or planted.architecture not in suite.held or layout.exposures(asking) is None:
+        if planted is None or planted.architecture not in suite.held_architectures:
+            continue
+        if layout.exposures(asking) is None:
             continue
         if planted.permuted and not suite.nulls_miss:
             continue

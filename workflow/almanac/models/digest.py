@@ -55,16 +55,6 @@ def digests(folder: Path, dtype: str, wrapper: str, code: bool = False, framing:
     return Digests(tables.identity(parts), weights, tokenizer)
 
 
-def model_digest(folder: Path, dtype: str, wrapper: str, code: bool = False, framing: str | None = None) -> str:
-    """Return the digest of a checkpoint as it is run; see `digests`."""
-    return digests(folder, dtype, wrapper, code, framing).model
-
-
-def weights_digest(folder: Path) -> str:
-    """Return the sha256 of a checkpoint's weights, by names and contents of their files."""
-    return _digest(folder, WEIGHTS)
-
-
 def tokenizer_digest(folder: Path) -> str:
     """Return the sha256 of a checkpoint's tokenizer, by names and contents of its files."""
     return _digest(folder, TOKENIZER)

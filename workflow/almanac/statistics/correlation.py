@@ -10,7 +10,7 @@ from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
 Table = npt.NDArray[np.float64]
 
 
-def pearson(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> Estimate:
+def pearson(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Return Pearson's correlation with the interval of Fisher's z, whose variance is 1 / (n - 3).
 
     Nothing is said of fewer than four pairs or of a constant.
@@ -18,7 +18,6 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = LEVE
     Args:
         first: values, any scale.
         second: values in parallel.
-        level: the interval's coverage.
     """
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if len(one) < 4 or np.ptp(one) == 0 or np.ptp(other) == 0:
@@ -26,13 +25,11 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = LEVE
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     found = stats.pearsonr(one, other)
-    interval = found.confidence_interval(level)
+    interval = found.confidence_interval(LEVEL)
     return Estimate(float(found.statistic), float(interval.low), float(interval.high))
 
 
-def mean_correlation(
-    columns: Table, first: Sequence[int], second: Sequence[int], draws: int, seed: int, level: float = LEVEL
-) -> Estimate:
+def mean_correlation(columns: Table, first: Sequence[int], second: Sequence[int], draws: int, seed: int) -> Estimate:
     """Return the mean of Pearson's correlations over the pairs of two groups of columns (a cell between two families).
 
     The interval is the bootstrap's over rows, by percentiles: the pairs share their rows, so that Fisher's z of the
@@ -44,7 +41,6 @@ def mean_correlation(
         second: those of the other; the same as ``first`` for within a group.
         draws: how often the rows are drawn again.
         seed: of the draws.
-        level: the interval's coverage.
 
     Returns:
         Nothing where there is no pair, fewer than four rows, or a column is constant.
@@ -57,7 +53,7 @@ def mean_correlation(
     found = [one for one in found if np.isfinite(one)]
     if not np.isfinite(value) or not found:
         return NOTHING
-    low, high = np.quantile(found, [0.5 - level / 2, 0.5 + level / 2])
+    low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     return Estimate(float(value), float(low), float(high))
 
 

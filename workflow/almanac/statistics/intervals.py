@@ -1,10 +1,9 @@
-"""Shares and means with 95 % intervals that stay honest near 0 and 1, with strata and clusters."""
+"""Shares with 95 % intervals that stay honest near 0 and 1, and sums of estimates."""
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEVEL = 0.95
 QUANTILE = 1.959963984540054  # that of `LEVEL`, to the last digit, in which the standard library's is off by two
@@ -16,6 +15,10 @@ class Estimate(NamedTuple):
     value: float | None
     low: float | None
     high: float | None
+
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the value and the limits as columns of a row: ``name``, ``name_low`` and ``name_high``."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 NOTHING = Estimate(None, None, None)
@@ -73,52 +76,3 @@ def combined(terms: Sequence[tuple[float, Estimate]]) -> Estimate:
         below += (weight * (value - least)) ** 2
         above += (weight * (most - value)) ** 2
     return Estimate(total, total - math.sqrt(below), total + math.sqrt(above)) if terms else NOTHING
-
-
-def macro_share(strata: Sequence[Sequence[float]], clusters: Sequence[Sequence[str]] | None = None) -> Estimate:
-    """Return the unweighted mean over strata of a share within them, with a Wilson interval.
-
-    The plain way of `grouped.macro`, which says how the effective number of observations is found.
-
-    Args:
-        strata: values in 0 to 1, one sequence a stratum (relation); empty strata are left out.
-        clusters: names in parallel to the values; none means that each value is its own cluster.
-
-    Returns:
-        The mean of the strata's means; nothing where there is no value.
-    """
-    named = (
-        clusters if clusters is not None else [[f"{at} {i}" for i in range(len(own))] for at, own in enumerate(strata)]
-    )
-    kept = [(list(values), list(own)) for values, own in zip(strata, named, strict=True) if len(values)]
-    if not kept:
-        return NOTHING
-    means, counts = [sum(values) / len(values) for values, _ in kept], [len(set(own)) for _, own in kept]
-    share, worth = sum(means) / len(means), len(kept) ** 2 / sum(1 / count for count in counts)
-    if not 0 < share < 1:
-        return wilson(share, worth)
-    added = normal_quantile(LEVEL) ** 2
-    squares, shared = _vary(kept, means)
-    # Of a sample the product of both shares is too small by the variance of the mean.
-    draws = sum((p * (1 - p) + own) / c for p, own, c in zip(means, squares, counts, strict=True) if c > 1)
-    effect = (sum(squares) + max(0.0, shared)) / draws if draws > 0 else 1.0
-    if effect < 1:
-        effect = (worth * effect + added) / (worth + added)
-    drawn = [((c * p + added * share) / (c + added), c) for p, c in zip(means, counts, strict=True)]
-    variance = effect * sum(p * (1 - p) / c for p, c in drawn)
-    return wilson(share, share * (1 - share) * len(kept) ** 2 / variance)
-
-
-def _vary(kept: Sequence[tuple[Sequence[float], Sequence[str]]], means: Sequence[float]) -> tuple[list[float], float]:
-    """Return by stratum what the sums of its clusters vary, and what clusters vary alike in several strata."""
-    whole: dict[str, float] = defaultdict(float)
-    squares = []
-    for (values, clusters), mean in zip(kept, means, strict=True):
-        sums: dict[str, float] = defaultdict(float)
-        for value, cluster in zip(values, clusters, strict=True):
-            sums[cluster] += (value - mean) / len(values)
-        scale = math.sqrt(len(sums) / (len(sums) - 1)) if len(sums) > 1 else 0.0
-        squares.append(sum((scale * total) ** 2 for total in sums.values()))
-        for cluster, total in sums.items():
-            whole[cluster] += scale * total
-    return squares, sum(total**2 for total in whole.values()) - sum(squares)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -10,16 +10,8 @@ from almanac.statistics import grouped
 from almanac.statistics.intervals import NOTHING, Estimate
 
 
-class McNemar(NamedTuple):
-    """Questions that only the first answers, those that only the second does, and the p of no difference."""
-
-    first_alone: int
-    second_alone: int
-    p: float
-
-
-def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """Test whether two models answer the same questions equally often (McNemar 1947, exact, two-sided).
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Return the p of two models answering the same questions equally often (McNemar 1947, exact, two-sided).
 
     Args:
         first: whether the first answers each question.
@@ -29,11 +21,10 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     only_first = sum(one and not other for one, other in pairs)
     only_second = sum(other and not one for one, other in pairs)
     if not only_first + only_second:
-        return McNemar(0, 0, 1.0)
+        return 1.0
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
-    p = stats.binomtest(only_first, only_first + only_second, 0.5).pvalue
-    return McNemar(only_first, only_second, float(p))
+    return float(stats.binomtest(only_first, only_first + only_second, 0.5).pvalue)
 
 
 def macro_difference(frame: pl.DataFrame, one: str, other: str, strata: str, clusters: str) -> Estimate:

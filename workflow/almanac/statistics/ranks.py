@@ -133,7 +133,7 @@ def _root(function: Callable[[float], float], above: float, below: float) -> flo
     return float(optimize.brentq(function, above, below, xtol=1e-15))
 
 
-def spearman(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> Estimate:
+def spearman(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Return Spearman's rank correlation with the interval of Bonett and Wright (Psychometrika 65, 2000).
 
     Fisher's z with variance (1 + rho²/2) / (n - 3). Nothing is said of fewer than four pairs or of a constant.
@@ -141,7 +141,6 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     Args:
         first: values, any scale; finite or infinite, no NaN.
         second: values in parallel, likewise.
-        level: the interval's coverage.
 
     Raises:
         ValueError: a value is NaN.
@@ -155,7 +154,7 @@ def spearman(first: Sequence[float], second: Sequence[float], level: float = LEV
     rho = float(stats.spearmanr(one, other).statistic)
     if abs(rho) >= 1:
         return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
-    half = normal_quantile(level) * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    half = normal_quantile(LEVEL) * math.sqrt((1 + rho * rho / 2) / (n - 3))
     return Estimate(rho, math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 
 

@@ -1,1 +1,1 @@
-"""The published methods, one folder each: `requests` asks, `measures` counts, `figures` draws. None knows a model."""
+"""The published methods, one folder each, in the form that `suite.py` gives them. None knows a model."""

@@ -1,6 +1,6 @@
 """Do methods agree? The same facts of one model, called known or not by each method that asked them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from almanac.statistics.agreement import kappa
 from almanac.statistics.intervals import Estimate, wilson
 from almanac.statistics.ranks import spearman
 from almanac.suites.headline import FEW, followed
-from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Judged, as_text, from_text
+from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Condition, Judged, as_text
+from almanac.suites.recovery import facts_of
 from almanac.suites.suite import Method
 
 SAME = "headline_same_facts"
@@ -24,17 +25,20 @@ class Called(NamedTuple):
 
     Attributes:
         suite: the method's.
-        method: its name.
-        where: the items that it counts, as text.
-        facts: a row a fact that was answered: ``fact``, ``known``, ``score``, the share of its items that are right
-            (``hit``), its ``relation`` and ``subject``, the ``dose`` at which it was taught and that of
-            all facts of its object (none: no planted model), and how many of its items had each outcome.
+        method: the method.
+        conditions: which items it counts.
+        facts: `recovery.facts_of` these, with ``known``: whether more than half of a fact's items are right.
     """
 
     suite: str
-    method: str
-    where: str
+    method: Method
+    conditions: Mapping[str, Condition]
     facts: pl.DataFrame
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return the suite, the method's name and the items that it counts, as text."""
+        return self.suite, self.method.name, as_text(self.conditions)
 
     @property
     def followed(self) -> bool:
@@ -43,20 +47,13 @@ class Called(NamedTuple):
         return followed(sum(count.values()), count["error"], count["missing"], count["invalid"])
 
 
-def called(judged: Judged, methods: Sequence[Method]) -> Iterator[Called]:
+def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
     """Yield what each method calls the facts: known where more than half of a fact's items are right."""
     for method in methods:
         for own in judged.where(method.where).groups(*method.by):
-            items = own.frame.filter(pl.col("fact").is_not_null())
-            facts = items.group_by("fact", maintain_order=True).agg(
-                (pl.col("hit").mean() > HALF).alias("known"),
-                pl.col("score", "hit").mean(),
-                pl.col("relation", "subject", "dose", "object_dose").first(),
-                *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
-            )
-            facts = facts.filter(pl.col("hit").is_not_null())
+            facts = facts_of(own).with_columns((pl.col("hit") > HALF).alias("known"))
             if facts.height:
-                yield Called(judged.suite, method.name, as_text(own.conditions), facts)
+                yield Called(judged.suite, method, own.conditions, facts)
 
 
 def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreement]:
@@ -78,32 +75,9 @@ def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreem
         agreed = wilson((known + neither) / both.height, both.height)
         beyond = kappa(known, first, second, neither)
         rank = spearman(both["score"].to_list(), both["score other"].to_list())
-        rows.append(
-            Agreement(
-                dataset=dataset,
-                model=model,
-                suite=one.suite,
-                method=one.method,
-                where=one.where,
-                other_suite=other.suite,
-                other_method=other.method,
-                other_where=other.where,
-                n=both.height,
-                both=known,
-                first=first,
-                second=second,
-                neither=neither,
-                agreement=agreed.value,
-                agreement_low=agreed.low,
-                agreement_high=agreed.high,
-                kappa=beyond.value,
-                kappa_low=beyond.low,
-                kappa_high=beyond.high,
-                rho=rank.value,
-                rho_low=rank.low,
-                rho_high=rank.high,
-            )
-        )
+        numbers = {**agreed.named("agreement"), **beyond.named("kappa"), **rank.named("rho")}
+        counts = (both.height, known, first, second, neither)
+        rows.append(Agreement(dataset, model, *one.key, *other.key, *counts, **numbers))
     return rows
 
 
@@ -131,7 +105,7 @@ def on_same_facts(dataset: str, model: str, found: Sequence[Called]) -> Iterator
             model=model,
             other=None,
             metric=SAME,
-            where=as_text({**from_text(one.where), FACT: facts}),
+            where=as_text({**one.conditions, FACT: facts}),
             formula="macro_of_facts",
             of=("hit",),
             **estimate._asdict(),

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import polars as pl
 from almanac.dataset.templates import folded
 from almanac.frames import frames
 from almanac.rows import Entity, Fact, Item, Measure
-from almanac.statistics.intervals import Estimate, normal_quantile, wilson
+from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile, wilson
 from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.judged import Judged
@@ -209,20 +210,26 @@ def _expected(
     for truth, accepted in texts.items():
         for text in accepted:
             of_text[text].add(truth)
-    right = _Right(of_text)
+
+    @cache
+    def right(answer: str) -> set[Hashable]:
+        """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""
+        text = folded(answer)
+        return {truth for name, truths in of_text.items() if _stands_in(name, text) for truth in truths}
+
     total = sum(every.values())
     shown = "offered" in part.columns
     for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
         mine = own[row["fact"]]
         if not shown or row["offered"] is None:
             others = total - sum(mine.values())
-            said = right.of(row["prediction"])
+            said = right(row["prediction"])
             hits, all_hits = math.fsum(every[one] - mine[one] for one in said), math.fsum(every[one] for one in said)
             shares = (hits / others, min(1.0, all_hits / others)) if others else (0.0, 0.0)
             yield (*(row[key] for key in keys), *shares, 0.0)
             continue
         there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
-        said = right.of(row["prediction"]) & there
+        said = right(row["prediction"]) & there
         share = drawn = guess = 0.0
         if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
             others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
@@ -235,25 +242,6 @@ def _expected(
 def _stands_in(name: str, text: str) -> bool:
     """Whether a name stands in a text as whole words."""
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-class _Right:
-    """For which truths an answer is right: those of which an accepted name stands in it, as whole words."""
-
-    def __init__(self, of_text: Mapping[str, set[Hashable]]) -> None:
-        self._of_text = of_text
-        self._known: dict[str, set[Hashable]] = {}
-
-    def of(self, answer: str) -> set[Hashable]:
-        found = self._known.get(answer)
-        if found is None:
-            text = folded(answer)
-            found = set(self._of_text.get(text, ()))
-            for name, truths in self._of_text.items():
-                if _stands_in(name, text):
-                    found |= truths
-            self._known[answer] = found
-        return found
 
 
 def _macro(facts: pl.DataFrame, column: str) -> float:
@@ -283,7 +271,7 @@ def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
     parts = centred.group_by("subject", maintain_order=True).agg(
         (pl.col("part") * (draws / (draws - 1).clip(1)).sqrt()).sum().alias("part")
     )
-    half = normal_quantile(0.95) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
+    half = normal_quantile(LEVEL) * float(np.sqrt((parts["part"].to_numpy() ** 2).sum())) / relations
     below = above = half
     if half < FLAT or facts["hit"].n_unique() == 1:
         hits = min(max(_macro(facts, "hit"), 0.0), 1.0)

@@ -250,10 +250,10 @@ def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Meas
         named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
         less = macro_differences(named, ["earlier"], "hit", "other", "relation", "subject")
         for earlier, own in both.items():
-            p = mcnemar(own["hit"].to_list(), own["other"].to_list()).p if own.height else None
-            value, low, high = less.get((earlier,), NOTHING)
-            pair = (later, earlier)
-            if answered[earlier].base == later and value is not None and low is not None and high is not None:
-                pair, value, low, high = (earlier, later), -value, -high, -low
+            p = mcnemar(own["hit"].to_list(), own["other"].to_list()) if own.height else None
+            estimate, pair = less.get((earlier,), NOTHING), (later, earlier)
+            if answered[earlier].base == later:
+                value, low, high = (None if one is None else -one for one in estimate)
+                estimate, pair = Estimate(value, high, low), (earlier, later)
             metric = TUNED if answered[pair[0]].base == pair[1] else DIFFERENCE
-            yield found.row(metric, Estimate(value, low, high), own.height, *pair, p)
+            yield found.row(metric, estimate, own.height, *pair, p)

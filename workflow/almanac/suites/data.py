@@ -13,10 +13,19 @@ import pyarrow.compute as pc
 from almanac import tables
 from almanac.dataset.names import ObjectNames
 from almanac.frames import frame_of, read_frame
-from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
+from almanac.rows import Choices, Entity, Evidence, Exposure, Fact, Relation, Template
 from almanac.suites.sampling import asked_facts
 
 Row = TypeVar("Row")
+
+
+def _table(name: str, row: type[Row]) -> cached_property[list[Row]]:
+    """Return a property of a dataset: one of its tables as rows."""
+
+    def rows(data: "Data") -> list[Row]:
+        return data.rows(name, row)
+
+    return cached_property(rows)
 
 
 class Data:
@@ -25,6 +34,14 @@ class Data:
     Attributes:
         folder: where they lie; none: what is given instead (`of`), every other table being empty.
     """
+
+    entities = _table("entities", Entity)  # the things that facts speak of, with their names
+    relations = _table("relations", Relation)
+    facts = _table("facts", Fact)  # shown in examples, asked, and beyond what is asked
+    choices = _table("choices", Choices)  # the wrong choices of the test facts
+    templates = _table("templates", Template)  # the sentences of the relations
+    evidence = _table("evidence", Evidence)  # texts in which facts are said
+    exposures = _table("exposures", Exposure)  # how often facts were to be taught, of an invented world
 
     def __init__(self, folder: Path | None = None, given: Mapping[str, Sequence[Any]] | None = None) -> None:
         self.folder = folder
@@ -49,27 +66,12 @@ class Data:
         return read_frame(self.folder / f"{table}.parquet", row, columns)
 
     @cached_property
-    def entities(self) -> list[Entity]:
-        """The things that facts speak of, with their names."""
-        return self.rows("entities", Entity)
-
-    @cached_property
-    def relations(self) -> list[Relation]:
-        """The relations."""
-        return self.rows("relations", Relation)
-
-    @cached_property
     def offered(self) -> pl.DataFrame:
         """What each test fact is chosen among: ``fact`` and ``offered``, the wrong choices and the true object."""
-        true = {fact.fact_id: self.names.label(fact.object_key) for fact in self.facts}
+        true = {fact.fact_id: self.names.label(fact.object_key) for own in self.drawn.values() for fact in own}
         rows = [(row.fact_id, [*row.labels, true[row.fact_id]]) for row in self.choices]
         found = pl.DataFrame(rows, {"fact": pl.String, "offered": pl.List(pl.String)}, orient="row")
         return found.with_columns(pl.col("fact").cast(pl.Categorical))
-
-    @cached_property
-    def facts(self) -> list[Fact]:
-        """Every fact: shown in examples, asked, and beyond what is asked."""
-        return self.rows("facts", Fact)
 
     @cached_property
     def drawn(self) -> dict[str, list[Fact]]:
@@ -144,26 +146,6 @@ class Data:
         return tables.stream(f"{self.folder}/{table}.parquet", row, size=tables.GROUP)
 
     @cached_property
-    def choices(self) -> list[Choices]:
-        """The wrong choices of the test facts."""
-        return self.rows("choices", Choices)
-
-    @cached_property
-    def templates(self) -> list[Template]:
-        """The sentences of the relations."""
-        return self.rows("templates", Template)
-
-    @cached_property
-    def evidence(self) -> list[Evidence]:
-        """Texts in which facts are said."""
-        return self.rows("evidence", Evidence)
-
-    @cached_property
-    def popularity(self) -> list[Popularity]:
-        """How well known things are."""
-        return self.rows("popularity", Popularity)
-
-    @cached_property
     def names(self) -> ObjectNames:
         """The names of subjects and objects."""
         return ObjectNames.of(self.entities)
@@ -177,19 +159,10 @@ class Data:
         return dict(sorted(found.items()))
 
     @cached_property
-    def exposures(self) -> list[Exposure]:
-        """How often facts were to be taught to models, where the dataset's source says it: an invented world."""
-        return self.rows("exposures", Exposure)
-
-    @cached_property
     def doses(self) -> dict[str, int]:
         """The exposures by fact."""
         return {row.fact_id: row.dose for row in self.exposures}
 
     def tested(self, sample: int | None, seed: int) -> dict[str, list[Fact]]:
         """Return the facts that are asked, of each relation a seeded sample (none: all): the same for every suite."""
-        return {relation: self.asked(own, sample, seed) for relation, own in self.drawn.items()}
-
-    def asked(self, facts: Iterable[Fact], sample: int | None, seed: int) -> list[Fact]:
-        """Return those of one relation's facts that are asked; see `sampling.asked_facts`."""
-        return asked_facts(facts, sample, seed, self.doses)
+        return {relation: asked_facts(own, sample, seed, self.doses) for relation, own in self.drawn.items()}

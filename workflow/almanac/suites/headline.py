@@ -81,6 +81,7 @@ def measures(
                 f"suite {suite.name}: method {method.name} is of a reading {reading!r}{did_you_mean(reading, readings)}"
             )
         read = said.filter(pl.col("reading") == reading).drop("reading")
+        truths: Truths | None = None  # of all that the method asks, whatever its groups
         for own in judged.where(method.where).groups(*method.by):
             if own.frame.is_empty():
                 continue
@@ -95,7 +96,7 @@ def measures(
                 false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
                 yield from against_false(own, answered, false)
             elif method.by_answer:
-                truths = Truths.of(answers, _offered(suite, method, answers, data, options), data)
+                truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
                 yield from against_others(
                     own, answered.join(read, on="item", how="left", maintain_order="left"), truths
                 )

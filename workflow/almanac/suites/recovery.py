@@ -3,16 +3,62 @@
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.judged import Condition, Formula, Judged, Not
+from almanac.statistics.intervals import LEVEL, Estimate, wilson
+from almanac.statistics.ranks import auc, spearman
+from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
-# How each number of `statistics.recovery.estimates` is computed, of which columns; a fact's items are averaged first.
+# How each number of `estimates` is computed, of which columns; a fact's items are averaged first.
 METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "recovery_auc": ("auc", ("score", "dose")),
     "prior_auc": ("auc", ("object_dose", "dose")),
     "recovery_spearman": ("spearman", ("dose", "hit")),
     "never_accuracy": ("other", ("hit",)),
 }
+
+
+def facts_of(judged: Judged) -> pl.DataFrame:
+    """Return the facts that were answered, each once.
+
+    Returns:
+        ``fact``, its ``relation`` and ``subject``, the means of its items' ``score`` and ``hit``, the ``dose`` at which
+        it was taught and that of all facts of its object, ``object_dose`` (none: the model was not taught the dataset),
+        and how many of its items had each outcome.
+    """
+    items = judged.frame.filter(pl.col("fact").is_not_null())
+    facts = items.group_by("fact", maintain_order=True).agg(
+        pl.col("score", "hit").mean(),
+        pl.col("relation", "subject", "dose", "object_dose").first(),
+        *((pl.col("outcome") == name).sum().alias(name) for name in OUTCOMES),
+    )
+    return facts.filter(pl.col("hit").is_not_null())
+
+
+def estimates(facts: pl.DataFrame, never_level: float = LEVEL) -> dict[str, Estimate]:
+    """Return the recovery of facts with doses, by metric; empty where nothing was taught or everything was.
+
+    - ``recovery_auc``: the chance that a fact of the highest dose scores above one never taught.
+    - ``prior_auc``: the same for how often the object was taught at all, a score that knows no model. In a block design
+      it is .50; where it is not, a method's AUC may come from the answer's frequency and not from the fact.
+    - ``recovery_spearman``: rank correlation of dose and correctness.
+    - ``never_accuracy``: accuracy on the facts never taught, to be held against chance; its interval covers
+      ``never_level``.
+
+    Args:
+        facts: ``dose``, ``object_dose``, ``score`` and ``hit`` (1 for correct, 0 for not, or a share of both), a row a
+            fact; those of several worlds of one design may stand together.
+        never_level: the coverage of the interval at dose 0.
+    """
+    doses = facts["dose"].to_list()
+    if not doses or min(doses) != 0 or max(doses) == 0:
+        return {}
+    top, never = facts.filter(pl.col("dose") == max(doses)), facts.filter(pl.col("dose") == 0)
+    hits = never["hit"].to_list()
+    return {
+        "recovery_auc": auc(top["score"].to_list(), never["score"].to_list()),
+        "prior_auc": auc(top["object_dose"].to_list(), never["object_dose"].to_list()),
+        "recovery_spearman": spearman(doses, facts["hit"].to_list()),
+        "never_accuracy": wilson(sum(hits) / len(hits), len(hits), never_level),
+    }
 
 
 def recovery(judged: Judged, *by: str) -> list[Measure]:
@@ -24,30 +70,15 @@ def recovery(judged: Judged, *by: str) -> list[Measure]:
 
     Returns:
         ``accuracy_by_exposure`` by dose, a share of items in which those of a subject are one draw, and the numbers of
-        `statistics.recovery.estimates`, for which a fact that is asked several times in a group counts once. Nothing
-        where the model was not taught these facts.
+        `estimates`, for which a fact that is asked several times in a group counts once. Nothing where the model was
+        not taught these facts.
     """
     known = judged.where(hit=Not(None), dose=Not(None))
     rows = known.measures("accuracy_by_exposure", "mean", "hit", by=(*by, "dose"))
     for group in known.groups(*by):
-        found = sample(group)
+        top = group.frame["dose"].max() or 0
         doses: dict[str, Condition] = {"never_accuracy": 0, "recovery_spearman": Not(None)}
-        ends = (0, max(found.doses, default=0))
-        for metric, estimate in estimates(found).items():
-            rows.append(group.where(dose=doses.get(metric, ends)).measure(metric, estimate, *METRICS[metric]))
+        for metric, estimate in estimates(facts_of(group)).items():
+            own = group.where(dose=doses.get(metric, (0, top)))  # type: ignore[arg-type]
+            rows.append(own.measure(metric, estimate, *METRICS[metric]))
     return rows
-
-
-def sample(judged: Judged) -> Sample:
-    """Return the answered items that have a dose as recovery counts them: a fact once, its items averaged."""
-    facts = (
-        judged.frame.filter(pl.col("hit").is_not_null() & pl.col("dose").is_not_null())
-        .group_by("fact", maintain_order=True)
-        .agg(
-            pl.col("dose", "object_dose").first(),
-            pl.col("hit").cast(pl.Float64).mean(),
-            pl.col("score").mean(),
-        )
-    )
-    columns = facts.with_columns(pl.col("object_dose").cast(pl.Float64)).select("dose", "hit", "score", "object_dose")
-    return Sample(*(tuple(column.to_list()) for column in columns))

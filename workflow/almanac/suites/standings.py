@@ -16,12 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from almanac.rows import Standing
-from almanac.statistics.intervals import Estimate, normal_quantile
+from almanac.statistics.intervals import LEVEL, Estimate, normal_quantile
 from almanac.statistics.ranks import Placements, auc, average_precision, kendall, placements, spearman, variance
 from almanac.suites.agreement import Called, called
 from almanac.suites.headline import FEW
 from almanac.suites.judged import Judged
-from almanac.suites.suite import Method
 
 ALL, WORLD, MODEL, TEMPLATES, CHOICES, FORMAT = "all", "world", "model", "templates", "choices", "format"
 HALVES = ("first half", "second half")
@@ -53,29 +52,29 @@ class CalledFacts(NamedTuple):
     @property
     def key(self) -> Key:
         """Return the method."""
-        return self.found.suite, self.found.method, self.found.where
+        return self.found.key
 
 
 def asked(
-    judged: Judged, methods: Sequence[Method], world: str, model: str, axis: str = ALL, level: str = ""
+    found: Iterable[Called], judged: Judged, world: str, model: str, axis: str = ALL, level: str = ""
 ) -> Iterator[CalledFacts]:
     """Yield what the methods of a suite call the facts of one model; with ``all``, of each half of the templates too.
 
     Args:
+        found: what each method calls them.
         judged: the model's items.
-        methods: the suite's.
         world: the world that the model was taught.
         model: its name in every world.
         axis: as in `CalledFacts`.
         level: likewise.
     """
-    for method in (one for one in methods if one.validated):
-        for found in called(judged, [method]):
-            yield CalledFacts(world, model, axis, level, found)
-        if axis == ALL:
-            for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
-                for found in called(own, [method]):
-                    yield CalledFacts(world, model, TEMPLATES, half, found)
+    validated = [one for one in found if one.method.validated]
+    for one in validated:
+        yield CalledFacts(world, model, axis, level, one)
+    for method in {one.method.name: one.method for one in validated}.values() if axis == ALL else ():
+        for half, own in zip(HALVES, _halves(judged.where(method.where)), strict=True):
+            for one in called(own, [method]):
+                yield CalledFacts(world, model, TEMPLATES, half, one)
 
 
 def _halves(judged: Judged) -> tuple[Judged, Judged]:
@@ -179,9 +178,6 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
     again = kendall([areas[key] for key in known], [order[key] for key in known]) if len(known) > 1 else None
     rows = []
     for key in best:
-        area = _within(areas[key], _spread(placed[key], facts), facts)
-        gap = _gap(placed[best[0]], placed[key], facts)
-        assert gap.value is not None
         rows.append(
             Standing(
                 axis=axis,
@@ -193,12 +189,8 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
                 worlds=len(facts),
                 models=tuple(sorted({model for _, model in places})),
                 facts=sum(one.at_ends for one in facts),
-                auc=areas[key],
-                auc_low=area.low,
-                auc_high=area.high,
-                gap=gap.value,
-                gap_low=gap.low,
-                gap_high=gap.high,
+                **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
+                **_gap(placed[best[0]], placed[key], facts).named("gap"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
@@ -248,7 +240,7 @@ def _within(area: float, spread: float | None, facts: Sequence[_Facts]) -> Estim
         return auc([area] * most, [1 - area] * never)
     if not spread:
         return Estimate(area, None, None)
-    middle, half = math.log(area / (1 - area)), normal_quantile(0.95) * math.sqrt(spread) / (area * (1 - area))
+    middle, half = math.log(area / (1 - area)), normal_quantile(LEVEL) * math.sqrt(spread) / (area * (1 - area))
     low, high = (1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1))
     return Estimate(area, low, high)
 
@@ -262,7 +254,7 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
     value, spread = float(np.mean([one.positive.mean() for one in less])), _spread(less, facts)
     if not spread:  # too few subjects, or the scores of both order the facts in the same way
         return Estimate(value, None, None)
-    half = normal_quantile(0.95) * math.sqrt(spread)
+    half = normal_quantile(LEVEL) * math.sqrt(spread)
     return Estimate(value, value - half, value + half)
 
 

@@ -214,14 +214,14 @@ class Suite(Asks[Settings]):
     Attributes:
         methods: those that the page compares with other suites'.
         reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
-        held: the architectures of the planted models that are held against its own bars.
+        held_architectures: those of the planted models that are held against its own bars (`bars`).
         nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
         pools: whether it has numbers over all its datasets of sources together (`over`).
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
     reads_predictions: ClassVar[bool] = False
-    held: ClassVar[frozenset[str]] = frozenset({"llama"})
+    held_architectures: ClassVar[frozenset[str]] = frozenset({"llama"})
     nulls_miss: ClassVar[bool] = False
     pools: ClassVar[bool] = False
 

@@ -1,17 +1,19 @@
 """Do the methods recover planted knowledge? Their numbers on every model over all its worlds, tested against bars."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Validation
 from almanac.statistics.intervals import LEVEL, NOTHING
-from almanac.statistics.recovery import Sample, estimates
-from almanac.suites.judged import Judged, as_text
+from almanac.suites.agreement import Called
+from almanac.suites.judged import Judged
 from almanac.suites.options import Bars
-from almanac.suites.recovery import sample
+from almanac.suites.recovery import estimates
 from almanac.suites.suite import Method
 
 
@@ -29,43 +31,36 @@ class Run:
     """One method on one planted model, asked of its own world.
 
     Attributes:
-        model: the model's name in every world.
-        decoder: whether it is a decoder that read what the bars are set for.
-        suite: the method's suite.
+        pooled: what it is pooled by; the model is named as in every world.
+        decoder: whether the model is a decoder that read what the bars are set for.
         method: the method.
-        where: the items that it counts, as text.
-        sample: what it recovered.
+        facts: what it calls the facts that have a dose (`recovery.facts_of`).
         chance: how often it is right where nothing is known.
     """
 
-    model: str
+    pooled: PooledBy
     decoder: bool
-    suite: str
     method: Method
-    where: str
-    sample: Sample
+    facts: pl.DataFrame
     chance: float
 
 
-def runs(judged: Judged, methods: Sequence[Method], recipe: str, decoder: bool, choices: int) -> Iterator[Run]:
+def runs(found: Iterable[Called], judged: Judged, recipe: str, decoder: bool, choices: int) -> Iterator[Run]:
     """Yield what the methods of a suite recover of what one model was taught.
 
     Args:
+        found: what each method calls the facts.
         judged: the model's items.
-        methods: the suite's.
         recipe: the model's name in every world.
         decoder: whether it is a decoder that read what the bars are set for.
         choices: how many choices a fact of the dataset has.
     """
-    for method in methods:
-        if not method.validated:
-            continue
-        for group in judged.where(method.where).groups(*method.by):
-            found = sample(group)
-            if found.doses:
-                asked_so = judged.where({name: group.conditions[name] for name in method.by})
-                chance = _chance(method, asked_so, choices)
-                yield Run(recipe, decoder, judged.suite, method, as_text(group.conditions), found, chance)
+    for one in found:
+        facts = one.facts.drop_nulls("dose")
+        if one.method.validated and facts.height:
+            asked_so = judged.where({name: one.conditions[name] for name in one.method.by})
+            chance = _chance(one.method, asked_so, choices)
+            yield Run(PooledBy(*one.key, recipe), decoder, one.method, facts, chance)
 
 
 def _chance(method: Method, judged: Judged, choices: int) -> float:
@@ -91,7 +86,7 @@ def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
     """
     own: dict[PooledBy, list[Run]] = defaultdict(list)
     for run in found:
-        own[PooledBy(run.suite, run.method.name, run.where, run.model)].append(run)
+        own[run.pooled].append(run)
     judged = {key for key, listed in own.items() if listed[0].method.held and listed[0].decoder}
     if judged and bars.reference not in {key.model for key in judged}:
         raise AlmanacError(
@@ -104,9 +99,9 @@ def validate(found: Sequence[Run], bars: Bars) -> list[Validation]:
 
 def _row(key: PooledBy, own: Sequence[Run], bars: Bars, level: float | None) -> Validation:
     """Return one row; ``level`` is the coverage of its interval at dose 0 where it is judged."""
-    pooled = sum((run.sample for run in own), Sample())
+    facts = pl.concat(run.facts for run in own)
     chance = sum(run.chance for run in own) / len(own)
-    found = estimates(pooled, level or LEVEL)
+    found = estimates(facts, level or LEVEL)
     judged = level is not None
     area, prior, spread, never = (
         found.get(name, NOTHING) for name in ("recovery_auc", "prior_auc", "recovery_spearman", "never_accuracy")
@@ -124,16 +119,10 @@ def _row(key: PooledBy, own: Sequence[Run], bars: Bars, level: float | None) -> 
     return Validation(
         **key._asdict(),
         worlds=len(own),
-        n=len(pooled.doses),
-        auc=area.value,
-        auc_low=area.low,
-        auc_high=area.high,
-        spearman=spread.value,
-        spearman_low=spread.low,
-        spearman_high=spread.high,
-        never=never.value,
-        never_low=never.low,
-        never_high=never.high,
+        n=facts.height,
+        **area.named("auc"),
+        **spread.named("spearman"),
+        **never.named("never"),
         chance=chance,
         prior_auc=prior.value,
         judged=judged,

@@ -56,7 +56,7 @@ class Belief(Suite[BeliefOptions]):
     derived = staticmethod(measures.derived)
     measure = staticmethod(measures.measure)
     chapter = staticmethod(chapters.chapter)
-    held = frozenset({"llama", "modernbert"})
+    held_architectures = frozenset({"llama", "modernbert"})
     nulls_miss = True
     methods: ClassVar[tuple[Method, ...]] = (
         Method("vocabulary", "BELIEF, any token", {"experiment": VOCABULARY}, once={"prompt": 0}, guess=0.0),

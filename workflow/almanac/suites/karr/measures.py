@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import NOTHING, macro_share, wilson
+from almanac.statistics.intervals import NOTHING, wilson
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN
@@ -59,14 +59,12 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
     rows += first.measures("known", "share", "hit", by=(*BY, "relation"))
     rows += first.measures("known_macro", "macro", "hit", by=BY)
     rows += judged.measures("without_value", "share", "without_value", by=BY)
+    rows += first.where(experiment=PARAREL).measures("consistency", "mean", "confidence", by=BY)
     limits = dict(own["thresholds"].iter_rows())
     for group in first.groups(*BY):
         experiment = str(group.conditions["experiment"])
         if experiment in VARIANTS:
             rows += _values(group, limits[experiment])
-        if experiment == PARAREL:
-            found = group.frame["confidence"].drop_nulls().to_list()
-            rows.append(group.measure("consistency", macro_share([found]), "mean", ("confidence",)))
     facts = judged.where(asked=FACTS)
     rows += recovery(facts, "experiment")
     for group in facts.groups("experiment"):

@@ -1,12 +1,13 @@
 import random
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almanac.statistics.intervals import wilson
 from almanac.statistics.ranks import auc
-from almanac.statistics.recovery import Sample, estimates
+from almanac.suites.recovery import estimates
 
 DOSES = (0, 1, 4, 16, 64)
 
@@ -14,23 +15,27 @@ DOSES = (0, 1, 4, 16, 64)
 def block(objects=20, scores=None, hits=None):
     """Return a block design: each object is the answer of one fact of each dose, so it is taught sum(DOSES) times."""
     doses = DOSES * objects
-    return Sample(
-        doses=doses,
-        hits=tuple(float(dose > 4) for dose in doses) if hits is None else hits,
-        scores=tuple(map(float, doses)) if scores is None else scores,
-        priors=(float(sum(DOSES)),) * len(doses),
+    return facts_of(
+        doses,
+        hits=[float(dose > 4) for dose in doses] if hits is None else hits,
+        scores=list(map(float, doses)) if scores is None else scores,
     )
+
+
+def facts_of(doses, hits, scores):
+    """Return facts with their doses; each object was taught as often."""
+    columns = {"dose": doses, "hit": hits, "score": scores, "object_dose": [sum(DOSES)] * len(doses)}
+    types = {"dose": pl.Int32, "hit": pl.Float64, "score": pl.Float64, "object_dose": pl.Int64}
+    return pl.DataFrame(columns, types)
 
 
 @settings(deadline=None)
 @given(st.sets(st.integers(0, 99), min_size=5), st.integers(0, 10**6))
 def test_in_a_block_design_the_prior_is_a_coin_whatever_is_drawn(kept, seed):
     # Whichever facts are asked, each object was taught equally often.
-    whole = block(scores=tuple(random.Random(seed).random() for _ in range(100)))
-    picked = sorted(kept)
-    sample = Sample(*([values[at] for at in picked] for values in vars(whole).values()))
-    found = estimates(sample)
-    if found and max(sample.doses) > 0:
+    facts = block(scores=[random.Random(seed).random() for _ in range(100)])[sorted(kept)]
+    found = estimates(facts)
+    if found and facts["dose"].max() > 0:
         assert found["prior_auc"].value == 0.5
 
 
@@ -45,8 +50,8 @@ def test_scores_against_the_dose_recover_it_upside_down():
 
 
 def test_correctness_in_the_order_of_the_doses_is_a_perfect_correlation():
-    sample = Sample((0, 1, 4, 64), (0.0, 0.2, 0.5, 1.0), (0.0,) * 4, (1.0,) * 4)
-    assert estimates(sample)["recovery_spearman"].value == 1
+    facts = facts_of([0, 1, 4, 64], [0.0, 0.2, 0.5, 1.0], [0.0] * 4)
+    assert estimates(facts)["recovery_spearman"].value == 1
 
 
 def test_constant_scores_recover_nothing():
@@ -78,13 +83,11 @@ def test_only_the_highest_dose_and_the_never_taught_enter_the_auc():
 
 
 def test_worlds_are_pooled_fact_by_fact():
-    both = block() + block(scores=(0.0,) * 100)
-    assert len(both.doses) == 200
+    both = pl.concat([block(), block(scores=[0.0] * 100)])
     # Half of the pairs of top and never within one world and across: 1, 1, .5 and .5 of 400 each.
     assert estimates(both)["recovery_auc"].value == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
-    assert block() + Sample() == block()
 
 
 @pytest.mark.parametrize("doses", [(), (0, 0, 0, 0), (1, 4, 16, 64)])
 def test_nothing_is_said_where_nothing_was_taught_or_everything(doses):
-    assert estimates(Sample(doses, (1.0,) * len(doses), (1.0,) * len(doses), (1.0,) * len(doses))) == {}
+    assert estimates(facts_of(doses, [1.0] * len(doses), [1.0] * len(doses))) == {}
