@@ -235,7 +235,3 @@ def test_too_few_train_facts_name_the_relation_and_the_key(ask):
 def test_a_sequence_without_a_place_for_a_test_fact_is_refused():
     with pytest.raises(ValidationError, match="no test fact would stand in a sequence; lower first or raise examples"):
         EicOptions(examples=50)
-
-
-def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):
-    assert ask(world(12, 0)).refused() == [("relation born", "it has no test fact")]

@@ -99,15 +99,11 @@ class Eic(ChoiceSuite[EicOptions]):
         """
         questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         costs = [frame_of(ReadingCost, ())]
-        for relation_id, own in data.drawn.items():
-            tested = questioner.tested[relation_id]
-            if tested:
-                examples = draw_examples(own, options.examples, options.seed, 0, "examples")
-                first = EicSetting(shots=options.first)
-                questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
-                _Sequences(questioner, examples, options).ask(tested)
-            else:
-                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+        for _, own, tested in questioner.relations():
+            examples = draw_examples(own, options.examples, options.seed, 0, "examples")
+            first = EicSetting(shots=options.first)
+            questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
+            _Sequences(questioner, examples, options).ask(tested)
             batch = questioner.asked.take()
             costs.append(_costs(batch))
             yield batch
