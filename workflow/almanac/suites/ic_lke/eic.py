@@ -114,13 +114,12 @@ class Eic(ChoiceSuite[EicOptions]):
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
         """Judge every item; a fact in sequences by its choices in all of them."""
         tokens = characters = 0
-        counted: set[str] = set()
+        counted = pl.DataFrame(schema={"request_id": pl.String})
         for part in answers.parts(WANTED):
             links = part.links
-            fresh = links.unique("request_id", keep="first", maintain_order=True).filter(
-                (pl.col("status") == "ok") & ~pl.col("request_id").is_in(list(counted))
-            )
-            counted |= set(fresh["request_id"].to_list())
+            # The facts of a text are items side by side: what stands in two parts stands in neighbours.
+            fresh = links.filter(pl.col("status") == "ok").unique("request_id").join(counted, "request_id", "anti")
+            counted = links.select("request_id")
             tokens += int(fresh["token_counts"].explode().sum() or 0)
             texts = pl.coalesce("pieces", "choices")
             characters += int(fresh.select(texts.explode().str.len_chars().sum()).item() or 0)
