@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almanac.dataset.mining import by_relation, connecting, mine
+from almanac.dataset.mining import connecting, mine
 from almanac.dataset.names import ObjectNames
 from almanac.rows import Entity, Evidence, Fact
 
@@ -36,20 +36,24 @@ def test_strings_are_ranked_by_the_pairs_that_they_connect_and_of_equal_ones_tho
         *said("{y}, main town of {x}, is large.", "Peru", "Spain"),
         *said("{x} lost {y} once.", "Peru"),
     ]
-    found = mine(evidence, FACTS, NAMES)
-    assert [(one.template.text, one.support) for one in found] == [
-        ("[Y] is the capital of [X]", 5),
-        ("[X] is [Y]", 3),
-        ("[X], whose seat is [Y]", 2),
-        ("[Y], main town of [X]", 2),
+    ranked = [  # by 5, 3, 2 and 2 pairs
+        "[Y] is the capital of [X]",
+        "[X] is [Y]",
+        "[X], whose seat is [Y]",
+        "[Y], main town of [X]",
     ]
-    assert {(one.template.origin, one.template.relation_id) for one in found} == {("mined", "P36")}
-    assert by_relation(found)["P36"][1].text == "[X] is [Y]"
+    found = mine(evidence, FACTS, NAMES)
+    assert [one.text for one in found] == ranked
+    assert {(one.origin, one.relation_id) for one in found} == {("mined", "P36")}
+    for least, kept in ((1, 5), (3, 2), (4, 1), (5, 1), (6, 0)):
+        found = mine(evidence, FACTS, NAMES, least)
+        assert [one.text for one in found] == [*ranked, "[X] lost [Y]"][:kept]
 
 
 def test_a_pair_counts_once_however_often_it_is_said():
     evidence = said("{x} loves {y}.", "France", "France", "Spain") + said("Yes, {x} loves {y}.", "France")
-    assert [one.support for one in mine(evidence, FACTS, NAMES)] == [2]
+    assert [one.text for one in mine(evidence, FACTS, NAMES, least=2)] == ["[X] loves [Y]"]
+    assert mine(evidence, FACTS, NAMES, least=3) == []
 
 
 @given(st.randoms())

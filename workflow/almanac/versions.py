@@ -7,7 +7,7 @@ VERSIONS = {
     "pull": 6,
     "build": 8,
     "plant": 6,
-    "ask": 13,
+    "ask": 14,
     "answer": 8,
     "measure": 33,
     "report": 41,

@@ -8,6 +8,7 @@ from tests.suites.ic_lke.small_world import answered, tables, world
 from tests.suites.support import Trial, number, ok, silent
 
 from almanac.errors import AlmanacError
+from almanac.suites.answers import Answers
 from almanac.suites.data import Data
 from almanac.suites.ic_lke.eic import ISOLATED, SEQUENCE, Eic
 from almanac.suites.ic_lke.options import EicOptions
@@ -218,6 +219,19 @@ def test_tokens_are_told_from_characters_by_what_was_answered(ask):
         assert number(rows, "distinct_tokens", experiment=cost.experiment).value == 3 * cost.distinct
 
 
+@pytest.mark.parametrize("size", [1, 10, 10**6])
+def test_every_request_is_read_once_however_many_items_are_judged_together(ask, monkeypatch, size):
+    asked = answered(ask(options=SMALL.model_copy(update={"between": "space"})))
+    served = [{one.item.experiment for one in question.serves} for question in asked.questions()]
+    assert {IN_CONTEXT, ISOLATED} in served, "after the first examples both ask the same"
+    parts = Answers.parts
+    monkeypatch.setattr(Answers, "parts", lambda self, columns: parts(self, columns, size=size))
+    *_, last = asked.suite.judge(asked.answers, asked.data, asked.options)
+    texts = [text for request in asked.requests().values() for text in request.pieces or request.choices]
+    tokens = sum(count for row in asked.responses() for count in row.token_counts)
+    assert last.own["read"].rows() == [(tokens, sum(map(len, texts)))]
+
+
 def test_requests_do_not_hang_on_the_order_of_facts(tmp_path):
     rows = tables()
     mixed = rows | {"facts": random.Random(3).sample(rows["facts"], len(rows["facts"]))}
@@ -235,7 +249,3 @@ def test_too_few_train_facts_name_the_relation_and_the_key(ask):
 def test_a_sequence_without_a_place_for_a_test_fact_is_refused():
     with pytest.raises(ValidationError, match="no test fact would stand in a sequence; lower first or raise examples"):
         EicOptions(examples=50)
-
-
-def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):
-    assert ask(world(12, 0)).refused() == [("relation born", "it has no test fact")]

@@ -161,10 +161,6 @@ def test_published_prompts_are_continued_beside_the_examples(ask, tmp_path):
     ]
 
 
-def test_a_relation_without_test_facts_is_listed_as_not_asked(ask):
-    assert ask(world(12, 0)).refused() == [("relation born", "it has no test fact")]
-
-
 def test_too_few_train_facts_are_named(ask):
     with pytest.raises(AlmanacError, match=r"relation 'born' has 12 train facts and 50 examples .* lower `shots`"):
         ask(options=GeneratedOptions())

@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from tests.suites.ic_lke.small_world import world
 from tests.suites.support import Trial
 
 from almanac.dataset.multiple_choice import build
@@ -11,9 +12,14 @@ from almanac.dataset.options import DatasetOptions
 from almanac.errors import AlmanacError
 from almanac.rows import Choices, Entity, Fact, Relation, Template
 from almanac.suites.data import Data
+from almanac.suites.ic_lke.eic import Eic
+from almanac.suites.ic_lke.generated import Generated
 from almanac.suites.ic_lke.options import IcLkeOptions
+from almanac.suites.ic_lke.prompts import Prompts
 from almanac.suites.ic_lke.questions import draw_examples
+from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke, IcLkeSetting
+from almanac.suites.ic_lke.sweep import Sweep
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Peru": "Lima", "Kenya": "Nairobi", "Norway": "Oslo"}
 LANGUAGES = {"Chile": ["Spanish"], "Austria": ["German"], "Canada": ["English", "French"], "Fiji": ["Fijian"]}
@@ -262,7 +268,15 @@ def test_too_few_train_facts_are_refused_naming_the_relation(asked_of):
 def test_a_relation_is_asked_at_a_time():
     data = Data.of(facts=FACTS, entities=entities(FACTS), choices=wrong_choices(FACTS))
     batches = IcLke().ask(IcLke.rounds[0], data, IcLkeOptions(shots=1), None)
-    assert [set(batch.items.column("relation_id").to_pylist()) for batch in batches] == [{"capital"}, {"language"}]
+    found = [set(batch.items.column("relation_id").to_pylist()) for batch in batches]
+    assert found == [{"capital"}, {"language"}, set()], "the last holds what is refused after them"
+
+
+@pytest.mark.parametrize("suite", [Eic, Generated, IcLke, Prompts, Separators, Sweep])
+def test_a_relation_without_test_facts_is_listed_as_not_asked_whatever_examples_it_has(suite, tmp_path):
+    found = Trial(tmp_path, suite(), world(2, 0), suite.options()).ask()
+    assert found.refused() == [("relation born", "it has no test fact")]
+    assert (found.items(), found.requests(), found.contexts()) == ([], {}, {})
 
 
 @pytest.mark.parametrize("examples", [0, 1, 4])

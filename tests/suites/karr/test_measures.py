@@ -35,6 +35,7 @@ def test_sentences_weighed_by_their_likelihood_recover_what_was_planted_too():
     assert found.value("recovery_auc", "weighted") > 0.97
     assert found.value("spurious_delta", "weighted", (FACTS, NULL)) < 0
     assert 1 < found.value("threshold", "weighted") < math.exp(knows(16))
+    assert found.own["thresholds"]["mode"].to_list() == ["weighted"], "only what was asked has a threshold"
 
 
 def test_false_objects_of_a_file_are_measured_against_the_same_facts_own(tmp_path):

@@ -5,7 +5,7 @@ After Jiang et al. (LPAQA, section 3.1): what stands between the two names in se
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from almanac.dataset.names import ObjectNames
@@ -20,13 +20,6 @@ LETTER = re.compile(r"[^\W\d_]")
 BREAK = re.compile(r"[.?!]\s|\n")
 
 
-class Mined(NamedTuple):
-    """A mined template and the number of different pairs (subject, object) that it connects."""
-
-    template: Template
-    support: int
-
-
 class NameSpan(NamedTuple):
     """Where a name stands in a text, by characters."""
 
@@ -36,7 +29,7 @@ class NameSpan(NamedTuple):
 
 def mine(
     evidence: Iterable[Evidence], facts: Sequence[Fact], names: ObjectNames, least: int = LEAST_SUPPORT
-) -> list[Mined]:
+) -> list[Template]:
     """Mine templates from aligned text.
 
     A text gives at most one template for its fact: of all places of the fact's names the two that are closest, within
@@ -47,7 +40,7 @@ def mine(
         evidence: texts with the facts that they say; read once, in any order.
         facts: the facts whose texts are read. Leave out those that will be asked: no question should choose its prompt.
         names: of subjects and objects; aliases count.
-        least: the least support.
+        least: the least support: how many different pairs (subject, object) a template connects.
 
     Returns:
         By relation the best supported first; of equal ones those that end in the object, then in the alphabet's order.
@@ -60,7 +53,7 @@ def mine(
             pairs[fact.relation_id, text].add(row.fact_id)
     kept = [(*key, len(found)) for key, found in pairs.items() if len(found) >= least]
     kept.sort(key=lambda row: (row[0], -row[2], not row[1].endswith("[Y]"), row[1]))
-    return [Mined(_template(relation_id, text), support) for relation_id, text, support in kept]
+    return [_template(relation_id, text) for relation_id, text, _ in kept]
 
 
 def connecting(text: str, fact: Fact, names: ObjectNames) -> str | None:
@@ -79,14 +72,6 @@ def connecting(text: str, fact: Fact, names: ObjectNames) -> str | None:
     _, order, _, middle = min(between)
     joined = f"{' ' * middle[0].isspace()}{' '.join(middle.split())}{' ' * middle[-1].isspace()}"
     return f"[X]{joined}[Y]" if order == 0 else f"[Y]{joined}[X]"
-
-
-def by_relation(mined: Iterable[Mined]) -> Mapping[str, list[Template]]:
-    """Return the mined templates of each relation, in their order."""
-    out: dict[str, list[Template]] = defaultdict(list)
-    for one in mined:
-        out[one.template.relation_id].append(one.template)
-    return out
 
 
 def _connects(middle: str) -> bool:

@@ -99,15 +99,11 @@ class Eic(ChoiceSuite[EicOptions]):
         """
         questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         costs = [frame_of(ReadingCost, ())]
-        for relation_id, own in data.drawn.items():
-            tested = questioner.tested[relation_id]
-            if tested:
-                examples = draw_examples(own, options.examples, options.seed, 0, "examples")
-                first = EicSetting(shots=options.first)
-                questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
-                _Sequences(questioner, examples, options).ask(tested)
-            else:
-                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+        for _, own, tested in questioner.relations():
+            examples = draw_examples(own, options.examples, options.seed, 0, "examples")
+            first = EicSetting(shots=options.first)
+            questioner.ask_in_context(examples[: options.first], tested, LAYOUTS["paper"], IN_CONTEXT, first)
+            _Sequences(questioner, examples, options).ask(tested)
             batch = questioner.asked.take()
             costs.append(_costs(batch))
             yield batch
@@ -117,22 +113,20 @@ class Eic(ChoiceSuite[EicOptions]):
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
         """Judge every item; a fact in sequences by its choices in all of them."""
-        tokens = characters = 0
-        counted: set[str] = set()
+        types = {"request_id": pl.String, "tokens": pl.Int64, "characters": pl.Int64}
+        counts = (pl.col("token_counts").list.sum().alias("tokens"), _characters("pieces", "choices"))
+        read = [pl.DataFrame(schema=types)]
         for part in answers.parts(WANTED):
             links = part.links
-            fresh = links.unique("request_id", keep="first", maintain_order=True).filter(
-                (pl.col("status") == "ok") & ~pl.col("request_id").is_in(list(counted))
-            )
-            counted |= set(fresh["request_id"].to_list())
-            tokens += int(fresh["token_counts"].explode().sum() or 0)
-            texts = pl.coalesce("pieces", "choices")
-            characters += int(fresh.select(texts.explode().str.len_chars().sum()).item() or 0)
+            answered = links.filter(pl.col("status") == "ok").unique("request_id")
+            read.append(answered.select("request_id", *counts).cast(types))
             plain = links.filter(pl.col("experiment") != SEQUENCE)
             sequences = _as_choices(links.filter(pl.col("experiment") == SEQUENCE))
             both = [judge_choices(one) for one in (plain, sequences) if one.height]
             yield Judgements(pl.concat(both).sort("item"), {})
-        yield Judgements(pl.DataFrame(), {"read": pl.DataFrame({"tokens": [tokens], "characters": [characters]})})
+        # A request may serve items that are far apart: alone after the first examples, a fact reads as IC-LKE asks it.
+        whole = pl.concat(read).unique("request_id").select(pl.col("tokens", "characters").sum())
+        yield Judgements(pl.DataFrame(), {"read": whole})
 
     def derived(self, frame: pl.DataFrame, options: EicOptions) -> pl.DataFrame:
         """Add of each fact ``in_context_hit``, whether IC-LKE is right, and ``same``, whether both say the same."""
@@ -234,14 +228,17 @@ class _Sequences:
         return out
 
 
+def _characters(*columns: str) -> pl.Expr:
+    """Return how many characters the texts of a request have together, in the first of some columns that it has."""
+    return pl.coalesce(columns).list.eval(pl.element().str.len_chars()).list.sum().alias("characters")
+
+
 def _costs(batch: Batch) -> pl.DataFrame:
     """Return what each experiment makes a model read; a request that serves several facts counts once."""
     items, links, requests, contexts = map(as_frame, (batch.items, batch.links, batch.requests, batch.contexts))
     texts = pl.col("choices").list.len().fill_null(1).cast(pl.Int64)  # pieces are one text
-    parts = pl.coalesce("choices", "pieces").list.eval(pl.element().str.len_chars()).list.sum()
-    requests = requests.select(
-        "request_id", "context_id", texts.alias("texts"), (texts * pl.col("text").str.len_chars() + parts).alias("own")
-    )
+    own = texts * pl.col("text").str.len_chars() + _characters("choices", "pieces")
+    requests = requests.select("request_id", "context_id", texts.alias("texts"), own.alias("own"))
     contexts = contexts.select("context_id", pl.col("text").str.len_chars().cast(pl.Int64).alias("context"))
     read = links.join(items, on="item").select("experiment", "request_id").unique().join(requests, on="request_id")
     read = read.join(contexts, on="context_id", how="left").with_columns(pl.col("context").fill_null(0))

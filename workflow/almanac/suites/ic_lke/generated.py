@@ -8,7 +8,7 @@ cut. An empty text is an answer, and incorrect.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -22,10 +22,10 @@ from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
 from almanac.suites.ic_lke.prompts import drawn, prompt
-from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
-from almanac.suites.suite import Judgements, Method, Own, Round, Suite
+from almanac.suites.suite import Judgements, Method, Round, Suite
 
 NAMES, LABEL, OFFICIAL, BEGINS, WRONG = "names", "label", "official", "begins", "wrong"
 TEXT = "text"  # the role of the request
@@ -60,7 +60,6 @@ class Generated(Suite[GeneratedOptions]):
     options = GeneratedOptions
     setting = GeneratedSetting
     chapter = staticmethod(chapters.generated)
-    own: ClassVar[Mapping[str, Own]] = OFFERED
     methods = (
         Method(
             "names",
@@ -78,14 +77,12 @@ class Generated(Suite[GeneratedOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        facts = chosen(data.drawn, options.relations, self.name)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         greedy = Request("", "generate", None, "", max_new_tokens=options.new_tokens, samples=1, temperature=0.0)
         prompts = published.read(options.published)
-        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = questioner.tested[relation_id]
-            if not tested:
-                asked.refuse(f"relation {relation_id}", "it has no test fact")
+        for relation_id, own, tested in questioner.relations():
             pairs = list(map(questioner.pair, draw_examples(own, options.shots, options.seed, 0)))
             context_id = asked.context(layout.context(pairs)) if pairs else None
             for fact in tested:
@@ -97,6 +94,7 @@ class Generated(Suite[GeneratedOptions]):
                         request = replace(greedy, text=prompt(template).replace("[X]", questioner.subject(fact)))
                         _add(questioner, fact, GeneratedSetting(0, kind, number), request, template.template_id)
             yield asked.take()
+        yield asked.take()
 
     def judge(self, answers: Answers, data: Data, options: GeneratedOptions) -> Iterator[Judgements]:
         """Judge every item: ``prediction`` is the text, ``score`` 1 where it contains the object, else 0."""

@@ -171,14 +171,15 @@ class _Relation:
         self._known = {normalise(name) for key in self._names.entities for name in self._names.names(key)}
         self._objects = {fact.object_key: self._names.folded(fact.object_key) for fact in facts}
 
-    def wrong(self, fact: Fact) -> list[str]:
-        """Return the objects of the relation that share no name with a true object of the fact's subject."""
+    def wrong(self, fact: Fact) -> Iterator[str]:
+        """Yield the objects of the relation that share no name with a true object of the fact's subject."""
         true = {name for key in self._true[fact.relation_id, fact.subject_id] for name in self._names.folded(key)}
-        return [key for key, own in self._objects.items() if not own & true]
+        return (key for key, own in self._objects.items() if not own & true)
 
     def one_a_subject(self) -> dict[str, Fact]:
         """Return the usable facts by id, of each subject one and of subjects that read alike one."""
-        drawn = {fact.fact_id: fact for fact in self._facts if fact.split is not None and self.wrong(fact)}
+        usable = (fact for fact in self._facts if fact.split is not None and next(self.wrong(fact), None) is not None)
+        drawn = {fact.fact_id: fact for fact in usable}
         found: dict[str, Fact] = {}
         for fact_id in hash_order(drawn, self._options.seed, "one a subject"):
             found.setdefault(self._names.reading(drawn[fact_id].subject_id), drawn[fact_id])

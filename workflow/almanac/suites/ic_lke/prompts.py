@@ -1,11 +1,11 @@
 """The prompt baselines: a prompt filled with the subject, then the choices, no examples (Wu et al., section 4.2)."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from almanac.dataset.mining import by_relation, mine
+from almanac.dataset.mining import mine
 from almanac.rows import Measure, Request, Template
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -53,11 +53,11 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        facts = chosen(data.drawn, options.relations, self.name)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
         found = published.read(options.published)
-        prompts: Sets = {**_sets(data, options), **found}
-        for relation_id in chosen(data.drawn, options.relations, self.name):
-            tested = questioner.tested[relation_id]
+        prompts: Sets = {**_sets(data, facts, options), **found}
+        for relation_id, _, tested in questioner.relations():
             for experiment, sets in prompts.items():
                 for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
                     for fact in tested:
@@ -91,14 +91,14 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         return rows + recovery(judged, "experiment")
 
 
-def _sets(data: Data, options: PromptsOptions) -> Sets:
+def _sets(data: Data, relations: Iterable[str], options: PromptsOptions) -> Sets:
     """Return written and mined prompts by experiment and relation, each in the order in which they are taken."""
     found: dict[str, Mapping[str, list[Template]]] = {}
     if "written" in options.kinds:
         listed = sorted(data.templates, key=lambda row: row.template_id)  # questions are no prompts of this kind
         found["written"] = published.by_relation(row for row in listed if row.style in ("prefix", "statement"))
     if "mined" in options.kinds:
-        found["mined"] = mined(data, data.by_relation)
+        found["mined"] = mined(data, relations)
     return {
         f"{kind}_{variant}": {relation: _usable(variant, listed) for relation, listed in own.items()}
         for kind, own in found.items()
@@ -106,10 +106,10 @@ def _sets(data: Data, options: PromptsOptions) -> Sets:
     }
 
 
-def mined(data: Data, relations: Container[str]) -> Mapping[str, list[Template]]:
+def mined(data: Data, relations: Iterable[str]) -> Mapping[str, list[Template]]:
     """Return the prompts of some relations that are mined from the texts of facts that are not asked."""
-    unasked = [fact for fact in data.facts if fact.split != "test" and fact.relation_id in relations]
-    return by_relation(mine(data.evidence, unasked, data.names))
+    unasked = [fact for own in data.whole(relations).values() for fact in own if fact.split != "test"]
+    return published.by_relation(mine(data.evidence, unasked, data.names))
 
 
 def _usable(variant: str, templates: Sequence[Template]) -> list[Template]:

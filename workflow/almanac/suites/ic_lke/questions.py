@@ -1,6 +1,6 @@
 """IC-LKE's questions: examples of a relation, a subject, and choices of which one is true (Wu et al., section 3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar
@@ -62,26 +62,56 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Questioner:
-    """Turns test facts into questions: what all questions of a dataset share; ``tested`` are the facts by relation."""
+    """Turns test facts into questions: what all questions of a dataset share.
+
+    Attributes:
+        names: of subjects and objects.
+        true: the objects that are true, by relation and subject.
+        wrong: the wrong choices, by test fact.
+        facts: the train and test facts of each relation.
+        tested: those of them that are asked.
+        asked: what is asked.
+    """
 
     names: ObjectNames
     true: Mapping[tuple[str, str], tuple[str, ...]]
     wrong: Mapping[str, Choices]
+    facts: Mapping[str, list[Fact]]
     tested: Mapping[str, list[Fact]]
     asked: Asked
 
     @classmethod
-    def of(cls, data: Data, own: Mapping[str, type], sample: int | None, seed: int) -> "Questioner":
+    def of(
+        cls,
+        data: Data,
+        own: Mapping[str, type],
+        sample: int | None,
+        seed: int,
+        facts: Mapping[str, list[Fact]] | None = None,
+    ) -> "Questioner":
         """Return the questioner of the facts of a dataset that are asked, with nothing asked yet.
 
         Args:
             data: the dataset.
             own: the suite's own tables of what is asked.
-            sample: how many facts of a relation are asked (none: all), as `Data.tested` draws them.
+            sample: how many facts of a relation are asked (none: all), as `Data.asked` draws them.
             seed: of that draw.
+            facts: the train and test facts of each relation that is asked, as `chosen` has them; none: of all.
         """
-        tested = data.tested(sample, seed)
-        return cls(data.names, data.true, data.choices_of(chain(*tested.values())), tested, Asked(own))
+        facts = data.drawn if facts is None else facts
+        tested = {relation_id: data.asked(of_relation, sample, seed) for relation_id, of_relation in facts.items()}
+        return cls(data.names, data.true, data.choices_of(chain(*tested.values())), facts, tested, Asked(own))
+
+    def relations(self) -> Iterator[tuple[str, list[Fact], list[Fact]]]:
+        """Yield the relations that can be asked, each with its train and test facts and those that are asked.
+
+        One without a test fact is refused; what is refused after the last one stands in the batch that is taken then.
+        """
+        for relation_id, own in self.facts.items():
+            if tested := self.tested[relation_id]:
+                yield relation_id, own, tested
+            else:
+                self.asked.refuse(f"relation {relation_id}", "it has no test fact")
 
     def subject(self, fact: Fact) -> str:
         """Return the text shown for a fact's subject."""

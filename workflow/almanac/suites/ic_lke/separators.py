@@ -4,7 +4,7 @@ An infix is the text between ``[X]`` and ``[Y]`` of a template, used in the exam
 separated by a space, as in the paper. The last space of an infix goes with the choice, so that no token spans the cut.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import polars as pl
 
 from almanac.dataset import mining
-from almanac.rows import Fact, Measure, Template
+from almanac.rows import Measure, Template
 from almanac.statistics.paired import macro_difference
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Batch
@@ -29,7 +29,6 @@ from almanac.suites.suite import Own, Round
 SEPARATOR = "separator"  # the experiment
 SPACE, CODE = "space", "code"
 WRITTEN, MINED = "written", "mined"
-INFIXES = "infixes"  # numbers over all infixes
 
 
 class SeparatorSetting(NamedTuple):
@@ -74,11 +73,10 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
-        relations = chosen(data.by_relation, options.relations, self.name)
-        infixes = _infixes(data, relations, options)
-        for relation_id, own in relations.items():
-            tested = questioner.tested[relation_id]
+        facts = chosen(data.drawn, options.relations, self.name)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        infixes = _infixes(data, facts, options)
+        for relation_id, own, tested in questioner.relations():
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]
             ways += [(CODE, LAYOUTS["code"], None)] if options.code else []
@@ -86,13 +84,12 @@ class Separators(ChoiceSuite[SeparatorOptions]):
             for name, layout, template in ways:
                 setting = SeparatorSetting(name, name not in (SPACE, CODE))
                 questioner.ask_in_context(examples, tested, layout, SEPARATOR, setting, template=template)
-            if not tested:
-                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
-            elif not infixes[relation_id] and (options.written or options.mined or options.published):
+            if not infixes[relation_id] and (options.written or options.mined or options.published):
                 reason = "no template of it has words between [X] and [Y]; only other separators are asked"
                 questioner.asked.refuse(f"relation {relation_id}", reason)
             questioner.asked.own["infixes"] += infixes[relation_id]
             yield questioner.asked.take()
+        yield questioner.asked.take()
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: SeparatorOptions) -> list[Measure]:
         """Compute every number of one model.
@@ -149,7 +146,7 @@ def layout_of(infix: str) -> PromptLayout:
     return PromptLayout(infix, "", " ", " ", infix[cut:], infix[:cut])
 
 
-def _infixes(data: Data, relations: Mapping[str, list[Fact]], options: SeparatorOptions) -> dict[str, list[Infix]]:
+def _infixes(data: Data, relations: Collection[str], options: SeparatorOptions) -> dict[str, list[Infix]]:
     """Return the infixes of each relation: written ones, mined ones, then published ones, no text twice."""
     statements = (row for row in data.templates if row.style == "statement" and row.origin != mining.ORIGIN)
     written = published.by_relation(statements)

@@ -53,8 +53,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
         templates = [row for row in reversed(data.templates) if row.style != ALIAS]
         sentences = {row.relation_id: row for row in templates if row.text.rstrip(" .").endswith("[Y]")}
-        for relation_id, own in data.drawn.items():
-            tested = questioner.tested[relation_id]
+        for relation_id, own, tested in questioner.relations():
             for draw in range(options.draws):
                 examples = draw_examples(own, options.shots, options.seed, draw)
                 setting = IcLkeSetting(options.shots, draw)
@@ -66,6 +65,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
                     request = Request("", "fill", None, text, choices=questioner.labels(fact))
                     questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)
             yield questioner.asked.take()
+        yield questioner.asked.take()
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: IcLkeOptions) -> list[Measure]:
         """Compute every number of one model.

@@ -46,17 +46,16 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
-        for relation_id, own in chosen(data.drawn, options.relations, self.name).items():
-            tested = questioner.tested[relation_id]
-            if not tested:
-                questioner.asked.refuse(f"relation {relation_id}", "it has no test fact")
+        facts = chosen(data.drawn, options.relations, self.name)
+        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        for _, own, tested in questioner.relations():
             for shots in options.examples:
                 for draw in range(options.draws if shots else 1):
                     examples = draw_examples(own, shots, options.seed, draw, "examples")
                     setting = SweepSetting(shots, draw)
                     questioner.ask_in_context(examples, tested, LAYOUTS[options.layout], SWEEP, setting)
             yield questioner.asked.take()
+        yield questioner.asked.take()
 
     def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: SweepOptions) -> list[Measure]:
         """Compute every number of one model.

@@ -13,7 +13,7 @@ from almanac.suites.asked import Asked, Batch
 from almanac.suites.data import Data
 from almanac.suites.karr.draws import FactDraw, Pools, sentences
 from almanac.suites.karr.estimator import VARIANTS
-from almanac.suites.karr.options import EXPECTED, KarrOptions
+from almanac.suites.karr.options import COMMON, KarrOptions
 from almanac.suites.karr.resampling import KINDS, Resampling
 from almanac.suites.karr.rows import SpuriousObject
 from almanac.suites.karr.strings import Sentences, beta_of
@@ -53,13 +53,24 @@ def pools_of(data: Data, options: KarrOptions) -> tuple[Pools, list[NotAsked]]:
     return Pools(data, usable, options), refused
 
 
-def first_objects(pools: Pools, facts: Iterable[Fact]) -> Objects:
-    """Return facts with the objects that each is asked with in the first round."""
+def objects_of(pools: Pools, facts: Iterable[Fact], given: Mapping[str, str] | None, asked: Asked) -> Objects:
+    """Return facts with the objects that each is asked with in the first round.
+
+    Where false objects of relations are given (`read_spurious`), a fact of which its relation's is true, and one whose
+    relation has none, is refused for these and asked with the others.
+    """
     found = []
     for fact in facts:
         objects = {FACTS: fact.object_key}
         if pools.options.null and (wrong := pools.wrong_object(fact)) is not None:
             objects[NULL] = wrong
+        if given is not None:
+            key = given.get(fact.relation_id)
+            if key is not None and key in pools.untrue(fact, [key]):
+                objects[SPURIOUS] = key
+            else:
+                what = "has no object there" if key is None else f"has {key!r}, which is true of its subject"
+                asked.refuse(f"fact {fact.fact_id}, spurious", f"the file of false objects: its relation {what}")
         found.append((fact, objects))
     return found
 
@@ -88,23 +99,9 @@ def read_spurious(path: Path, pools: Pools) -> dict[str, str]:
     return found
 
 
-def with_spurious(pools: Pools, objects: Objects, given: Mapping[str, str], asked: Asked) -> Objects:
-    """Add the false object of its relation to each fact; a fact of which it is true, and one without, is refused."""
-    found = []
-    for fact, own in objects:
-        key = given.get(fact.relation_id)
-        if key is None or not pools.untrue(fact, [key]):
-            what = "has no object there" if key is None else f"has {key!r}, which is true of its subject"
-            asked.refuse(f"fact {fact.fact_id}, spurious", f"the file of false objects: its relation {what}")
-            found.append((fact, own))
-        else:
-            found.append((fact, {**own, SPURIOUS: key}))
-    return found
-
-
 def expectable(pools: Pools, relation: str) -> list[str]:
     """Return the objects of a relation among which a model's expectation is found, the most common first."""
-    return pools.common_objects[relation][:EXPECTED]
+    return pools.common_objects[relation][:COMMON]
 
 
 def expectation(pools: Pools, relation: str) -> Request:
@@ -172,8 +169,7 @@ class Asker:
             if name == FACTS and pools.options.resamples:
                 runs = Resampling(pools, variant)
                 for kind in KINDS:
-                    if runs.replaces(fact, drawn, kind):
-                        more = runs.widened(fact, drawn, kind)
+                    if (more := runs.widened(fact, drawn, kind)) != drawn:
                         link(asked, item, SPARE, self.sentences.requests(more, variant))
             if mode == "paper" and name != NULL and pools.options.baselines:
                 prompts = asked.item(K_PROMPTS, setting, fact, (label,))

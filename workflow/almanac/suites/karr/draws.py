@@ -1,7 +1,7 @@
 """What is drawn for each fact by seed: templates, names, other subjects, other relations."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,21 +59,19 @@ class FactDraw:
         by_role: dict[str, list[Draw | GivenDraw]] = defaultdict(list)
         for row in sorted(rows, key=lambda one: one.position):
             by_role[row.role].append(row)
-        names = tuple(row.text for row in by_role[NAME])
-        subjects: dict[str, tuple[str, ...]] = {}
-        for row in by_role[SUBJECT]:
-            subjects[str(row.of)] = (*subjects.get(str(row.of), ()), row.text)
-        relations: dict[str | None, dict[str, tuple[str, ...]]] = {name: {} for name in names}
-        for row in by_role[RELATION]:
-            own = relations[row.name]
-            own[str(row.of)] = (*own.get(str(row.of), ()), row.text)
-        return cls(
-            tuple(row.text for row in by_role[TEMPLATE]),
-            names,
-            tuple(row.text for row in by_role[OBJECT]),
-            subjects,
-            tuple(relations[name] for name in names),
-        )
+
+        def texts(role: str) -> tuple[str, ...]:
+            return tuple(row.text for row in by_role[role])
+
+        def grouped(own: Iterable[Draw | GivenDraw]) -> dict[str, tuple[str, ...]]:
+            found: dict[str, list[str]] = defaultdict(list)
+            for row in own:
+                found[str(row.of)].append(row.text)
+            return {of: tuple(drawn) for of, drawn in found.items()}
+
+        names = texts(NAME)
+        relations = tuple(grouped(row for row in by_role[RELATION] if row.name == name) for name in names)
+        return cls(texts(TEMPLATE), names, texts(OBJECT), grouped(by_role[SUBJECT]), relations)
 
 
 def final(text: str) -> bool:
@@ -154,7 +152,7 @@ class Pools:
 
     @cached_property
     def relations_of_type(self) -> Mapping[str, list[str]]:
-        """The same by the objects' type."""
+        """The relations that have templates of which things of a type are objects, sorted, by the type."""
         kinds: dict[str, set[str]] = defaultdict(set)
         for key, own in self.relations.items():
             if kind := self.type(key):
@@ -168,7 +166,7 @@ class Pools:
     def wrong_object(self, fact: Fact) -> str | None:
         """Draw an object of a fact's relation that is not true of its subject, under no name; none if there is none."""
         order = hash_order(self.objects[fact.relation_id], self.options.seed, "null", fact.fact_id)
-        return next(iter(self.untrue(fact, order)), None)
+        return next(self.untrue(fact, order), None)
 
     @cached_property
     def common_objects(self) -> Mapping[str, list[str]]:
@@ -194,11 +192,11 @@ class Pools:
             *(Coverage(what, len(keys), sum(len(set(self.names.names(key))) for key in keys)) for what, keys in things),
         ]
 
-    def untrue(self, fact: Fact, keys: Iterable[str]) -> list[str]:
-        """Return those things, in their order, that are no object of a fact's subject and relation under any name."""
+    def untrue(self, fact: Fact, keys: Iterable[str]) -> Iterator[str]:
+        """Yield those things, in their order, that are no object of a fact's subject and relation under any name."""
         true = self.data.true[fact.relation_id, fact.subject_id]
         taken = frozenset().union(*(self.names.folded(key) for key in true))
-        return [key for key in keys if key not in true and not taken & self.names.folded(key)]
+        return (key for key in keys if key not in true and not taken & self.names.folded(key))
 
     def name_pool(self, key: str, variant: Variant) -> tuple[str, ...]:
         """Draw an entity's names and, where there is one, one more, which stands last.

@@ -101,7 +101,7 @@ class _First:
             return NotAsked(thing, reason)
         logs = dict(zip(mined["choices"], mined["logprobs"], strict=True))
         common = expectable(pools, fact.relation_id)
-        false = pools.untrue(fact, common)
+        false = list(pools.untrue(fact, common))
         if not false:
             return NotAsked(thing, f"each of the relation's {len(common)} most common objects is true of its subject")
         return max(false, key=lambda key: logs[pools.names.label(key)])

@@ -31,7 +31,8 @@ WANTED = (
     *("experiment", "asked", "fact_id", "role", "index", "text", "choices", "span_starts", "per_token", "pieces"),
     *("status", "reason", "logprobs", "token_counts", "token_logprobs", "ranks", "tokens"),
 )
-FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")  # the last six are a `Blank`
+# The last six are a `FilledBlank`.
+FILLED = ("item", "role", "index", "choices", "status", "logprobs", "ranks", "tokens")
 LOGARITHMS = pl.col("numerator", "by_subject", "by_relation")
 
 
@@ -71,7 +72,7 @@ def judge(answers: Answers, data: Data, options: KarrOptions) -> Iterator[Judgem
         finite = _table(KarrValue, values).with_columns(pl.when(LOGARITHMS.is_finite()).then(LOGARITHMS))
         yield Judgements(pl.DataFrame(), {"values": finite, "leaves": _table(KarrLeaf, leaves)})
     whole = pl.concat(found)
-    limits = thresholds(whole.filter(pl.col("score").is_not_null()), answers.exposures, options)
+    limits = thresholds(whole, answers.exposures, options)
     logs = {mode: math.log(limit) for mode, limit in limits.items()}
     tables = {
         "thresholds": frame_of(Threshold, (Threshold(mode, limit) for mode, limit in limits.items())),

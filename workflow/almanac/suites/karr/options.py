@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from almanac.options import OnDisk
 from almanac.suites.options import Sample, SuiteOptions
 
-EXPECTED = 100  # objects of a relation, most common first, among which a model's expectation is found
+COMMON = 100  # objects of a relation, most common first, among which a model's expectation is found
 
 
 class KarrOptions(SuiteOptions):
@@ -48,7 +48,7 @@ class KarrOptions(SuiteOptions):
         bool,
         Field(
             description="also ask each model, in a second round, every fact with the false object that it most expects "
-            f"without any subject, of the relation's {EXPECTED} most common ones"
+            f"without any subject, of the relation's {COMMON} most common ones"
         ),
     ] = False
     spurious_objects: Annotated[

@@ -92,7 +92,7 @@ class Resampling:
         return self._swaps[key]
 
     def widened(self, fact: Fact, drawn: FactDraw, kind: str) -> FactDraw:
-        """Return a draw whose strings are those of every run."""
+        """Return a draw whose strings are those of every run: the same draw where no run can differ from it."""
         return _changed(drawn, fact, kind, lambda of, texts: (*texts, *self.spare(kind, of)))
 
     def replaced(self, fact: Fact, drawn: FactDraw, kind: str, run: int) -> FactDraw:
@@ -103,7 +103,3 @@ class Resampling:
             return texts if swap is None else tuple(swap[1] if text == swap[0] else text for text in texts)
 
         return _changed(drawn, fact, kind, change)
-
-    def replaces(self, fact: Fact, drawn: FactDraw, kind: str) -> bool:
-        """Whether a run can differ from the draw at all."""
-        return self.widened(fact, drawn, kind) != drawn

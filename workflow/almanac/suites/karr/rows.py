@@ -26,8 +26,8 @@ class Draw:
 class GivenDraw:
     """A `Draw` in a file made elsewhere: instead of an item's number, the fact and how it is asked.
 
-    ``mode`` is ``paper``, ``official`` or ``weighted``; ``asked`` is ``facts`` for the true object, or a name of one's
-    own.
+    ``mode`` is ``paper``, ``official`` or ``weighted``; ``asked`` is ``facts`` for the true object, ``null`` or
+    ``spurious`` for a false one.
     """
 
     KEY: ClassVar = ("fact_id", "mode", "asked", "role", "position")

@@ -85,7 +85,7 @@ class Runs:
     def _draws(self, experiment: str, fact: Fact, kind: str, drawn: FactDraw, numbers: Mapping[str, Numbers]) -> None:
         mode = experiment if experiment in VARIANTS else "paper"
         resampling, own = self.resampling[mode], numbers[mode]
-        differs = resampling.replaces(fact, drawn, kind)
+        differs = resampling.widened(fact, drawn, kind) != drawn
         runs = range(self.options.resamples)
         replaced = [resampling.replaced(fact, drawn, kind, run) if differs else drawn for run in runs]
         values: list[float | None] = []

@@ -22,10 +22,9 @@ from almanac.suites.karr.asking import (
     PARAREL,
     Asker,
     KarrSetting,
-    first_objects,
+    objects_of,
     pools_of,
     read_spurious,
-    with_spurious,
 )
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -72,8 +71,8 @@ class Karr(Suite[KarrOptions]):
         Labels are read in the first, so that the edition has them.
 
         Raises:
-            AlmanacError: the file of labels is wrong; a relation of the figure is not in the dataset; the first round
-                has not asked what the second is made of, or with other settings.
+            AlmanacError: the file of labels or that of false objects is wrong; a relation of the figure is not in the
+                dataset; the first round has not asked what the second is made of, or with other settings.
         """
         pools, refused = pools_of(data, options)
         if strange := [one for one in options.figure_relations if one not in data.drawn]:
@@ -96,9 +95,8 @@ class Karr(Suite[KarrOptions]):
         for fact in tested:
             if fact.relation_id not in pools.templates:
                 asked.refuse(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]")
-        objects = first_objects(pools, facts)
-        if options.spurious_objects is not None:
-            objects = with_spurious(pools, objects, read_spurious(Path(options.spurious_objects), pools), asked)
+        false = None if options.spurious_objects is None else read_spurious(Path(options.spurious_objects), pools)
+        objects = objects_of(pools, facts, false, asked)
         asked.own["coverage"] += pools.coverage(len(facts))
         yield from asker.ask(objects)
 

@@ -18,21 +18,22 @@ def calibrates(facts: Sequence[str]) -> list[bool]:
 
 
 def thresholds(judged: pl.DataFrame, exposures: pl.DataFrame | None, options: KarrOptions) -> dict[str, float]:
-    """Return the threshold of every mode, as a KaRR.
+    """Return the threshold of every mode that is asked, as a KaRR.
 
     It is the code's own, or the cut that best parts the facts taught most often from those never taught and from the
     null on one half of the planted facts, or as set where there are none.
 
     Args:
-        judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR) of what has a value.
+        judged: ``experiment``, ``asked``, ``fact_id`` and ``score`` (log KaRR; none: no value) of what was asked.
         exposures: ``fact_id`` and ``dose`` of the facts that the model was taught.
         options: of the suite.
     """
     found = {}
     for mode, variant in VARIANTS.items():
-        if mode == "weighted" and mode not in options.modes and not (judged["experiment"] == mode).any():
+        asked = judged.filter(pl.col("experiment") == mode)
+        if asked.is_empty():
             continue
-        own = judged.filter((pl.col("experiment") == mode) & pl.col("asked").is_in([FACTS, NULL]))
+        own = asked.filter(pl.col("asked").is_in([FACTS, NULL]) & pl.col("score").is_not_null())
         cut = None if exposures is None or variant.threshold else _cut(own, exposures)
         found[mode] = variant.threshold or (options.threshold if cut is None else math.exp(cut))
     return found
