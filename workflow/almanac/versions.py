@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 33,
-    "report": 41,
+    "report": 42,
     "freeze": 8,
 }
