@@ -113,7 +113,7 @@ class Eic(ChoiceSuite[EicOptions]):
 
     def judge(self, answers: Answers, data: Data, options: EicOptions) -> Iterator[Judgements]:
         """Judge every item; a fact in sequences by its choices in all of them."""
-        types = {"request_id": pl.String, "tokens": pl.Int64, "characters": pl.Int64}
+        types = pl.Schema({"request_id": pl.String, "tokens": pl.Int64, "characters": pl.Int64})
         counts = (pl.col("token_counts").list.sum().alias("tokens"), _characters("pieces", "choices"))
         read = [pl.DataFrame(schema=types)]
         for part in answers.parts(WANTED):

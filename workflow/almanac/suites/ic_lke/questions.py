@@ -64,13 +64,7 @@ LAYOUTS = {
 class Questioner:
     """Turns test facts into questions: what all questions of a dataset share.
 
-    Attributes:
-        names: of subjects and objects.
-        true: the objects that are true, by relation and subject.
-        wrong: the wrong choices, by test fact.
-        facts: the train and test facts of each relation.
-        tested: those of them that are asked.
-        asked: what is asked.
+    ``facts`` are the train and test facts by relation, ``tested`` those of them that are asked.
     """
 
     names: ObjectNames
