@@ -10,6 +10,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Choices, Fact, Request
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
+from almanac.suites.sampling import asked_facts
 from almanac.suites.suite import Own
 from almanac.tables import hash_order
 
@@ -88,12 +89,15 @@ class Questioner:
         Args:
             data: the dataset.
             own: the suite's own tables of what is asked.
-            sample: how many facts of a relation are asked (none: all), as `Data.asked` draws them.
+            sample: how many facts of a relation are asked (none: all), as `sampling.asked_facts` draws them.
             seed: of that draw.
             facts: the train and test facts of each relation that is asked, as `chosen` has them; none: of all.
         """
         facts = data.drawn if facts is None else facts
-        tested = {relation_id: data.asked(of_relation, sample, seed) for relation_id, of_relation in facts.items()}
+        tested = {
+            relation_id: asked_facts(of_relation, sample, seed, data.doses)
+            for relation_id, of_relation in facts.items()
+        }
         return cls(data.names, data.true, data.choices_of(chain(*tested.values())), facts, tested, Asked(own))
 
     def relations(self) -> Iterator[tuple[str, list[Fact], list[Fact]]]:
