@@ -13,7 +13,7 @@ from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
-from almanac.models.options import ServerOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
@@ -219,16 +219,12 @@ class Jobs:
     def model_flags(self, wildcards: Any) -> str:
         """Return the flags that say which model answers."""
         model = self.model(wildcards)
-        kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
-        if model.wrapper is not None:
-            kinds += f"--wrapper {shlex.quote(model.wrapper)} "
         if model.api is not None:
-            return kinds + to_flags(model, ServerOptions)
+            return to_flags(model, AnswerOptions)
         # A model that asks the scheduler for no GPU does not take one without asking either.
         device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
-        trusted = f"--trust-remote-code --revision {shlex.quote(model.revision)}" if model.trust_remote_code else ""
-        where = f"--model {shlex.quote(self.model_folder(wildcards))} --family {model.family}"
-        return f"{where} {kinds}--dtype {model.dtype} --device {device} {trusted}"
+        run = to_flags(model.model_copy(update={"device": device}), AnswerOptions)
+        return f"--model {shlex.quote(self.model_folder(wildcards))} {run}"
 
     def wrappers(self, wildcards: Any) -> Any:
         """Return what the wrappers say that a model may be asked by, so that a changed one is asked again."""
