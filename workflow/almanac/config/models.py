@@ -9,13 +9,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from almanac.config.names import Name
-from almanac.config.planting import PlantedConfig
+from almanac.config.datasets import Name
 from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
 from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
 from almanac.options import OnDisk
-from almanac.planting.options import TokenizerOptions
+from almanac.planting.options import TokenizerOptions, TrainingOptions
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
@@ -54,6 +53,20 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
 def as_name(text: str) -> str:
     """Return a text as a name in tables and folders."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
+
+
+class PlantedConfig(TrainingOptions):
+    """A recipe for planted models, and what they are trained on."""
+
+    permuted: bool = Field(
+        default=False,
+        description="train a null: on the same corpus with the objects of each relation permuted, none of them true",
+    )
+
+    @property
+    def recipe(self) -> TrainingOptions:
+        """The training alone, which a model and its null have in common."""
+        return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
 
 
 class ModelConfig(AnswerOptions):

@@ -14,10 +14,9 @@ from almanac import tables, unfinished
 from almanac.config import Asking
 from almanac.dataset.comparison import compare
 from almanac.edition import published
-from almanac.edition.checks import check_datasets, check_ids, check_shown, check_terms
+from almanac.edition.checks import check_datasets, check_ids, check_makers, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
-from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
