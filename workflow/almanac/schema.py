@@ -157,7 +157,8 @@ def _verb(name: str, summary: str) -> str:
 def _flags(parser: argparse.ArgumentParser, thing: str, summary: str = "") -> Iterator[str]:
     """Yield the lines of a parser's flags, then those of what is inside it."""
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    own = [action for action in parser._actions if action not in inner and not isinstance(action, argparse._HelpAction)]
+    said = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    own = [action for action in said if action not in inner and not isinstance(action, argparse._HelpAction)]
     if thing:
         yield f"\n### {thing}\n\n{summary}\n"
     if own:
@@ -167,8 +168,8 @@ def _flags(parser: argparse.ArgumentParser, thing: str, summary: str = "") -> It
             value = ", ".join(map(str, action.choices)) if action.choices else str(action.metavar or "")
             more = " …" if action.nargs in ("*", "+") else ""
             needed = " (required)" if action.required and action.option_strings else ""
-            said = (action.help or "").replace("%%", "%").replace("|", "\\|")
-            yield f"| {flag}{needed} | {value}{more} | {said} |"
+            meaning = (action.help or "").replace("%%", "%").replace("|", "\\|")
+            yield f"| {flag}{needed} | {value}{more} | {meaning} |"
     for one in inner:
         summaries = {choice.dest: choice.help or "" for choice in one._choices_actions}
         for name, part in one.choices.items():

@@ -1,8 +1,8 @@
-"""Run a model on requests: one response for every request, whatever happened. Offline, but for a server's model.
+"""Run a model on requests: one response for every request, whatever happened. Only a server's model needs a network.
 
-Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
-Several request files are answered by a model that is loaded once; a response file that is there already, made by this
-model of these requests, stays as it is, but that what failed or was refused in it is asked again.
+Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
+Several request files are answered by a model that is loaded once. A response file that is there already, made by this
+model of these requests, stays as it is, except that what failed or was refused in it is asked again.
 """
 
 import argparse
@@ -47,16 +47,20 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint; or give --api")
-    parser.add_argument("--threads", type=positive, default=None, help="threads on a CPU [PyTorch's own choice]")
+    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint of transformers; or give --api")
+    parser.add_argument(
+        "--threads", type=positive, default=None, metavar="NUMBER", help="threads on a CPU [PyTorch's own choice]"
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
     )
     # Given once with several files, or several times: all count.
     several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
-    parser.add_argument("--requests", **several, help="shards made by `ask`")
+    parser.add_argument("--requests", **several, help="request files that `ask` wrote")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
-    parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
+    parser.add_argument(
+        "--reuse", type=Path, metavar="FILE", help="responses of this model, which are copied for equal requests"
+    )
     parser.add_argument("--output", **several, help="where the responses go, one file for each of --requests")
     add_flags(parser, AnswerOptions, "how the model answers (--api…: one on an OpenAI-compatible server)")
 
