@@ -77,11 +77,10 @@ class Files:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, answer what no reused response answers, write one row for every request."""
-    jobs = _jobs(arguments)
+    options, jobs = from_flags(arguments, AnswerOptions), _jobs(arguments)
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
     if arguments.reuse is not None:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
-    options = from_flags(arguments, AnswerOptions)
     answerer = _answerer(arguments, options)
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
     answered = []
