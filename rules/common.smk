@@ -17,6 +17,7 @@ if not (ROOT / "workflow" / "almanac").is_dir():
     )
 sys.path.insert(0, str(ROOT / "workflow"))
 
+from almanac import sealed
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name

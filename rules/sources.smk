@@ -8,7 +8,7 @@ rule pull_files:
     input:
         JOBS.source_files,
     output:
-        LAYOUT.source("{source}") / "pull.json",
+        LAYOUT.source("{source}") / sealed.PULLED,
     log:
         LAYOUT.log("pull_files/{source}"),
     wildcard_constraints:
@@ -31,7 +31,7 @@ rule pull_source:
     input:
         JOBS.source_files,
     output:
-        LAYOUT.source("{source}") / "pull.json",
+        LAYOUT.source("{source}") / sealed.PULLED,
     log:
         LAYOUT.log("pull_source/{source}"),
     wildcard_constraints:
@@ -53,7 +53,7 @@ rule pull_source:
 rule repull_source:
     """Ask a source again: another dated snapshot, and what changed. The edition keeps the one it was made with."""
     input:
-        LAYOUT.source("{source}") / "pull.json",
+        LAYOUT.source("{source}") / sealed.PULLED,
     output:
         LAYOUT.source("{source}") / "changes" / "{date}.json",
     log:
@@ -76,7 +76,7 @@ rule repull_source:
 rule pull_model:
     """Fetch a checkpoint from the hub at its commit, so that every later step is offline."""
     output:
-        LAYOUT.model("{model}") / "pull.json",
+        LAYOUT.model("{model}") / sealed.PULLED,
     log:
         LAYOUT.log("pull_model/{model}"),
     # First: what cannot be brought is known before anything else is done.

@@ -245,3 +245,14 @@ def test_a_broken_suite_of_another_package_is_named_without_a_traceback(tmp_path
     message = "cannot be imported (ModuleNotFoundError: No module named 'nowhere'); mend or uninstall its package"
     assert found.stderr == f"almanac ask: entry point broken = 'nowhere:Broken': {message}\n"
     assert found.returncode == 2
+
+
+@pytest.mark.parametrize("thing", ["edition", "rebuild"])
+def test_several_archives_are_answered_with_what_to_do(thing, capsys):
+    assert main(["verify", thing, "a.zip", "b.zip"]) == 1
+    message = f"almanac verify: command line: verify {thing} checks one archive, and 2 are given; run it once for each"
+    assert capsys.readouterr().err.startswith(message)
+    with pytest.raises(SystemExit):
+        main(["verify", thing, "--help"])
+    usage = capsys.readouterr().out.partition("positional arguments")[0]
+    assert "more" not in usage, "the place for several is not offered"

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from almanac import rows
 from almanac.columns import columns, schema
-from almanac.reference import tables_text
 from almanac.rows import Exposure, Item, Response
+from almanac.schema import tables_text
 from almanac.suites.listing import SUITES
 
 ROWS = [kind for _, kind in inspect.getmembers(rows, dataclasses.is_dataclass)]

@@ -61,15 +61,14 @@ def values_of(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
         return st.lists(inner, min_size=least, max_size=most, unique=True).map(tuple)
     if typing.get_origin(annotation) is typing.Annotated:
         kind, *own = typing.get_args(annotation)
-        metadata = [part for field in own for part in getattr(field, "metadata", [field])]
-        patterns = [part.pattern for part in metadata if getattr(part, "pattern", None)]
-        return st.from_regex(patterns[0], fullmatch=True) if patterns else values_of(kind, metadata)
+        return values_of(kind, [part for field in own for part in getattr(field, "metadata", [field])])
     if typing.get_origin(annotation) is typing.Literal:
         return st.sampled_from(typing.get_args(annotation))
     if annotation is bool:
         return st.booleans()
     if annotation is str:
-        return st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 '$_.-]*", fullmatch=True)
+        patterns = [limit.pattern for limit in limits if getattr(limit, "pattern", None)]
+        return st.from_regex(patterns[0] if patterns else r"[A-Za-z0-9][A-Za-z0-9 '$_.-]*", fullmatch=True)
     return numbers(annotation, limits)
 
 
@@ -113,6 +112,8 @@ def consistent(values: dict[str, Any]) -> dict[str, Any]:
         if values["start"] is not None:
             values["start"] = min(values["start"], values["pairs"] - values["replaced"] - 1)
     values |= {name: "2026-11-01" for name in ("release", "dtd") if name in values}
+    if values.get("api") is not None and "kinds" in values:
+        values["kinds"] = None
     if values.get("spurious"):
         values["spurious_objects"] = None
     if values.get("by") == "sparql" and "pool" in values:

@@ -1,9 +1,12 @@
-"""What a job asks of a scheduler, held against what the benchmarks of docs/performance.md took."""
+"""What a job asks of a scheduler, held against what the benchmarks of docs/performance.md took; what it has used."""
 
+import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from almanac import resources
 from almanac.config import EditionConfig
 from almanac.edition.jobs import Jobs, by_name
 from almanac.edition.layout import Layout
@@ -12,8 +15,10 @@ from almanac.resources import (
     FACTS_PARQUET,
     LEAST_MINUTES,
     MOST_MINUTES,
+    USED,
     facts_megabytes,
     needs,
+    used,
 )
 
 MIB = 2**20
@@ -87,3 +92,13 @@ def test_each_attempt_asks_for_as_much_again_and_no_more_than_a_day():
 def test_memory_holds_the_weights():
     """Llama-2-7B in bfloat16: 13.5 GB of weights."""
     assert needs(6_738_415_616, 0, "bfloat16").mem_mb * MIB > 13.5e9
+
+
+@pytest.mark.parametrize(("platform", "unit"), [("linux", 2**10), ("darwin", 1)])
+def test_what_a_process_has_used_is_told_in_the_same_units_everywhere(monkeypatch, platform, unit):
+    """The largest memory is counted in KiB by Linux and in bytes by macOS (`man getrusage`)."""
+    found = SimpleNamespace(ru_utime=1.0, ru_stime=0.5, ru_maxrss=300 * MIB // unit)
+    monkeypatch.setattr(resources.resource, "getrusage", lambda who: found)
+    monkeypatch.setattr(sys, "platform", platform)
+    line = USED.match(f"almanac plant: {used(time.perf_counter() - 2)}")
+    assert (float(line["wall"]), float(line["cpu"]), int(line["mib"])) == (pytest.approx(2, abs=0.5), 3.0, 300)

@@ -182,7 +182,7 @@ CHANGES = {
     ),
     "report.html: is in the manifest and not in the archive": lambda members: members.pop("report.html"),
     "more.txt: is in the archive and not in the manifest": lambda members: members.update({"more.txt": b""}),
-    "manifest.json: is missing or damaged": lambda members: members.pop("manifest.json"),
+    "has no manifest.json, so it is no edition; name the archive": lambda members: members.pop("manifest.json"),
     "manifest.json: its files and fields give the digest": lambda members: members.update(
         {"manifest.json": re.sub(rb'"digest": "[^"]*"', b'"digest": "' + b"0" * 64 + b'"', members["manifest.json"])}
     ),
@@ -192,7 +192,7 @@ CHANGES = {
     "manifest.json is damaged: files: is missing; add this key": lambda members: members.update(
         {"manifest.json": b"{}"}
     ),
-    "manifest.json: cannot be read (maximum recursion depth": lambda members: members.update(
+    "manifest.json: is damaged (maximum recursion depth": lambda members: members.update(
         {"manifest.json": b"[" * 10**6}
     ),
     "manifest.json: has 33554433 bytes, at most 33554432 are read": lambda members: members.update(

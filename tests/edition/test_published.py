@@ -150,7 +150,7 @@ def test_a_published_edition_that_is_not_there_or_was_changed_is_refused(held, a
     assert "there is no published edition" in capsys.readouterr().err
     path = "manifest.json"
     status, printed = held(lambda folder: (folder / path).write_text((folder / path).read_text().replace("0.1.0", "9")))
-    assert (status, "its digest is not of what it says" in printed.err) == (1, True)
+    assert (status, "its files and fields give the digest" in printed.err) == (1, True)
 
 
 def test_a_row_is_found_again_though_a_cell_of_its_key_is_empty():

@@ -12,7 +12,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.scoring import reference
 from almanac.models.scoring.blanks import read_blank
 from almanac.models.scoring.boundaries import tokenise
@@ -50,7 +50,7 @@ def plain(request, model):
 
 
 def options(url, **more):
-    return ApiOptions(**{"api": url, "api_retries": 3, "kinds": SCORES} | more)
+    return AnswerOptions(**{"api": url, "api_retries": 3, "kinds": SCORES} | more)
 
 
 @pytest.fixture(scope="module", params=["llama", "llama2", "gpt2"])

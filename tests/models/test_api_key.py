@@ -22,7 +22,7 @@ from almanac.cli import main
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
 from almanac.models.api.key import IN_MESSAGES, IN_TEXTS, ApiKey
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.rows import Context, Request, Response
 
 KEY = 'sk-0123456789/ab+cd"ef<gh\\secret~ijkl'
@@ -107,7 +107,7 @@ def test_a_short_key_is_masked_as_a_whole():
 def test_a_key_that_no_header_takes_is_refused_without_showing_it(monkeypatch, key):
     monkeypatch.setenv("SOME_KEY", key)
     with pytest.raises(AlmanacError, match="SOME_KEY: the key holds a character that cannot be sent") as error:
-        ApiAnswerer(ApiOptions(api="http://127.0.0.1:9/v1", api_key_variable="SOME_KEY"))
+        ApiAnswerer(AnswerOptions(api="http://127.0.0.1:9/v1", api_key_variable="SOME_KEY"))
     assert key[3:] not in str(error.value)
 
 
@@ -274,14 +274,14 @@ def test_a_missing_key_is_named(target, monkeypatch):
     refusing = Wire(lambda call: Reply.of({"error": {"message": "no key"}}, 401))
     said = "HTTP 401: the key in SOME_KEY is not set"
     with refusing.running() as url, pytest.raises(AlmanacError, match=said):
-        ApiAnswerer(ApiOptions(api=url, api_retries=0, api_key_variable="SOME_KEY", api_model="tiny"))
+        ApiAnswerer(AnswerOptions(api=url, api_retries=0, api_key_variable="SOME_KEY", api_model="tiny"))
 
 
 def test_where_a_server_sends_calls_on_to_nothing_is_sent(monkeypatch):
     monkeypatch.setenv("SOME_KEY", KEY)
     elsewhere = Wire(lambda call: chat(content="Paris"))
     with elsewhere.running() as other, Wire(lambda call: sent_to(f"{other}/chat/completions")).running() as url:
-        options = ApiOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
+        options = AnswerOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
         with pytest.raises(AlmanacError, match="HTTP 307") as error:
             ApiAnswerer(options)
     assert not elsewhere.calls
@@ -291,7 +291,7 @@ def test_where_a_server_sends_calls_on_to_nothing_is_sent(monkeypatch):
 def test_what_is_made_of_a_key_does_not_show_it(monkeypatch):
     monkeypatch.setenv("SOME_KEY", KEY)
     with Wire(lambda call: chat(content="Paris")).running() as url:
-        options = ApiOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
+        options = AnswerOptions(api=url, api_key_variable="SOME_KEY", api_model="tiny", kinds=("generate",))
         answerer = ApiAnswerer(options)
         [response] = answerer.answer([Request("r", "generate", None, "<x>", max_new_tokens=3)], {})
     assert response.texts == ("Paris",)
@@ -304,7 +304,7 @@ def test_when_the_server_dies_nothing_that_is_left_behind_shows_the_key(target, 
     monkeypatch.setenv("SOME_KEY", KEY)
     dead = False
     with Wire(lambda call: refused(500) if dead else call.pass_on(target)).running() as url:
-        options = ApiOptions(api=url, api_retries=0, api_key_variable="SOME_KEY", kinds=("choices",))
+        options = AnswerOptions(api=url, api_retries=0, api_key_variable="SOME_KEY", kinds=("choices",))
         answerer = ApiAnswerer(options)
         dead = True
         asked = [Request(f"{number}", "choices", None, f"The {number}", choices=(" a",)) for number in range(50)]

@@ -1,4 +1,4 @@
-"""A server in the configuration and on the command line: one set of settings, and never a secret in it."""
+"""How a model answers, in the configuration and on the command line: one set of settings, and never a secret in it."""
 
 import argparse
 import shlex
@@ -9,8 +9,9 @@ import pytest
 from almanac.config import EditionConfig, check
 from almanac.config.models import ModelConfig
 from almanac.errors import AlmanacError
-from almanac.models.options import ApiOptions, ServerOptions, add_api_flags, api_options
-from almanac.options import to_flags
+from almanac.models.options import AnswerOptions
+from almanac.options import add_flags, from_flags, to_flags
+from almanac.rows import KINDS
 
 SETTINGS = {
     "api": "http://localhost:8000/v1",
@@ -24,22 +25,45 @@ SETTINGS = {
 
 def parsed(words):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kinds", nargs="+", default=None)
-    add_api_flags(parser)
-    return api_options(parser.parse_args(words))
+    add_flags(parser, AnswerOptions, "how the model answers")
+    return from_flags(parser.parse_args(words), AnswerOptions)
 
 
-def test_an_entry_becomes_the_flags_that_give_it_back():
-    model = ModelConfig(name="llama", kinds=("choices", "generate"), **SETTINGS)
-    options = parsed(["--kinds", "choices", "generate", *shlex.split(to_flags(model, ServerOptions))])
-    assert isinstance(options, ApiOptions)
-    assert options.kinds == ("choices", "generate")
-    assert all(getattr(options, key) == getattr(model, key) for key in ServerOptions.model_fields)
+LOCAL = {"path": "/models/a", "family": "encoder", "dtype": "bfloat16", "device": "cuda:1", "wrapper": "plain"}
 
 
-def test_without_a_url_there_is_no_server():
-    assert parsed([]) is None
-    assert parsed(["--kinds", "choices"]) is None
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"kinds": ("choices", "generate"), **SETTINGS},
+        {"kinds": KINDS, "trust_remote_code": True, "revision": "0123456789" * 4, **LOCAL},
+    ],
+    ids=["server", "checkpoint"],
+)
+def test_an_entry_becomes_the_flags_that_give_it_back(entry):
+    model = ModelConfig(name="llama", **entry)
+    options = parsed(shlex.split(to_flags(model, AnswerOptions)))
+    assert options.kinds == entry["kinds"]
+    assert all(getattr(options, key) == getattr(model, key) for key in AnswerOptions.model_fields)
+
+
+def test_trust_is_a_flag_that_may_stand_alone():
+    assert parsed(["--trust-remote-code", "--revision", "0" * 40]).trust_remote_code
+    assert parsed(["--trust-remote-code", "true"]).trust_remote_code
+    assert not parsed(["--trust-remote-code", "false"]).trust_remote_code
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_request_can_be_declared_of_a_checkpoint(kind):
+    assert ModelConfig(name="a", path="/models/a", kinds=(kind,)).kinds == (kind,)
+    assert parsed(["--kinds", kind]).kinds == (kind,)
+
+
+def test_a_server_is_not_declared_to_answer_what_it_cannot():
+    with pytest.raises(ValueError, match="kinds: a server tells no hidden states, which `similarity` is made of"):
+        ModelConfig(name="a", api="http://localhost:8000/v1", kinds=("generate", "similarity"))
+    with pytest.raises(AlmanacError, match="command line: kinds: a server tells no hidden states"):
+        parsed(["--api", "http://localhost:8000/v1", "--kinds", "similarity"])
 
 
 def test_a_model_has_one_origin_and_a_server_s_settings_belong_to_a_server():

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.rows import Request
 
 TEMPLATE = "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}assistant:"
@@ -36,7 +36,7 @@ def url(folder, tmp_path_factory):
 def options(url, folder, **more):
     # One call at a time: the server draws from one generator for all.
     base = {"api": url, "api_model": str(folder), "kinds": ("generate",), "api_concurrency": 1, "api_retries": 2}
-    return ApiOptions(**base | more)
+    return AnswerOptions(**base | more)
 
 
 def asked(text, **more):

@@ -12,7 +12,7 @@ from tests.models.tiny_tokenizers import byte_level, metaspace
 
 from almanac.errors import AlmanacError
 from almanac.models.api import ApiAnswerer
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.registry import ModelSource, load
 from almanac.models.scoring import reference
 from almanac.models.scoring.boundaries import tokenise
@@ -54,7 +54,7 @@ def served(request, tmp_path_factory):
 
 
 def options(url, **more):
-    return ApiOptions(**{"api": url, "kinds": ("choices", "spans", "fill"), "api_retries": 1} | more)
+    return AnswerOptions(**{"api": url, "kinds": ("choices", "spans", "fill"), "api_retries": 1} | more)
 
 
 def requests():

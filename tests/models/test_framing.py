@@ -14,7 +14,7 @@ from almanac.errors import AlmanacError
 from almanac.models.answering import LocalAnswerer
 from almanac.models.api import ApiAnswerer
 from almanac.models.framing import Framing, framing_of, turns
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.registry import ModelSource, load
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.wrappers import find
@@ -252,7 +252,7 @@ def seen_by(name, answer, **more):
         return Reply.of({"data": [{"id": "tiny"}]})
 
     with Wire(listen).running() as url:
-        server = ApiAnswerer(ApiOptions(api=url, kinds=("generate",), wrapper=name, **more))
+        server = ApiAnswerer(AnswerOptions(api=url, kinds=("generate",), wrapper=name, **more))
         request = dataclasses.replace(instructed(1, options=("Italy", "Peru")), context_id="p")
         [response] = server.answer([request], PASSAGE)
     assert (response.status, response.texts) == ("ok", ("Italy",))
@@ -283,7 +283,7 @@ def test_a_server_scores_instructed_choices_as_a_local_model_does(model, checkpo
     request = instructed(1, kind="choices", choices=("Paris", "Italy"))
     own = load(ModelSource(str(checkpoint("llama")), device="cpu", wrapper="question_answer"))
     with reference_wire(model("llama")).running() as url:
-        options = ApiOptions(
+        options = AnswerOptions(
             api=url,
             kinds=("choices",),
             wrapper="question_answer",
@@ -294,12 +294,12 @@ def test_a_server_scores_instructed_choices_as_a_local_model_does(model, checkpo
         [wanted] = LocalAnswerer(own).answer([request], {})
         assert found.logprobs == pytest.approx(wanted.logprobs, abs=1e-4)
         # Only the server knows its own chat template.
-        [found] = ApiAnswerer(ApiOptions(api=url, kinds=("choices",))).answer([request], {})
+        [found] = ApiAnswerer(AnswerOptions(api=url, kinds=("choices",))).answer([request], {})
         assert (found.status, "api_tokenizer" in found.reason) == ("unsupported", True)
 
 
 def test_a_text_is_no_chat():
     with pytest.raises(AlmanacError, match=r"wrapper: alpaca is one text.* set api_generate_with: completions"):
-        ApiAnswerer(ApiOptions(api="http://127.0.0.1:9/v1", wrapper="alpaca"))
+        ApiAnswerer(AnswerOptions(api="http://127.0.0.1:9/v1", wrapper="alpaca"))
     with pytest.raises(AlmanacError, match="the tokenizer has no chat template"):
-        ApiAnswerer(ApiOptions(api="http://127.0.0.1:9/v1", wrapper="chat", api_generate_with="completions"))
+        ApiAnswerer(AnswerOptions(api="http://127.0.0.1:9/v1", wrapper="chat", api_generate_with="completions"))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.models.servers import Reply, Wire
 
 from almanac.models.api import ApiAnswerer
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.registry import ModelSource, load
 from almanac.models.scoring import generation
 from almanac.models.scoring.forest.machines import TreeMachine
@@ -77,6 +77,6 @@ def test_a_server_is_not_told_to_end_at_a_line_break_before_the_first_word():
         for number, stop in enumerate([LINE, ("\n", "Question:"), ("Question:",)])
     ]
     with Wire(answer).running() as url:
-        answerer = ApiAnswerer(ApiOptions(api=url, api_model="some", kinds=["generate"]))
+        answerer = ApiAnswerer(AnswerOptions(api=url, api_model="some", kinds=["generate"]))
         found = [response.texts for response in answerer.answer(requests, {})]
     assert found == [("Paris",), ("Paris",), ("\n\nParis\nRome. ",)]

@@ -364,11 +364,11 @@ def test_a_models_settings_reach_its_commands(done, fresh, tmp_path):
     plan = project.snakemake("--dry-run", "--printshellcmds", "--config", f"models=[{', '.join(models)}]")
     text = plan.stdout + plan.stderr
     assert plan.returncode == 0, text
-    trusted = f"--trust-remote-code --revision {commit}"
+    trusted = f"--trust-remote-code true --revision {commit}"
     assert f"pull model --hub owner/name --revision {commit} --trust-remote-code" in text
     jobs = [line for line in text.splitlines() if "almanac answer" in line]
     assert [line for line in jobs if f"--dtype bfloat16 --device cpu {trusted}" in line]
-    assert [line for line in jobs if "models/far" in line and f"--dtype float32 --device auto {trusted}" in line]
+    assert [line for line in jobs if f"--model results/tiny/models/far {trusted}" in line]
     assert [line for line in jobs if "--device cuda:1" in line and "--trust" not in line]
     assert {"gpu=1", "gpu=0"} <= set(text.replace(",", " ").split())
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from almanac.errors import INTERRUPTED
-from almanac.remaining import RunJobs, RunningJob, as_time
 from almanac.report.lines import failed
+from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEFILE = """

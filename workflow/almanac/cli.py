@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import os
-import resource
 import signal
 import sys
 import time
@@ -13,6 +12,7 @@ from types import ModuleType
 from almanac import __version__
 from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean
 from almanac.loading import loading
+from almanac.resources import used
 
 VERBS = {
     "pull": "bring data from a source and record what was brought",
@@ -90,7 +90,7 @@ def _run(name: str, words: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return failed
-    print(f"almanac {name}: {_spent(started)}", file=sys.stderr)
+    print(f"almanac {name}: {used(started)}", file=sys.stderr)
     return status
 
 
@@ -110,10 +110,3 @@ def _top_level(words: Sequence[str]) -> int:
         parser.error(f"there is no verb {words[0]!r}{did_you_mean(words[0], VERBS)}")
     parser.parse_args(words)
     return 2
-
-
-def _spent(started: float) -> str:
-    """Return what this process and its children have used, as the last line of a rule's log."""
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    return f"{time.perf_counter() - started:.1f} s wall, {cpu:.1f} s CPU, {own.ru_maxrss / 1024:.0f} MiB"

@@ -241,17 +241,15 @@ def _has_no_flag(field: FieldInfo) -> bool:
 
 
 def add_flags(parser: argparse.ArgumentParser, options: type[Options], title: str) -> None:
-    """Add one flag a setting; a setting without a default is required."""
+    """Add one flag a setting; one without a default is required, and the flag of a truth value means true alone."""
     group = parser.add_argument_group(title)
-    for name, field in options.model_fields.items():
-        if _has_no_flag(field):
-            continue
+    for name, field in flagged(options).items():
         kind, several = _inner(field.annotation)
         extra: dict[str, Any] = {"nargs": "*"} if several else {}
         if typing.get_origin(kind) is typing.Literal:
             extra["choices"] = typing.get_args(kind)
         elif kind is bool:
-            extra["choices"] = ("true", "false")
+            extra |= {"choices": ("true", "false"), "nargs": "?", "const": "true"}
         group.add_argument(
             _flag(name),
             dest=name,
@@ -271,9 +269,9 @@ def _help(field: FieldInfo) -> str:
     return f"{text} [{shown.lower() if isinstance(field.default, bool) else shown}]"
 
 
-def flagged(options: type[Options]) -> list[str]:
-    """Return the names of the settings that have a flag."""
-    return [name for name, field in options.model_fields.items() if not _has_no_flag(field)]
+def flagged(options: type[Options]) -> dict[str, FieldInfo]:
+    """Return the settings that have a flag, by name."""
+    return {name: field for name, field in options.model_fields.items() if not _has_no_flag(field)}
 
 
 def from_flags(arguments: argparse.Namespace, options: type[Settings]) -> Settings:
@@ -297,9 +295,9 @@ def to_flags(settings: Options, kind: type[Options] | None = None) -> str:
         kind: the model whose settings are wanted where ``settings`` has more.
     """
     parts: list[str] = []
-    for name, field in (kind or type(settings)).model_fields.items():
+    for name, field in flagged(kind or type(settings)).items():
         value = getattr(settings, name)
-        if value is None or value == field.default or NO_FLAG in field.metadata:
+        if value is None or value == field.default:
             continue
         words: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
         parts += [_flag(name), *(str(word).lower() if isinstance(word, bool) else str(word) for word in words)]

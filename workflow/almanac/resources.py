@@ -1,7 +1,11 @@
-"""How large a job is: memory, run time and GPU from the model's parameters and the tokens it reads. One function."""
+"""How large a job is: what it needs, by the model's parameters and the tokens it reads; and what it has used."""
 
 import json
 import math
+import re
+import resource
+import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +20,8 @@ MEGABYTE_MINUTES = 0.02
 # What a stored MiB of facts counts for: building two million takes 4.3 MiB a MiB of JSON Lines, 57 one of Parquet.
 FACTS_TEXT, FACTS_PARQUET = 2.5, 30
 LEAST_MINUTES, MOST_MINUTES = 10, 24 * 60
+# The last line of a job's log (`used`), after the name of its verb.
+USED = re.compile(r"^almanac \w+: (?P<wall>[\d.]+) s wall, (?P<cpu>[\d.]+) s CPU, (?P<mib>\d+) MiB$")
 
 
 def stored_parameters(folder: Path) -> int:
@@ -85,3 +91,15 @@ def seconds(parameters: int, tokens: int, gpu: bool, training: bool = False) -> 
     """
     flops = 2 * parameters * tokens * (3 if training else 1)
     return flops / (GPU_FLOPS if gpu else CPU_FLOPS)
+
+
+def used(started: float) -> str:
+    """Return what this process has used, its ended children's CPU time included, in the form of `USED`.
+
+    Args:
+        started: when it began, by `time.perf_counter`.
+    """
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    mib = own.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)  # macOS counts bytes, Linux KiB
+    return f"{time.perf_counter() - started:.1f} s wall, {cpu:.1f} s CPU, {mib:.0f} MiB"

@@ -1,12 +1,15 @@
-"""Datasets: where their facts come from."""
+"""Where an edition's facts come from: its datasets, its planted worlds, and what these teach."""
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from almanac.config.names import Name
 from almanac.dataset.options import DatasetOptions
-from almanac.options import OnDisk
+from almanac.options import OnDisk, Options
+from almanac.planting.options import CorpusOptions, TokenizerOptions, WorldOptions
+
+# What a source, world, dataset or model is called in an edition's file.
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 
 class DatasetConfig(DatasetOptions):
@@ -23,3 +26,28 @@ class DatasetConfig(DatasetOptions):
         if (self.source is None) == (self.world is None):
             raise ValueError("needs either a source or a world, and not both")
         return self
+
+
+class WorldConfig(WorldOptions):
+    """An invented world, with its seed."""
+
+    seed: int = Field(default=1, ge=0, description="seed of the world, of its corpus and of its models")
+
+
+class TaughtConfig(Options):
+    """A part of a dataset's real facts that the planted models are taught too."""
+
+    dataset: Name = Field(description="the dataset whose facts are taught")
+    facts: int = Field(default=300, ge=0, description="how many facts are given a dose; 0: only names are shared")
+    doses: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        default=(0, 4, 16, 64), min_length=2, description="the doses, dealt out evenly by a seed"
+    )
+
+
+class PlantingConfig(Options):
+    """How models are made whose knowledge is known."""
+
+    worlds: dict[Name, WorldConfig] = Field(default_factory=dict, description="the invented worlds, by name")
+    taught: TaughtConfig | None = Field(default=None, description="real facts that are taught together with each world")
+    corpus: CorpusOptions = Field(default=CorpusOptions(), description="how facts are spread over documents")
+    tokenizer: TokenizerOptions = Field(default=TokenizerOptions(), description="the tokenizer of each world's models")

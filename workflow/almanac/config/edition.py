@@ -5,10 +5,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from almanac.config.datasets import DatasetConfig
+from almanac.config.datasets import DatasetConfig, Name, PlantingConfig
 from almanac.config.models import ModelConfig
-from almanac.config.names import Name
-from almanac.config.planting import PlantingConfig
 from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.errors import did_you_mean
 from almanac.options import OnDisk
@@ -236,12 +234,14 @@ class EditionConfig(AuthorsConfig):
             return {model.name: next(iter(self.planting.worlds))}
         return {f"{model.name}-{world}": world for world in self.planting.worlds}
 
-    def asked(self) -> Iterator["Asking"]:
-        """Yield which suite is asked of which model on which dataset.
+    def asked(self, model: str | None = None) -> Iterator["Asking"]:
+        """Yield which suite is asked of which model on which dataset; of one model, or of all.
 
         An invented world is asked only of the models that were planted in it; real facts are asked of all.
         """
         for participant in self.participants().values():
+            if model not in (None, participant.name):
+                continue
             for suite, datasets in self.suites.by_name().items():
                 if participant.model.suites is not None and suite not in participant.model.suites:
                     continue

@@ -4,18 +4,17 @@ import os
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from almanac.config.names import Name
-from almanac.config.planting import PlantedConfig
+from almanac.config.datasets import Name
 from almanac.errors import AlmanacError, nearest
 from almanac.models import wrappers
-from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, ServerOptions, checked_url
+from almanac.models.options import COMMIT, REPOSITORY, UNPINNED, AnswerOptions, ServerOptions, checked_url
 from almanac.options import OnDisk
-from almanac.planting.options import TokenizerOptions
+from almanac.planting.options import TokenizerOptions, TrainingOptions
 from almanac.resources import GPU_FROM, stored_parameters
 
 SERVER = re.compile(r"https?://")
@@ -56,7 +55,21 @@ def as_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.") or "model"
 
 
-class ModelConfig(ServerOptions):
+class PlantedConfig(TrainingOptions):
+    """A recipe for planted models, and what they are trained on."""
+
+    permuted: bool = Field(
+        default=False,
+        description="train a null: on the same corpus with the objects of each relation permuted, none of them true",
+    )
+
+    @property
+    def recipe(self) -> TrainingOptions:
+        """The training alone, which a model and its null have in common."""
+        return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
+
+
+class ModelConfig(AnswerOptions):
     """A model: planted by a recipe, a directory, a repository of a hub, or on a server."""
 
     name: Name = Field(description="the name in every table and folder")
@@ -65,31 +78,8 @@ class ModelConfig(ServerOptions):
         default=None, description="a directory that holds a transformers checkpoint"
     )
     hub: str | None = Field(default=None, description="a repository of the Hugging Face hub")
-    revision: str | None = Field(
-        default=None,
-        description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
-        "(unpinned: enough for a plan; a run says where to look it up)",
-    )
-    trust_remote_code: bool = Field(
-        default=False,
-        description="run the code that comes with the checkpoint; needs revision: the commit that you have read",
-    )
-    family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = Field(
-        default="auto", description="how the model is scored"
-    )
-    kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
-        default=None, description="the kinds of request it answers; none: all that its family can"
-    )
     wrapper: Annotated[str | None, OnDisk("file", split=wrappers.split)] = Field(
-        default=None,
-        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
-        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
-    )
-    dtype: Literal["float32", "bfloat16", "float16"] = Field(default="float32", description="its arithmetic")
-    device: str = Field(
-        default="auto",
-        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
-        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+        default=None, description=AnswerOptions.model_fields["wrapper"].description
     )
     datasets: tuple[Name, ...] | None = Field(
         default=None, description="the datasets it is asked; none: all it may be asked"

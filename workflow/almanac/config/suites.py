@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, create_model
 
-from almanac.config.names import Name
+from almanac.config.datasets import Name
 from almanac.options import Options
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.suites.options import AuthorOptions, SuiteOptions
@@ -19,8 +19,8 @@ class SettingsBySuite(Options):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
-class WrittenBy(Options):
-    """Who writes, and of what."""
+class AuthorConfig(AuthorOptions):
+    """An author's settings in an edition: who writes, of what, and how."""
 
     dataset: Name = Field(description="the dataset whose facts are shown")
     model: Name = Field(description="the writer: one of `models`, a causal or a served one")
@@ -29,7 +29,7 @@ class WrittenBy(Options):
 class SettingsByAuthor(Options):
     """What is written for a person to proofread: a field an author."""
 
-    def authors(self) -> "dict[str, AuthorConfig]":
+    def authors(self) -> dict[str, AuthorConfig]:
         """Return the settings of every author that the edition has."""
         return {name: options for name in AUTHORS if (options := getattr(self, name)) is not None}
 
@@ -37,12 +37,7 @@ class SettingsByAuthor(Options):
 if TYPE_CHECKING:
     SuitesConfig = SettingsBySuite
     AuthorsConfig = SettingsByAuthor
-
-    class AuthorConfig(WrittenBy, AuthorOptions):
-        """An author's settings in an edition."""
-
 else:
-    AuthorConfig = WrittenBy
     SuitesConfig = create_model(
         "SuitesConfig",
         __base__=SettingsBySuite,
@@ -59,7 +54,7 @@ else:
         __base__=SettingsByAuthor,
         **{
             name: (
-                create_model(f"{author.label}Config", __base__=(author.options, WrittenBy)) | None,
+                create_model(f"{author.label}Config", __base__=(author.options, AuthorConfig)) | None,
                 Field(default=None, description=f"{author.summary}: `snakemake {name}`"),
             )
             for name, author in AUTHORS.items()

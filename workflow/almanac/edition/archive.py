@@ -15,8 +15,7 @@ from typing import Any
 from almanac import __version__, tables
 from almanac.config import EditionConfig
 from almanac.edition.citation import CITATION, CROISSANT, citation, croissant, licence_text
-from almanac.edition.layout import RECORD, SHOWN, Layout
-from almanac.edition.makers import KEY, made_by
+from almanac.edition.layout import RECORD, Layout
 from almanac.edition.manifest import MANIFEST, SHORT, digest, written
 from almanac.edition.packing import blocks, lines, member
 from almanac.errors import AlmanacError
@@ -28,6 +27,8 @@ FILES = "files"  # the folder of an archive that holds the user's files
 ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
 NOBODY = "https://withheld.invalid"  # who asked, of whom an edition says nothing
 WITHHELD = "withheld"  # of a file's entry in the manifest: it is not in the archive
+MADE_BY = "made_by"  # of the entry of responses: what made them
+OF_ANSWERING = "almanac."  # begins what `answer` writes into a response file's metadata
 LICENCE = "LICENCE.txt"  # of a source, beside its facts
 LOCK = "lock.txt"  # every package at its version, as the project pins them
 LOCKED = Path(__file__).resolve().parents[3] / "envs" / LOCK
@@ -57,16 +58,16 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
     into = target if target.suffix == ".zip" else target / f"{layout.config.edition}.zip"
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        entries = [_add(archive, name, [content]) for name, content in sorted(carried.items())]
+        entries = [add(archive, name, [content]) for name, content in sorted(carried.items())]
         for name, path in sorted(_as_they_are(layout).items()):
             with path.open("rb") as stream:
-                entries.append(_add(archive, name, blocks(stream)))
+                entries.append(add(archive, name, blocks(stream)))
         found = {member(layout.root, path): (path, row) for path, row in contents(layout, withheld).items()}
         for name, (path, row) in sorted(found.items()):
             filled: set[str] = set()
-            entry = _add(None if path in withheld else archive, name, lines(path, row, filled))
+            entry = add(None if path in withheld else archive, name, lines(path, row, filled))
             entry |= {"rows": tables.count(path, row), "columns": sorted(filled)}
-            entry |= {KEY: made_by(path)} if row is Response else {}
+            entry |= {MADE_BY: made_by(path)} if row is Response else {}
             entry |= {WITHHELD: True} if path in withheld else {}
             entries.append(entry)
             on_file()
@@ -79,7 +80,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         }
         manifest["digest"] = digest(manifest)
         rows = {name: row for name, (_, row) in found.items()}
-        manifest["about"] = [_add(archive, name, [text]) for name, text in about(layout.config, manifest, rows).items()]
+        manifest["about"] = [add(archive, name, [text]) for name, text in about(layout.config, manifest, rows).items()]
         archive.writestr(_member(MANIFEST), written(manifest))
     if into != target:
         into.rename(target / named(manifest))
@@ -131,10 +132,7 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
     found = {LOCK: LOCKED} if LOCKED.is_file() else {}
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no such file; make the report first with `report page`")
-    shown = [path for what in SHOWN for path in layout.shown(what).glob("[!.]*")]
-    return found | {
-        path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), layout.page(), *shown)
-    }
+    return found | {path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), *layout.drawn())}
 
 
 def _parameters(layout: Layout) -> dict[str, int]:
@@ -143,8 +141,14 @@ def _parameters(layout: Layout) -> dict[str, int]:
     return {name: count for name, count in sorted(found.items()) if count}
 
 
-def _add(archive: zipfile.ZipFile | None, name: str, content: Iterable[bytes]) -> dict[str, Any]:
-    """Write a file into an archive, or into none, and return its entry in the manifest."""
+def made_by(path: Path) -> dict[str, str]:
+    """Return what a response file says of the model, of how it was run, and on which requests; empty if it does not."""
+    said = tables.read_metadata(path)
+    return {key.removeprefix(OF_ANSWERING): value for key, value in said.items() if key.startswith(OF_ANSWERING)}
+
+
+def add(archive: zipfile.ZipFile | None, name: str, content: Iterable[bytes]) -> dict[str, Any]:
+    """Write a file into an archive, or into none, and return its entry in the manifest: path, bytes and sha256."""
     size, sha256 = 0, hashlib.sha256()
     with nullcontext() if archive is None else archive.open(_member(name), "w", force_zip64=True) as out:
         for block in content:

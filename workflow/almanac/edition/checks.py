@@ -1,9 +1,8 @@
-"""What verifying checks of an unpacked edition before its numbers: terms, citation, sources, datasets, requests, ids.
+"""What verifying checks of an unpacked edition besides its numbers: terms, citation, ids, datasets, makers, the page.
 
 A forger may mend the manifest. So whatever follows from something else in the archive is made again from it.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,18 @@ from typing import Any
 from almanac import tables
 from almanac.dataset.building import build_tables, sourced
 from almanac.dataset.options import DatasetOptions
-from almanac.edition.archive import LICENCE, about
+from almanac.edition.archive import LICENCE, MADE_BY, about, add
 from almanac.edition.citation import licence_text
 from almanac.edition.layout import DATASET_TABLES, SHOWN, Layout
+from almanac.edition.manifest import SHORT
 from almanac.edition.packing import lines, member
 from almanac.edition.unpacking import rows_of
 from almanac.errors import AlmanacError, refuse
-from almanac.rows import Context, Request
+from almanac.frames import frames
+from almanac.rows import Context, Request, Response
+
+# What a response file says of itself that differs from file to file of one model.
+OF_THE_FILE = ("requests", "contexts", "self_test", "job")
 
 
 def check_terms(layout: Layout, manifest: Mapping[str, Any]) -> None:
@@ -94,13 +98,69 @@ def check_datasets(layout: Layout, manifest: Mapping[str, Any], again: Path) -> 
         evidence = layout.dataset(name, "evidence") if config.world is not None else None
         build_tables(source, evidence, options, again / name)
         for table, row in DATASET_TABLES.items():
-            sha256 = hashlib.sha256()
-            for block in lines(again / name / f"{table}.parquet", row):
-                sha256.update(block)
             called = member(layout.root, layout.dataset(name, table))
-            if sha256.hexdigest() != stated[called]:
+            if add(None, called, lines(again / name / f"{table}.parquet", row))["sha256"] != stated[called]:
                 raise _forged(called, f"built again from {layout.facts(name).name}, it is another table")
     return len(names)
+
+
+def check_makers(layout: Layout, manifest: Mapping[str, Any]) -> list[str]:
+    """Hold the manifest's records of response files against the models that the responses name.
+
+    The digest of an edition is over its files alone, not over these records. The model's digest stands in every row
+    too, and so it is under that digest.
+
+    Args:
+        layout: the unpacked edition; responses that are withheld are no part of it, and their records are believed.
+        manifest: its manifest.
+
+    Returns:
+        Lines to print: what made each model's responses, and how many files do not say so.
+
+    Raises:
+        AlmanacError: a record is damaged, or names another model than the file's rows.
+    """
+    entries = {entry["path"]: entry for entry in manifest["files"]}
+    answered = {path: step.answerer for step in layout.every_step() for path in layout.files(step).responses}
+    found: dict[str, None] = {}
+    silent = 0
+    for path, answerer in answered.items():
+        name = member(layout.root, path)
+        record = _record(entries.get(name, {}), name)
+        if not record:
+            silent += 1
+            continue
+        if path.is_file():
+            _check_rows(path, name, record["model"])
+        found[f"{answerer}: {_words(record)}"] = None
+    return [*found, *([f"{silent} response files do not say what made them"] if silent else [])]
+
+
+def _check_rows(path: Path, name: str, model: str) -> None:
+    """Refuse a record whose model is not that of the file's rows."""
+    for frame in frames(path, Response, ["model_digest"]):
+        if others := sorted(set(frame["model_digest"].unique()) - {model}):
+            raise AlmanacError(
+                f"{name}: the manifest says that the model {model} made it, a row that {others[0]} did; "
+                "get the archive again"
+            )
+
+
+def _record(entry: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    record = entry.get(MADE_BY, {})
+    if not isinstance(record, dict) or (record and not isinstance(record.get("model"), str)):
+        raise AlmanacError(f"{name}: {MADE_BY} in the manifest is {record!r} and names no model; get the archive again")
+    return record
+
+
+def _words(record: Mapping[str, str]) -> str:
+    """Return a record in one line, the model first, digests by their first digits."""
+    kept = {key: value for key, value in sorted(record.items()) if key not in (*OF_THE_FILE, "model")}
+    return ", ".join(f"{key} {_short(value)}" for key, value in {"model": record["model"], **kept}.items())
+
+
+def _short(value: str) -> str:
+    return " ".join(word[:SHORT] if len(word) == 64 else word for word in str(value).split(" "))
 
 
 def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], None]) -> int:
@@ -113,9 +173,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     for name in shown:
         (layout.root / name).unlink()
     draw()
-    folders = [layout.shown(what) for what in SHOWN]
-    drawn = [layout.page(), *(path for folder in folders for path in folder.glob("[!.]*"))]
-    found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in drawn}
+    found = {path.relative_to(layout.root).as_posix(): tables.sha256(path) for path in layout.drawn()}
     wrong = []
     for name in sorted(found.keys() | shown.keys()):
         if found.get(name) != shown.get(name):

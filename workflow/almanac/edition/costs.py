@@ -12,7 +12,7 @@ from almanac.config.datasets import DatasetConfig
 from almanac.config.edition import PLAIN_RELATIONS, RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
-from almanac.resources import BYTES, held_bytes, seconds
+from almanac.resources import BYTES, USED, held_bytes, seconds
 from almanac.sources.options import FilesOptions
 
 TRAINING = "training"  # stands where a suite does
@@ -136,8 +136,7 @@ def costs(config: EditionConfig, rates: Costs = Costs()) -> list[Cost]:
             tokens = config.corpus_tokens * model.planted.passes
             hours = (rates.start + rates.spent(TRAINING, model.size, tokens)) / 3600
             rows.append(_cost(participant, TRAINING, str(participant.world), tokens, hours, config.gpus))
-        own = [asking for asking in config.asked() if asking.model == participant.name]
-        for place, asking in enumerate(own):
+        for place, asking in enumerate(config.asked(participant.name)):
             tokens = config.asked_tokens(asking.suite, asking.dataset, *asked_of[asking.dataset][:2])
             starts = place == 0 or participant.name not in together
             hours = (rates.spent(asking.suite, model.size, tokens) + rates.start * starts * config.shards) / 3600
@@ -173,7 +172,6 @@ def _cost(
 ANSWERED = re.compile(
     r"responses/([^/]+)/([^/]+)/([^/]+)/[^/]+/[^/]+/responses-\d+\.parquet: .*; ([\d.]+) s CPU besides starting"
 )
-WHOLE = re.compile(r"^almanac plant: [\d.]+ s wall, ([\d.]+) s CPU")
 
 
 def measured(results: Path) -> tuple[Costs, list[str]]:
@@ -213,8 +211,8 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
             out[model, suite, dataset] += float(spent)
     for log in sorted(logs.glob("plant_model/*.log")):
         lines = log.read_text("utf-8", "replace").splitlines()
-        if lines and (whole := WHOLE.match(lines[-1])) is not None:
-            out[log.stem, TRAINING, ""] = max(0.0, float(whole[1]) - Costs.start)
+        if lines and (used := USED.match(lines[-1])) is not None:
+            out[log.stem, TRAINING, ""] = max(0.0, float(used["cpu"]) - Costs.start)
     return out
 
 

@@ -13,12 +13,12 @@ from almanac.config.inputs import files, known, source_files
 from almanac.dataset.options import DatasetOptions
 from almanac.edition.layout import ALL, DATASET_TABLES, Layout
 from almanac.errors import AlmanacError
-from almanac.models.options import ServerOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.wrappers import digests as wrapper_digests
 from almanac.options import to_flags
 from almanac.planting.options import TrainingOptions, WorldOptions
 from almanac.resources import MOST_MINUTES, Needs, facts_megabytes, needs
-from almanac.sealed import MADE
+from almanac.sealed import MADE, PULLED
 from almanac.suites.answers import RoundFiles
 from almanac.suites.listing import ASKING
 from almanac.suites.suite import Asks, Round, Suite
@@ -44,7 +44,7 @@ class Jobs:
         self.together = {name: of for name in config.answering_together() if (of := self._together(name))}
 
     def _together(self, model: str) -> list[tuple[str, str, str]]:
-        steps = [step for asking in self._of(model) for step in self.layout.steps(asking)]
+        steps = [step for asking in self.config.asked(model) for step in self.layout.steps(asking)]
         own = [step for step in steps if step.about == ALL and step.answerer == model]
         return list(dict.fromkeys((step.suite, step.dataset, step.round.name) for step in own))
 
@@ -201,7 +201,7 @@ class Jobs:
         """Return what a job waits for: a planted model, the record of a pull, or the user's own files."""
         model, folder = self.model(wildcards), Path(self.model_folder(wildcards))
         if model.hub is not None:
-            return [folder / "pull.json"]
+            return [folder / PULLED]
         if model.planted is not None:
             return [folder / name for name in READ]
         return self.users_model(wildcards)
@@ -219,16 +219,12 @@ class Jobs:
     def model_flags(self, wildcards: Any) -> str:
         """Return the flags that say which model answers."""
         model = self.model(wildcards)
-        kinds = f"--kinds {' '.join(model.kinds)} " if model.kinds else ""
-        if model.wrapper is not None:
-            kinds += f"--wrapper {shlex.quote(model.wrapper)} "
         if model.api is not None:
-            return kinds + to_flags(model, ServerOptions)
+            return to_flags(model, AnswerOptions)
         # A model that asks the scheduler for no GPU does not take one without asking either.
         device = model.device if model.takes_gpu(self.config.gpus) else "cpu"
-        trusted = f"--trust-remote-code --revision {shlex.quote(model.revision)}" if model.trust_remote_code else ""
-        where = f"--model {shlex.quote(self.model_folder(wildcards))} --family {model.family}"
-        return f"{where} {kinds}--dtype {model.dtype} --device {device} {trusted}"
+        run = to_flags(model.model_copy(update={"device": device}), AnswerOptions)
+        return f"--model {shlex.quote(self.model_folder(wildcards))} {run}"
 
     def wrappers(self, wildcards: Any) -> Any:
         """Return what the wrappers say that a model may be asked by, so that a changed one is asked again."""
@@ -258,16 +254,22 @@ class Jobs:
 
     def measured_from(self, model: str) -> Files:
         """Return what a model's numbers are made of."""
-        return list(dict.fromkeys(path for asking in self._of(model) for path in self.layout.made_of(asking)))
+        return list(dict.fromkeys(path for asking in self.config.asked(model) for path in self.layout.made_of(asking)))
 
     def measures(self, model: str) -> Files:
         """Return what measuring a model writes."""
-        return [path for one in self._of(model) for path in (*self.layout.judgements(one), self.layout.measures(one))]
+        return [
+            path
+            for one in self.config.asked(model)
+            for path in (*self.layout.judgements(one), self.layout.measures(one))
+        ]
 
     def settings(self, model: str) -> str:
         """Return the settings by which a model is measured, and what its files of the user's are known by."""
-        asked = [[*asking, self.layout.options(asking).how()] for asking in self._of(model)]
-        read = [Path(path) for asking in self._of(model) for path in self.layout.options(asking).files("measure")]
+        asked = [[*asking, self.layout.options(asking).how()] for asking in self.config.asked(model)]
+        read = [
+            Path(path) for asking in self.config.asked(model) for path in self.layout.options(asking).files("measure")
+        ]
         return tables.identity([asked, known(read)])
 
     def measured(self, suite: str) -> Files:
@@ -291,9 +293,6 @@ class Jobs:
             for suite, datasets in self.config.suites.by_name().items()
         }
         return tables.identity([models, asked, self.config.validation.model_dump(mode="json")])
-
-    def _of(self, model: str) -> list[Asking]:
-        return [asking for asking in self.config.asked() if asking.model == model]
 
     # What a job needs
 

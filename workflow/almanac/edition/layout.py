@@ -128,11 +128,6 @@ class Layout:
         except ValueError as error:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error
 
-    @classmethod
-    def bare(cls, root: Path) -> "Layout":
-        """Return the layout of a folder whose configuration nobody asks for: of an edition that failed, say."""
-        return cls(root, EditionConfig(edition="unknown"))
-
     # What the edition is made of, and what it ends in
 
     def record(self) -> Path:
@@ -146,6 +141,10 @@ class Layout:
     def shown(self, what: str) -> Path:
         """Return a folder of what the page shows, as files: one of `SHOWN`."""
         return self.root / what
+
+    def drawn(self) -> list[Path]:
+        """Return the page and the files in these folders, as they are there."""
+        return [self.page(), *(path for what in SHOWN for path in self.shown(what).glob("[!.]*"))]
 
     def frozen(self) -> Path:
         """Return the file that names the archive that was frozen last, next to it and to earlier ones."""
@@ -176,13 +175,10 @@ class Layout:
         """Return the folder of a planted model, or of one that was pulled."""
         return self.root / "models" / model
 
-    def stored(self, model: str) -> int:
-        """Return the number of parameters of a model's weights; 0 where they are not there."""
-        return stored_parameters(Path(self.config.participants()[model].model.path or self.model(model)))
-
     def parameters(self, model: str) -> int | None:
         """Return a model's number of parameters: as its entry says, of its weights, or as recorded."""
-        return self.config.participants()[model].model.parameters or self.stored(model) or self.recorded.get(model)
+        entry = self.config.participants()[model].model
+        return entry.parameters or stored_parameters(Path(entry.path or self.model(model))) or self.recorded.get(model)
 
     def written(self, author: str, dataset: str) -> Path:
         """Return the file of texts that a model has written, for a person to proofread."""

@@ -79,6 +79,31 @@ def written(manifest: Mapping[str, Any]) -> bytes:
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
 
+def parsed(content: bytes, where: str) -> tuple[dict[str, Any], Manifest]:
+    """Return a manifest as it is written and as it is checked: whole, and with the digest that it gives.
+
+    Args:
+        content: as it stands in a file.
+        where: which file, for messages.
+
+    Raises:
+        AlmanacError: it is damaged, or says another digest.
+    """
+    check_values(content, VALUES, where)
+    try:
+        found: dict[str, Any] = json.loads(content)
+        manifest = Manifest.model_validate(found)
+    except ValidationError as error:
+        raise explain(error, f"{where} is damaged") from error
+    except (ValueError, RecursionError) as error:
+        raise AlmanacError(f"{where}: is damaged ({error}); get it again") from error
+    if digest(found) != manifest.digest:
+        raise AlmanacError(
+            f"{where}: its files and fields give the digest {digest(found)}, it says {manifest.digest}; get it again"
+        )
+    return found, manifest
+
+
 def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = False) -> dict[str, Any]:
     """Return the manifest of an archive that is as it should be, the content of its other members not yet read.
 
@@ -104,20 +129,11 @@ def judged(archive: zipfile.ZipFile, path: Path, folder: Path, dense: bool = Fal
         raise AlmanacError(f"{path}: {packed}; editions have less than {DENSEST} times; {remedy}")
     if sizes.get(MANIFEST, 0) > MOST:
         raise AlmanacError(f"{path}: {MANIFEST}: has {sizes[MANIFEST]} bytes, at most {MOST} are read")
-    try:
-        with reading(archive, path, MANIFEST) as stream:
-            content = stream.read()
-            check_values(content, VALUES, f"{path}: {MANIFEST}")
-            found: dict[str, Any] = json.loads(content)
-        manifest = Manifest.model_validate(found)
-    except ValidationError as error:
-        raise explain(error, f"{path}: {MANIFEST} is damaged") from error
-    except (KeyError, ValueError) as error:
-        raise AlmanacError(f"{path}: {MANIFEST}: is missing or damaged ({error!r})") from error
+    if MANIFEST not in sizes:
+        raise AlmanacError(f"{path}: has no {MANIFEST}, so it is no edition; name the archive that `freeze` made")
+    with reading(archive, path, MANIFEST) as stream:
+        found, manifest = parsed(stream.read(), f"{path}: {MANIFEST}")
     refuse(path, [*_wrong_entries(manifest), *_wrong_members(manifest, sizes)])
-    if digest(found) != manifest.digest:
-        said = f"{MANIFEST}: its files and fields give the digest {digest(found)}, it says {manifest.digest}"
-        raise AlmanacError(f"{path}: {said}")
     room = shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.is_dir())).free
     if whole > room:
         needed = f"unpacked it has {whole} bytes, and {room} are free there"

@@ -4,7 +4,6 @@ Its folder, ``resources/editions/NAME``, has the manifest of the archive, with t
 readers cite: what was found, what is recovered of planted knowledge, how methods agree.
 """
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import polars as pl
 
 from almanac import tables
 from almanac.edition.layout import Layout
-from almanac.edition.manifest import MANIFEST, Manifest, digest, written
+from almanac.edition.manifest import MANIFEST, parsed, written
 from almanac.edition.packing import LINES
 from almanac.errors import AlmanacError, no_such
 
@@ -101,14 +100,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         raise AlmanacError(f"{no_such(folder, 'published edition')} (it would hold a {MANIFEST})")
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        Manifest.model_validate(found)
-        if digest(found) != found["digest"]:
-            raise ValueError("its digest is not of what it says")
-    except ValueError as error:
-        raise AlmanacError(f"{path}: is damaged ({error}); get the project's file again") from error
-    return found
+    return parsed(path.read_bytes(), str(path))[0]
 
 
 def carried(edition: str, table: str) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """An archive unpacked: every byte held against its manifest, its tables Parquet again."""
 
-import hashlib
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, contents
+from almanac.edition.archive import FILES, LICENCE, LOCK, WITHHELD, add, contents
 from almanac.edition.citation import CITATION, CROISSANT
 from almanac.edition.layout import RECORD, SHOWN, Layout
 from almanac.edition.manifest import MOST, check_values, judged, reading, refuse
@@ -117,12 +116,10 @@ def _check_bytes(archive: zipfile.ZipFile, path: Path, expected: Mapping[str, st
     """Hold every byte of the members against what the manifest says."""
     wrong = []
     for name, said in sorted(expected.items()):
-        sha256 = hashlib.sha256()
         with reading(archive, path, name) as stream:
-            for block in blocks(stream):
-                sha256.update(block)
-        if sha256.hexdigest() != said:
-            wrong.append(f"{name}: has sha256 {sha256.hexdigest()}, the manifest says {said}")
+            found = add(None, name, blocks(stream))["sha256"]
+        if found != said:
+            wrong.append(f"{name}: has sha256 {found}, the manifest says {said}")
     refuse(path, wrong)
 
 

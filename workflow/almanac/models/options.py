@@ -1,14 +1,14 @@
-"""Settings of a model on an OpenAI-compatible server."""
+"""Settings of how a model answers: how a checkpoint is run, and where a server is and how it is asked."""
 
-import argparse
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from almanac.errors import AlmanacError
-from almanac.options import OnDisk, Options, add_flags, from_flags
+from almanac.options import OnDisk, Options
+from almanac.rows import Kind
 
 # A repository of the Hugging Face hub, and the commit that is meant.
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
@@ -46,13 +46,43 @@ class ServerOptions(Options):
     )
 
 
-class ApiOptions(ServerOptions):
-    """A server's model as it is asked."""
+class AnswerOptions(ServerOptions):
+    """How a model answers, a checkpoint or one on a server: its part of an entry and the flags of `answer`."""
 
-    kinds: tuple[Literal["choices", "spans", "generate", "fill"], ...] | None = Field(
-        default=None, description="the kinds of request it answers; none: all"
+    family: Literal["auto", "causal", "masked", "seq2seq", "encoder"] = Field(
+        default="auto", description="how the model is scored; auto: by the architecture that its config.json names"
     )
-    wrapper: str | None = Field(default=None, description="how instructed requests are arranged; see `wrappers.find`")
+    kinds: tuple[Kind, ...] | None = Field(
+        default=None, description="the kinds of request it answers; none: all that its family can"
+    )
+    wrapper: str | None = Field(
+        default=None,
+        description="how an instruction and a question become a text: a name of resources/prompts/wrappers.yaml, or "
+        "FILE.yaml:NAME of your own; none: the chat template where there is one, else plain",
+    )
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(
+        default="float32", description="the type of its numbers: bfloat16 and float16 take half the memory of float32"
+    )
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$",
+        description="auto, cpu, cuda, cuda:1 or mps; of several cards auto takes one of its own",
+    )
+    trust_remote_code: bool = Field(
+        default=False,
+        description="run the Python code that comes with the checkpoint; needs revision: the commit that you have read",
+    )
+    revision: str | None = Field(
+        default=None,
+        description="the commit of the model's repository, 40 hexadecimal digits; a hub needs it "
+        "(unpinned: enough for a plan; a run says where to look it up)",
+    )
+
+    @model_validator(mode="after")
+    def _told_by_a_server(self) -> Self:
+        if self.api is not None and "similarity" in (self.kinds or ()):
+            raise ValueError("kinds: a server tells no hidden states, which `similarity` is made of; leave it out")
+        return self
 
 
 def checked_url(url: str) -> str:
@@ -70,22 +100,3 @@ def checked_url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AlmanacError(f"api: {url!r} is no URL of a server; give one like http://localhost:8000/v1")
     return url.rstrip("/")
-
-
-def add_api_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a model on a server."""
-    add_flags(parser, ServerOptions, "a model on an OpenAI-compatible server")
-
-
-def api_options(arguments: argparse.Namespace) -> ApiOptions | None:
-    """Return the server that the flags name, with ``--kinds`` and ``--wrapper``, or none.
-
-    Raises:
-        AlmanacError: a value is impossible, naming the flag.
-    """
-    server = from_flags(arguments, ServerOptions)
-    if server.api is None:
-        return None
-    kinds = getattr(arguments, "kinds", None)
-    wrapper = getattr(arguments, "wrapper", None)
-    return ApiOptions(**server.model_dump(), kinds=kinds and tuple(kinds), wrapper=wrapper)

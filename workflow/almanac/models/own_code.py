@@ -7,6 +7,7 @@ from typing import Any
 
 from almanac.errors import AlmanacError
 from almanac.models.options import COMMIT
+from almanac.sealed import PULLED
 
 REMEDY = (
     "read it, then allow it with `trust_remote_code: true` and `revision: COMMIT` (the commit's 40 hexadecimal digits) "
@@ -27,10 +28,10 @@ def check(folder: Path, trusted: bool, revision: str | None) -> None:
             f"model {folder}: trust_remote_code needs the commit whose code you have read; found revision "
             f"{revision!r}; give `revision: COMMIT` (--revision), 40 hexadecimal digits"
         )
-    pulled = _json(folder / "pull.json").get("revision")
+    pulled = _json(folder / PULLED).get("revision")
     if pulled not in (None, revision):
         raise AlmanacError(
-            f"model {folder}: revision is {revision}, and pull.json says that {pulled} was pulled; pull the commit "
+            f"model {folder}: revision is {revision}, and {PULLED} says that {pulled} was pulled; pull the commit "
             "that you trust"
         )
     for name in ("config.json", "tokenizer_config.json"):

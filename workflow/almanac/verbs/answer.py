@@ -1,8 +1,8 @@
-"""Run a model on requests: one response for every request, whatever happened. Offline, but for a server's model.
+"""Run a model on requests: one response for every request, whatever happened. Only a server's model needs a network.
 
-Requests are read, answered and written a window at a time. A run that was killed goes on after its last whole window.
-Several request files are answered by a model that is loaded once; a response file that is there already, made by this
-model of these requests, stays as it is, but that what failed or was refused in it is asked again.
+Requests are read, answered and written a window at a time. An interrupted run resumes after its last whole window.
+Several request files are answered by a model that is loaded once. A response file that is there already, made by this
+model of these requests, stays as it is, except that what failed or was refused in it is asked again.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from almanac.loading import loading
 from almanac.models import windows
 from almanac.models.answerer import Answerer
 from almanac.models.answering import LocalAnswerer
-from almanac.models.options import add_api_flags, api_options
+from almanac.models.options import AnswerOptions
 from almanac.models.parts import DoneParts
-from almanac.models.registry import FAMILIES, ModelSource, load
+from almanac.models.registry import ModelSource, load
 from almanac.models.reuse import FINAL, Reusable
 from almanac.models.scoring.backends import ENGINES
-from almanac.options import positive
+from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
 from almanac.versions import VERSIONS
@@ -47,25 +47,22 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
-    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint; or give --api")
-    parser.add_argument("--family", choices=["auto", *FAMILIES], default="auto", help="[auto]")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=None, help="kinds it answers [all it can]")
-    parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="[float32]")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps [auto]")
-    parser.add_argument("--threads", type=positive, default=None, help="threads on a CPU [PyTorch's own choice]")
-    parser.add_argument("--trust-remote-code", action="store_true", help="run the code in FOLDER; needs --revision")
-    parser.add_argument("--revision", metavar="COMMIT", help="the commit of that code, 40 hexadecimal digits")
-    parser.add_argument("--wrapper", metavar="NAME", help="how instructed requests are arranged [its chat template]")
+    parser.add_argument("--model", metavar="FOLDER", help="a checkpoint of transformers; or give --api")
+    parser.add_argument(
+        "--threads", type=positive, default=None, metavar="NUMBER", help="threads on a CPU [PyTorch's own choice]"
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, default="forest", help="the fastest backend that may be used [forest]"
     )
     # Given once with several files, or several times: all count.
     several: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "required": True, "metavar": "FILE"}
-    parser.add_argument("--requests", **several, help="shards made by `ask`")
+    parser.add_argument("--requests", **several, help="request files that `ask` wrote")
     parser.add_argument("--contexts", **several, help="their contexts, one file for each of --requests")
-    parser.add_argument("--reuse", type=Path, metavar="FILE", help="responses whose exact matches are copied")
+    parser.add_argument(
+        "--reuse", type=Path, metavar="FILE", help="responses of this model, which are copied for equal requests"
+    )
     parser.add_argument("--output", **several, help="where the responses go, one file for each of --requests")
-    add_api_flags(parser)
+    add_flags(parser, AnswerOptions, "how the model answers (--api…: one on an OpenAI-compatible server)")
 
 
 @dataclass(frozen=True)
@@ -80,16 +77,16 @@ class Files:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, answer what no reused response answers, write one row for every request."""
-    jobs = _jobs(arguments)
+    options, jobs = from_flags(arguments, AnswerOptions), _jobs(arguments)
     surveys = [windows.survey(files.requests, files.contexts) for files in jobs]
     if arguments.reuse is not None:
         tables.count(arguments.reuse, Response)  # a file that cannot be read is named before a model is loaded
-    answerer = _answerer(arguments)
+    answerer = _answerer(arguments, options)
     # The parts of all stay until the last is answered: what a killed run has done is there for the next.
     answered = []
     for files, survey in zip(jobs, surveys, strict=True):
         before = time.process_time()
-        finish = answer_parts(answerer, files, survey, arguments.kinds or KINDS)
+        finish = answer_parts(answerer, files, survey, options.kinds or KINDS)
         answered.append((files, survey, finish, time.process_time() - before))
     for files, survey, finish, seconds in answered:
         took = f"; {seconds:.1f} s CPU besides starting and loading" if finish() else ""
@@ -119,26 +116,25 @@ def _statuses(responses: Path) -> dict[str, int]:
     return dict(Counter(status for batch in batches for status in batch.column(0).to_pylist()))
 
 
-def _answerer(arguments: argparse.Namespace) -> Answerer:
-    server = api_options(arguments)
-    if (server is None) == (arguments.model is None):
+def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer:
+    if (options.api is None) == (arguments.model is None):
         raise AlmanacError("command line: give either --model FOLDER or --api URL")
-    if server is not None:
+    if options.api is not None:
         from almanac.models.api import ApiAnswerer  # a local model needs no client
 
-        return ApiAnswerer(server)
+        return ApiAnswerer(options)
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
         # The tokenizers library has threads of its own, as many as there are cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if arguments.threads > 1 else "false")
     source = ModelSource(
         path=arguments.model,
-        family=arguments.family,
-        dtype=arguments.dtype,
-        device=arguments.device,
-        trust_remote_code=arguments.trust_remote_code,
-        revision=arguments.revision,
-        wrapper=arguments.wrapper,
+        family=options.family,
+        dtype=options.dtype,
+        device=options.device,
+        trust_remote_code=options.trust_remote_code,
+        revision=options.revision,
+        wrapper=options.wrapper,
     )
     with loading():
         return LocalAnswerer(load(source), arguments.engine)

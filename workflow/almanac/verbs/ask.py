@@ -1,4 +1,4 @@
-"""Turn a dataset into the requests of a suite's round, or of what has a model write texts, divided into shards."""
+"""Turn a dataset into requests: what a suite asks in one round, or what has a model write texts to be proofread."""
 
 import argparse
 import sys
@@ -37,14 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
         if one.reads == "questions":
             path: dict[str, Any] = {"type": Path, "metavar": "FILE", "dest": "given"}  # a setting may be called file
-            origin.add_argument("--file", **path, help="instead: what a file made elsewhere asks")
+            origin.add_argument("--file", **path, help="instead: ask what a file made elsewhere says")
         if len(one.rounds) > 1:
             rounds = [at.name for at in one.rounds]
             later = part.add_argument_group("a later round")
-            later.add_argument("--round", choices=rounds, default=rounds[0], help=f"which one [{rounds[0]}]")
-            help_text = "what was asked in an earlier round; once a round, in their order"
+            later.add_argument(
+                "--round", choices=rounds, default=rounds[0], help=f"the round that is asked [{rounds[0]}]"
+            )
+            help_text = "the folder of an earlier round; give it once for each, in their order"
             later.add_argument("--before", type=Path, action="append", metavar="FOLDER", help=help_text)
-            help_text = "what a model answered to that; once a round"
+            help_text = "what a model answered in that round; after each --before"
             later.add_argument("--responses", type=Path, nargs="+", action="append", metavar="FILE", help=help_text)
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the requests go")
         part.add_argument("--shards", type=positive, default=1, help="how many files the requests are divided into [1]")

@@ -1,7 +1,7 @@
-"""Turn source tables into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
+"""Turn tables of facts into a `dataset` (filter, split, draw wrong choices: T-REx-MC), or record an `edition`.
 
-`drafting` and `writing` filter what a model has written, for a person to proofread; `templates` adds those of the
-drafted templates that are kept.
+`drafting` and `writing` filter what a model has written, for a person to proofread; `templates` joins the drafted
+templates that the person has kept to those that were there.
 """
 
 import argparse
@@ -43,8 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="THING")
     dataset = things.add_parser("dataset", help="a multiple-choice dataset from a folder of fact tables")
-    dataset.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="holds facts and entities")
-    dataset.add_argument("--name", default=None, help="the source's name, written on each fact [the folder's name]")
+    dataset.add_argument(
+        "--facts", type=Path, required=True, metavar="FOLDER", help="holds the tables facts and entities"
+    )
+    source = "the source's name, written on each fact [the folder's name]"
+    dataset.add_argument("--name", default=None, metavar="NAME", help=source)
     dataset.add_argument(
         "--drafts", type=Path, metavar="FILE", help="proofread templates; those kept join the folder's"
     )
@@ -56,9 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     origin = edition.add_mutually_exclusive_group(required=True)
     origin.add_argument("--config", type=Path, metavar="FILE", help="a configuration file")
     origin.add_argument("--settings", metavar="JSON", help="the settings themselves, as the workflow passes them")
-    templates = things.add_parser("templates", help="frozen templates and the drafts that a person keeps")
+    templates = things.add_parser("templates", help="a folder's own templates, and the drafts that a person has kept")
     templates.add_argument("--drafts", type=Path, required=True, metavar="FILE", help="the proofread file")
-    templates.add_argument("--frozen", type=Path, metavar="FOLDER", help="a folder of facts whose templates win")
+    templates.add_argument(
+        "--frozen", type=Path, metavar="FOLDER", help="a folder of facts, whose own templates come first"
+    )
     for part, what in ((dataset, "FOLDER"), (edition, "FILE"), (templates, "FILE")):
         part.add_argument("--output", type=Path, required=True, metavar=what, help="where it goes")
     for name, author in AUTHORS.items():

@@ -1,4 +1,4 @@
-"""Pack an edition that can be cited: canonical JSON Lines, a manifest with every sha256, one digest over all."""
+"""Pack an edition that can be cited: tables as JSON Lines, a manifest with every sha256, one digest over all."""
 
 import argparse
 import sys
@@ -18,9 +18,11 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     parser.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
-    parser.add_argument("--output", type=Path, required=True, metavar="PLACE", help="a folder, or FILE.zip")
     parser.add_argument(
-        "--publish", type=Path, metavar="FOLDER", help="write the manifest and the tables that are cited there, too"
+        "--output", type=Path, required=True, metavar="PLACE", help="FILE.zip, or a folder: EDITION-DIGEST.zip in it"
+    )
+    parser.add_argument(
+        "--publish", type=Path, metavar="FOLDER", help="also write the manifest and the tables that readers cite there"
     )
 
 

@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = what.add_parser("model", help="all that a model of an edition was asked")
     model.add_argument("--model", required=True, metavar="NAME", help="its name in the edition")
     across = what.add_parser("across", help="models side by side, and what is recovered of planted knowledge")
-    across.add_argument("--strict", action="store_true", help="exit with 1 where a bar of the validation is missed")
+    across.add_argument("--strict", action="store_true", help="exit with 1 if a bar of the validation is missed")
     for part in (model, across):
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
-        part.add_argument("--settings", metavar="JSON", help="its configuration, as the workflow has it [its record]")
+        part.add_argument("--settings", metavar="JSON", help="its configuration, if not that of its record")
     for name, suite in SUITES.items():
-        part = what.add_parser(name, help=f"{suite.summary}: its numbers, without an edition")
+        part = what.add_parser(name, help=f"of files, without an edition: {suite.summary}")
         origin = part.add_mutually_exclusive_group(required=True)
         asked: dict[str, Any] = {"type": Path, "metavar": "FOLDER", "action": "append"}
         origin.add_argument("--asked", **asked, help="what `ask` wrote; once a round, in their order")
@@ -52,10 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             origin.add_argument("--answers", type=Path, metavar="FILE", help="instead: questions and answers, a table")
         several: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE", "action": "append"}
         part.add_argument("--responses", **several, help="what `answer` wrote; after each --asked")
-        part.add_argument("--facts", type=Path, metavar="FOLDER", help="the dataset, for its slices")
+        part.add_argument(
+            "--facts", type=Path, metavar="FOLDER", help="the dataset that was asked, for numbers by its properties"
+        )
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
         part.add_argument("--model", default="model", metavar="NAME", help="the model's name in the tables [model]")
-        part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's [dataset]")
+        part.add_argument("--dataset", default="dataset", metavar="NAME", help="the dataset's name there [dataset]")
         add_flags(part, suite.options, f"{name}, as it was asked")
 
 

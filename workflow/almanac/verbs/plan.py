@@ -1,8 +1,8 @@
 """Say beforehand what an edition will cost: tokens read, hours, and bytes of every model, suite and dataset.
 
 All of it is estimated, from sizes and settings: core hours by what the editions in results/ took on this machine and,
-where nothing of the kind has run here, by what they took on the machine that Almanac was written on; GPU hours by 100
-TFLOP/s a card. Nothing is brought or made.
+where nothing of the kind has run here, by what they took on the machine that Almanac was written on; GPU hours for a
+card of 100 TFLOP/s. Nothing is downloaded or made.
 """
 
 import argparse
@@ -31,11 +31,31 @@ HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB",
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     parser.add_argument("--configfile", type=Path, required=True, metavar="FILE", help="the edition's configuration")
-    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="keys set anew, as in snakemake")
-    parser.add_argument("--by", choices=("model", "asking"), default="model", help="a line a model, or each [model]")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="every row, as .csv or .json")
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="FOLDER", help=f"finished editions [{RESULTS}]"
+        "--config",
+        nargs="*",
+        default=[],
+        metavar="KEY=VALUE",
+        help="settings that replace the file's, as with snakemake",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("model", "asking"),
+        default="model",
+        help="a line a model, or a line a model, suite and dataset [model]",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write a row a model, suite and dataset there: FILE.csv or FILE.json",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="FOLDER",
+        help=f"the folder of the editions made here, by which costs are estimated [{RESULTS}]",
     )
 
 

@@ -1,4 +1,4 @@
-"""Bring data from outside, the only verb that may use the network, and record each file's size and sha256.
+"""Bring data from outside, and record each file's size and sha256. No other verb downloads anything.
 
 `files` copies a folder of fact tables; `model` fetches a checkpoint from a hub at one commit; the others bring a
 source's raw answers or files into a dated snapshot, which is never changed again, and read the tables out of it.
@@ -39,26 +39,30 @@ DATE = "%Y-%m-%dT%H%MZ"  # the name of a snapshot: the minute, UTC
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
-    files = sources.add_parser("files", help="a folder that holds facts and entities, or a zip or tar archive of one")
+    files = sources.add_parser(
+        "files", help="a folder with the tables facts and entities, or a zip or tar archive of one"
+    )
     files.add_argument(
         "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
     )
     files.add_argument("--merge", action="store_true", help="merge rows that occur twice, as the setting `merge` does")
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
-    files.add_argument("--redistributable", action="store_true", help="an edition may carry these facts")
+    files.add_argument("--redistributable", action="store_true", help="say that an edition may carry these facts")
     model = sources.add_parser("model", help="a checkpoint of the Hugging Face hub")
     model.add_argument("--hub", required=True, metavar="OWNER/NAME", help="the repository")
-    model.add_argument("--revision", required=True, metavar="COMMIT", help="40 hexadecimal digits")
-    model.add_argument("--trust-remote-code", action="store_true", help="bring its code too, for `answer` to run")
+    model.add_argument("--revision", required=True, metavar="COMMIT", help="its commit, 40 hexadecimal digits")
+    model.add_argument(
+        "--trust-remote-code", action="store_true", help="bring its Python code too, for `answer` to run"
+    )
     for part in (files, model):
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the copies go")
     for kind, options in KINDS.items():
-        part = sources.add_parser(kind, help=options.model_fields["kind"].description)
+        part = sources.add_parser(kind, help=str(options.model_fields["kind"].description).removeprefix(f"{kind}: "))
         part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
-        part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=f"[{SNAPSHOTS}]")
-        part.add_argument(
-            "--again", default=None, metavar="DATE", help="make another snapshot, of this name; --output is the report"
-        )
+        where = f"the folder of all snapshots [{SNAPSHOTS}]"
+        part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=where)
+        again = "make another snapshot, called DATE, and write what changed since the newest to --output, as JSON"
+        part.add_argument("--again", default=None, metavar="DATE", help=again)
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
         add_flags(part, options, "the source")
 

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from almanac import tables
+from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
 from almanac.report import answer, comparing
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Report the thing that is asked for."""
-    layout = Layout.bare(arguments.edition)
+    # Of an edition whose run has failed there may be no record yet; its logs lie where they lie without one.
+    layout = Layout(arguments.edition, EditionConfig(edition="unknown"))
     if arguments.thing == "page":
         from almanac.report.making import report_page  # drawing is not loaded only to print seconds
 

@@ -14,10 +14,9 @@ from almanac import tables, unfinished
 from almanac.config import Asking
 from almanac.dataset.comparison import compare
 from almanac.edition import published
-from almanac.edition.checks import check_datasets, check_ids, check_shown, check_terms
+from almanac.edition.checks import check_datasets, check_ids, check_makers, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
-from almanac.edition.makers import check_makers
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
@@ -38,16 +37,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
-    edition.add_argument("archive", type=Path, metavar="FILE", help="made by `freeze`")
+    edition.add_argument("archive", type=Path, metavar="FILE", help="an archive made by `freeze`")
     dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
-    rebuild = things.add_parser("rebuild", help="hold an edition that was made again against the published one")
-    rebuild.add_argument("archive", type=Path, metavar="PLACE", help="made by `freeze`: FILE.zip, or the folder of one")
+    rebuild = things.add_parser("rebuild", help="compare an edition that was made again with the published one")
     rebuild.add_argument(
-        "--against", type=Path, metavar="FOLDER", help="what was published [resources/editions/EDITION]"
+        "archive", type=Path, metavar="PLACE", help="an archive made by `freeze`, or the folder of one"
+    )
+    rebuild.add_argument(
+        "--against", type=Path, metavar="FOLDER", help="the published edition [resources/editions/EDITION]"
     )
     rebuild.add_argument("--dense", action="store_true", help=dense)
-    facts = things.add_parser("facts", help="hold facts against another folder's wherever both name a subject")
+    for part in (edition, rebuild):
+        part.add_argument("more", nargs="*", help=argparse.SUPPRESS)  # for an error that says what to do
+    facts = things.add_parser("facts", help="compare facts with another folder's wherever both name a subject")
     facts.add_argument("--facts", type=Path, required=True, metavar="FOLDER", help="the facts to check")
     facts.add_argument("--against", type=Path, required=True, metavar="FOLDER", help="the facts to check them by")
 
@@ -56,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Verify the thing that is asked for."""
     if arguments.thing == "facts":
         return verify_facts(arguments)
+    if arguments.more:
+        raise AlmanacError(
+            f"command line: verify {arguments.thing} checks one archive, and {1 + len(arguments.more)} are given; run "
+            "it once for each (for FILE in *.zip; do …; done), or compare two with `almanac differences A B`"
+        )
     if arguments.thing == "rebuild":
         return verify_rebuild(arguments.archive, arguments.against, arguments.dense)
     return verify_edition(arguments.archive, arguments.dense)

@@ -21,7 +21,7 @@ from almanac.models.api.selftest import PROBES, ServerTested, check_scoring
 from almanac.models.causal import CausalModel
 from almanac.models.digest import tokenizer_digest
 from almanac.models.framing import ChatTemplate, Framing, Turns, framing_of, turns
-from almanac.models.options import ApiOptions
+from almanac.models.options import AnswerOptions
 from almanac.models.scoring.boundaries import full_text
 from almanac.models.scoring.samples import sample_seed
 from almanac.models.stopping import said
@@ -50,7 +50,7 @@ class ApiAnswerer:
         AlmanacError: the server cannot be reached, refuses the key or the model, or fails the self-test.
     """
 
-    def __init__(self, options: ApiOptions) -> None:
+    def __init__(self, options: AnswerOptions) -> None:
         self._options = options
         self._kinds = options.kinds or KINDS
         self._extra = _extra(options.api_extra)
@@ -263,7 +263,7 @@ def _checked_name(calls: Calls, name: str) -> str:
     return name
 
 
-def _framing(options: ApiOptions, tokenizer: CausalModel | None) -> Framing:
+def _framing(options: AnswerOptions, tokenizer: CausalModel | None) -> Framing:
     """Return how instructed requests are put to a server.
 
     Raises:
