@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="other settings, as in snakemake")
     by = "a line a model, or a line a model, suite and dataset [model]"
     parser.add_argument("--by", choices=("model", "asking"), default="model", help=by)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write a row an asking there, as .csv or .json")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the whole plan there, as .csv or .json")
     finished = f"the folder of the editions made here, by which costs are estimated [{RESULTS}]"
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help=finished)
 
