@@ -31,32 +31,12 @@ HEAD = ("tokens, millions", "GPU hours", "core hours", "GPU GiB", "download GB",
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     parser.add_argument("--configfile", type=Path, required=True, metavar="FILE", help="the edition's configuration")
-    parser.add_argument(
-        "--config",
-        nargs="*",
-        default=[],
-        metavar="KEY=VALUE",
-        help="settings that replace the file's, as with snakemake",
-    )
-    parser.add_argument(
-        "--by",
-        choices=("model", "asking"),
-        default="model",
-        help="a line a model, or a line a model, suite and dataset [model]",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="write a row a model, suite and dataset there: FILE.csv or FILE.json",
-    )
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=RESULTS,
-        metavar="FOLDER",
-        help=f"the folder of the editions made here, by which costs are estimated [{RESULTS}]",
-    )
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE", help="other settings, as in snakemake")
+    by = "a line a model, or a line a model, suite and dataset [model]"
+    parser.add_argument("--by", choices=("model", "asking"), default="model", help=by)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the whole plan there, as .csv or .json")
+    finished = f"the folder of the editions made here, by which costs are estimated [{RESULTS}]"
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help=finished)
 
 
 def run(arguments: argparse.Namespace) -> int:
