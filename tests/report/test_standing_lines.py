@@ -2,7 +2,9 @@
 
 from tests.report.test_recovering import ORDER, row
 
-from almanac.report.lines import standing_lines
+from almanac.report.lines import standing_lines, validation_lines
+from almanac.rows import Validation
+from almanac.suites.validation import NEVER_MISSED
 
 
 def test_the_order_and_what_is_left_of_it_are_printed():
@@ -16,3 +18,13 @@ def test_the_order_and_what_is_left_of_it_are_printed():
     assert "AUC most v never" in head and ".900 [.850, .920]" in lines[1] and ".050 [.000, .100]" in lines[1]
     assert last == "Kendall's tau with that order: world one −1.000"
     assert len(standing_lines(ORDER).splitlines()) == 4
+
+
+def test_a_bar_that_chance_may_miss_is_said_to_be_one():
+    def of(*failed):
+        numbers = (0.9, 0.8, 1.0, 0.5, 0.4, 0.6, 0.02, 0.01, 0.04, 0.05, 0.5)
+        return Validation("ic_lke", "in_context", "{}", "base", 3, 3600, *numbers, True, failed)
+
+    assert validation_lines([of()]).endswith("meets the bars")
+    assert validation_lines([of("AUC is below 0.95")]).endswith("AUC is below 0.95")
+    assert "show whether it was chance" in validation_lines([of(NEVER_MISSED)]).splitlines()[-1]

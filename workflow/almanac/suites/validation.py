@@ -16,6 +16,8 @@ from almanac.suites.options import Bars
 from almanac.suites.recovery import estimates
 from almanac.suites.suite import Method
 
+NEVER_MISSED = "the interval at dose 0 does not contain chance"
+
 
 class PooledBy(NamedTuple):
     """What is pooled over worlds: one method, on the items that it counts, of one model."""
@@ -113,7 +115,7 @@ def _row(key: PooledBy, own: Sequence[Run], bars: Bars, level: float | None) -> 
         if not (spread.low if spread.low is not None else -1.0) > bars.spearman_low:
             failed.append(f"Spearman's lower limit is not above {bars.spearman_low:g}")
         if never.low is None or never.high is None or not never.low <= chance <= never.high:
-            failed.append("the interval at dose 0 does not contain chance")
+            failed.append(NEVER_MISSED)
         if prior.value is None or abs(prior.value - 0.5) > bars.prior:
             failed.append(f"the prior's AUC is not .50 ± {bars.prior:g}")
     return Validation(
