@@ -1,5 +1,6 @@
 """What holds for all tests: how long one takes says how busy the machine is; those of one file share a worker."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import HealthCheck, settings
 # An example that fails is printed so that it can be tried again: the next run draws others.
 settings.register_profile("almanac", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("almanac")
+# Programs that tests start end by this signal, also where `nohup` has the tests ignore it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin that runs tests side by side reads the groups
