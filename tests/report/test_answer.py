@@ -30,7 +30,7 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     assert len(found) == 4
     assert found[0] == (
         "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 method "
-        "(known −.090 to .290 more than by chance); m0 by 0 of 1 method."
+        "(known −.090 to .290 more); m0 by 0 of 1 method."
     )
     assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 method."
     assert all(len(one) < 400 for one in found)

@@ -221,7 +221,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
-        span = f" ({'' if parts else 'known '}{ends}{'' if parts else ' more than by chance'})" if more else ""
+        span = f" (known {ends} more)" if more else ""
         parts.append(f"{_listed(names)} by {hit} of {of} method{'s' * (of != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
