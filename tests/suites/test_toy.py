@@ -190,8 +190,14 @@ def test_a_method_of_a_reading_that_there_is_not_is_refused(trial):
     class Wrong(Toy):
         methods: ClassVar = (replace(Toy.methods[0], where={"reading": "alnoe", "order": 0}),)
 
-    with pytest.raises(AlmanacError, match="suite toy: method alone is of a reading 'alnoe'; did you mean alone"):
+    with pytest.raises(AlmanacError, match=r"suite toy: method alone is of a reading 'alnoe' .*; did you mean alone"):
         headline_of(Wrong(), trial)
+
+
+def test_without_a_checker_there_is_no_method_that_counts_what_it_says(trial, tmp_path):
+    unchecked = Trial(tmp_path, Toy(), DATA, ToyOptions()).ask().answer(pick)
+    for of, readings in ((trial, {"alone", "checked"}), (unchecked, {"alone"})):
+        assert {json.loads(row.where)["reading"] for row in headline_of(Toy(), of)} == readings
 
 
 def test_a_table_that_the_suite_does_not_declare_is_refused(trial, tmp_path):

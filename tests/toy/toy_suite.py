@@ -95,6 +95,10 @@ class Toy(Suite[ToyOptions]):
         """Return what the model picks and, with a checker, what both do."""
         return (ALONE,) if options.checker is None else (ALONE, CHECKED)
 
+    def counted(self, options: ToyOptions) -> tuple[Method, ...]:
+        """Return both methods or, without a checker, the first."""
+        return super().counted(options)[: len(self.readings(options))]
+
     def offered(self, method: Method, answers: Answers, data: Data, options: ToyOptions) -> pl.DataFrame:
         """Return the three choices of each fact."""
         return data.offered.with_columns(pl.col("offered").list.gather([0, 1, -1]))

@@ -78,7 +78,8 @@ def measures(
         reading = str(method.where.get("reading", readings[0]))
         if reading not in readings:
             raise AlmanacError(
-                f"suite {suite.name}: method {method.name} is of a reading {reading!r}{did_you_mean(reading, readings)}"
+                f"suite {suite.name}: method {method.name} is of a reading {reading!r} (where settings leave a reading "
+                f"out, `counted` leaves its methods out){did_you_mean(reading, readings)}"
             )
         read = said.filter(pl.col("reading") == reading).drop("reading")
         truths: Truths | None = None  # of all that the method asks, whatever its groups
