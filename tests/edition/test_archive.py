@@ -292,3 +292,15 @@ def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tm
     assert own.page().read_text() == page
     freeze(own, tmp_path / "opaque.zip")
     assert main(["verify", "edition", str(tmp_path / "opaque.zip")]) == 0
+
+
+@pytest.mark.parametrize(("asked", "opens"), [({}, True), ({"d": {}}, False)])
+def test_a_suite_that_is_not_installed_here_is_missed_only_where_it_is_asked(own, asked, opens):
+    record = json.loads(own.record().read_text())
+    record["suites"]["gone"] = asked
+    own.record().write_text(json.dumps(record))
+    if opens:
+        assert Layout.open(own.root).config == own.config
+    else:
+        with pytest.raises(AlmanacError, match=r"suites\.gone: is unknown.*\n.*a package that is not installed here"):
+            Layout.open(own.root)

@@ -1,7 +1,10 @@
 """What a chapter finds: numbers by exactly the columns that their items were chosen by."""
 
+import pytest
+
+from almanac.errors import AlmanacError
 from almanac.rows import Measure, NotAsked
-from almanac.suites.chapter import Shown, Table, board, filled, silent
+from almanac.suites.chapter import Chapter, Drawing, Shown, Table, board, filled, silent
 from almanac.suites.judged import Not, Range, as_text
 
 
@@ -98,3 +101,9 @@ def test_what_could_not_be_asked_is_one_sentence_or_none():
     assert said.startswith("4 not asked; the first: relation P0 (it has no test fact); relation P1 (")
     assert "P3" not in said
     assert list(SHOWN.not_asked()) == []
+
+
+@pytest.mark.parametrize("part", [Table("n", "", ("a",), []), Drawing("n", "", lambda: None)])
+def test_two_parts_of_a_kind_with_one_name_are_refused_since_the_second_would_replace_the_files_of_the_first(part):
+    with pytest.raises(AlmanacError, match=r"chapter 'Toy': two (tables|figures) are named 'n'; rename one"):
+        Chapter("Toy", "", [part, part])

@@ -11,7 +11,7 @@ from tests.suites.toy_world import played
 
 from almanac import tables
 from almanac.columns import columns
-from almanac.rows import Item, Measure, Setting
+from almanac.rows import Item, Measure, Popularity, Setting
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.suite import Belief
 from almanac.suites.chapter import Drawing, Table
@@ -58,7 +58,11 @@ def of_world(suite, settings):
     def made(folder, reply=guess):
         world = small_world.tables(12, 6, ("born", "died"))
         second = [replace(row, template_id=f"{row.relation_id}/1", text="[X] is of [Y].") for row in world["templates"]]
-        data = Data.of(**world | {"templates": world["templates"] + second})
+        popular = [
+            Popularity(row.subject_id, "test", "thing", 1.0, ("head", "torso", "tail")[at % 3])
+            for at, row in enumerate(world["facts"])
+        ]
+        data = Data.of(**world | {"templates": world["templates"] + second, "popularity": popular})
         doses = {row.fact_id: (0, 4, 64)[at % 3] for at, row in enumerate(data.facts)}
         return Trial(folder, suite, data, settings, doses=doses).ask().answer(reply)
 

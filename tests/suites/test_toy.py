@@ -16,6 +16,7 @@ from almanac.errors import AlmanacError
 from almanac.rows import Outcome
 from almanac.suites import headline
 from almanac.suites.chapter import Drawing, Table
+from almanac.suites.joining import join
 from almanac.suites.judged import Not
 from almanac.suites.listing import GROUP, _loaded
 
@@ -46,7 +47,7 @@ def test_every_item_is_judged_by_both_readings_and_what_the_checker_would_not_pi
     for item in trial.items():
         alone, checked = outcomes[item.item, "alone"], outcomes[item.item, "checked"]
         if item.fact_id.endswith("7"):
-            assert alone.outcome == checked.outcome == "error"
+            assert alone.outcome == checked.outcome == "missing"
             assert alone.prediction is alone.score is None
             continue
         agreed = alone.prediction in ("Oslo", "Lima")
@@ -62,7 +63,7 @@ def test_numbers_by_reading_order_place_popularity_and_dose(trial):
     # stands first (order 0) all are. The checker agrees on Oslo and Lima: facts 0 to 3.
     assert number(rows, "accuracy", reading="alone", order=0).value == 1
     alone = number(rows, "accuracy", reading="alone", order=1)
-    assert (alone.value, alone.n, alone.n_correct, alone.n_error) == (pytest.approx(3 / 7), 16, 6, 2)
+    assert (alone.value, alone.n, alone.n_correct, alone.n_missing) == (pytest.approx(3 / 7), 16, 6, 2)
     assert number(rows, "accuracy", reading="checked", order=0).value == pytest.approx(4 / 7)
     assert number(rows, "accuracy", reading="alone", order=1, place=1).n == 16
     assert number(rows, "accuracy", reading="checked", order=1).value == pytest.approx(2 / 7)
@@ -242,3 +243,33 @@ def test_an_installed_suite_that_fails_in_its_own_way_is_named(text, message, tm
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(AlmanacError, match=f"entry point own = '{name}:Own': {message}"):
         _loaded(EntryPoint("own", f"{name}:Own", GROUP))
+
+
+def test_an_installed_suite_whose_column_is_there_already_is_refused_before_anything_is_asked(tmp_path, monkeypatch):
+    (tmp_path / "taken.py").write_text(
+        "from typing import NamedTuple\nfrom tests.toy.toy_suite import Toy\n"
+        "class Setting(NamedTuple):\n    template: int\nclass Own(Toy):\n    setting = Setting\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(AlmanacError, match="suite toy: setting: a column 'template' is there already, of every item"):
+        _loaded(EntryPoint("own", "taken:Own", GROUP))
+
+
+def test_a_suite_that_derives_other_rows_is_named(trial):
+    class Wrong(Toy):
+        def derived(self, frame, options):
+            return frame.join(frame.select("fact", again="hit"), on="fact")
+
+    with pytest.raises(AlmanacError, match="suite toy: `derived` must return the rows that it is given"):
+        join(Wrong(), trial.options, trial.answers, trial.data, trial.judge()["outcomes"], {})
+
+
+def test_a_column_that_there_is_not_is_named_with_the_suite(trial):
+    judged = trial.judged()
+    for choose in (
+        lambda: judged.where(plac=0),
+        lambda: judged.measures("accuracy", "share", "hit", by=("plac",)),
+        lambda: list(judged.groups("plac")),
+    ):
+        with pytest.raises(AlmanacError, match=r"suite toy: its items have no column 'plac'; did you mean place\?"):
+            choose()

@@ -127,7 +127,10 @@ class Toy(Suite[ToyOptions]):
                 true = part.own["offers"].filter(pl.col("item") == item[0])["place"][0]
                 for reading in readings:
                     agreed = reading == ALONE or (CHECK in rows and _picked(rows[CHECK])[0] == 0)
-                    verdict = "error" if picked is None else "correct" if picked == true and agreed else "incorrect"
+                    if picked is None:
+                        verdict = "missing" if rows[PICK]["status"] == "refused" else "error"
+                    else:
+                        verdict = "correct" if picked == true and agreed else "incorrect"
                     text = None if picked is None else rows[PICK]["choices"][picked].strip()
                     found.append((item[0], reading, text, verdict, score[true] if score else None, None))
                     if not agreed and text is not None:

@@ -73,6 +73,24 @@ def copy_project(target: Path) -> Project:
     return Project(target)
 
 
+def shell(command: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run lines of a document as a user would, with settings of the environment."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MODEL", "FACTS"))}
+    environment = outside | {"PYTHON": sys.executable} | settings
+    return subprocess.run(
+        ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def installed(root: Path) -> None:
+    """Let a clone use the environment of this Python: what is installed already is not installed again."""
+    environment = root / ".venv"
+    environment.mkdir()
+    for part in ("bin", "lib", "pyvenv.cfg"):
+        (environment / part).symlink_to(Path(sys.prefix) / part)
+    (environment / "installed").touch()
+
+
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory):
     """Make another copy that has no results."""

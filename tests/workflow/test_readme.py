@@ -5,11 +5,9 @@ What would take minutes is planned and not run: `planned` sets an option of Snak
 
 import csv
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ import yaml
 from tests.models.servers import Reply, Wire, reference_wire
 from tests.models.tiny_networks import sharpen
 from tests.report.reading import Page
+from tests.workflow.conftest import installed, shell
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from almanac import read_edition
@@ -35,14 +34,6 @@ BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SMALL = {"CONFIG": "tests/data/tiny.yaml"}  # instead of the demo, which trains for minutes
-
-
-def shell(command, folder, **settings):
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MODEL", "FACTS"))}
-    environment = outside | {"PYTHON": sys.executable} | settings
-    return subprocess.run(
-        ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
-    )
 
 
 @pytest.fixture
@@ -63,12 +54,7 @@ def clone(fresh, tmp_path_factory):
     cloning, making = BLOCKS[0].strip().splitlines()
     cloned = shell(cloning.replace("ADDRESS", str(origin)), folder)
     assert cloned.returncode == 0, cloned.stderr
-    # What is installed already is not installed again.
-    environment = folder / "almanac" / ".venv"
-    environment.mkdir()
-    for part in ("bin", "lib", "pyvenv.cfg"):
-        (environment / part).symlink_to(Path(sys.prefix) / part)
-    (environment / "installed").touch()
+    installed(folder / "almanac")
     made = shell(making, folder, **SMALL)
     assert made.returncode == 0, made.stdout + made.stderr
     (folder / "printed.txt").write_text(made.stdout)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,6 +138,9 @@ def test_the_archive_verifies_only_where_the_suite_is_installed(project):
     refused = Project(project.root).almanac("verify", "edition", str(archive))
     assert refused.returncode == 1
     assert "suites.toy: is unknown" in refused.stderr
+    assert "a package that is not installed here (in an archive, lock.txt names it last)" in refused.stderr
+    with zipfile.ZipFile(archive) as members:
+        assert members.read("lock.txt").decode().endswith("\ntoy-suite==1  # suite toy\n")
     assert "Traceback" not in refused.stderr
 
 

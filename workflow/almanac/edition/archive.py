@@ -22,6 +22,7 @@ from almanac.errors import AlmanacError
 from almanac.options import DiskKey, with_places
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
+from almanac.suites.listing import packages
 
 FILES = "files"  # the folder of an archive that holds the user's files
 ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
@@ -55,6 +56,7 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
     withheld = too_large(layout)
     settings, carried = portable(layout.config)
     carried |= {f"sources/{source['name']}/{LICENCE}": licence_text(source) for source in sources}
+    carried |= _lock(layout)
     carried[RECORD] = (tables.in_order(settings) + "\n").encode()
     into = target if target.suffix == ".zip" else target / f"{layout.config.edition}.zip"
     with tables.atomic(into) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -129,10 +131,17 @@ def too_large(layout: Layout) -> set[Path]:
 
 def _as_they_are(layout: Layout) -> dict[str, Path]:
     """Return the files that travel as they are, by their names: copied facts, the page with its tables and figures."""
-    found = {LOCK: LOCKED} if LOCKED.is_file() else {}
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no such file; make the report first with `report page`")
-    return found | {path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), *layout.drawn())}
+    return {path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), *layout.drawn())}
+
+
+def _lock(layout: Layout) -> dict[str, bytes]:
+    """Return the list of packages, those of suites that other packages provide last; none where it is not installed."""
+    if not LOCKED.is_file():
+        return {}
+    others = packages({asking.suite for asking in layout.config.asked()})
+    return {LOCK: LOCKED.read_bytes() + "".join(f"{line}\n" for line in others).encode()}
 
 
 def _parameters(layout: Layout) -> dict[str, int]:

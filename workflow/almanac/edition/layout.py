@@ -120,10 +120,13 @@ class Layout:
             raise AlmanacError(f"{root}: is no edition (it has no {RECORD}); name a folder like results/demo")
         try:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
+            # A suite that is asked of nothing, but was installed where the record was made, need not be here.
+            settings["suites"] = {name: own for name, own in settings.get("suites", {}).items() if own}
             return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
         except ValidationError as error:
             raise AlmanacError(
-                f"{explain(error, str(record), 'sources')}\nIt is of another version, or damaged"
+                f"{explain(error, str(record), 'sources')}\nIt is of another version, asks a suite "
+                "of a package that is not installed here (in an archive, lock.txt names it last), or is damaged"
             ) from error
         except ValueError as error:
             raise AlmanacError(f"{record}: is damaged ({error}); build it again") from error

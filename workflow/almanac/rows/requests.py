@@ -63,7 +63,10 @@ class Context:
 class Request:
     """One thing asked of a model. It knows no paper: only text and what to return for it.
 
-    The text a model reads is the context's text followed by ``text``, exactly as written. By kind:
+    The text a model reads is the context's text followed by ``text``, exactly as written. Where its tokenizer puts no
+    token before a text (BOS), the first token has nothing to be predicted from and is not scored: of a choice, span or
+    piece at a text's beginning the rest is, and of a span of that one token nothing (``token_counts`` 0, ``logprobs``
+    0). So never compare texts by their first words without looking at ``token_counts``. By kind:
 
     - ``choices``: each of ``choices`` is appended to the text → a log-probability (nats) and token count a choice.
       With ``best_only`` only the best choice and its share among the choices are wanted, and other choices may be left.

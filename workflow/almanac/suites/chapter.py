@@ -1,6 +1,6 @@
 """A suite's chapter of the page, as data: tables whose cells are numbers linked to their items, and figures."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from almanac.errors import AlmanacError
 from almanac.rows import Measure, NotAsked
 from almanac.suites.judged import conditions_of
 
@@ -70,11 +71,20 @@ class Chapter:
         title: its heading.
         asks: what is asked, or what was found; a blank line parts paragraphs.
         parts: tables, figures and paragraphs, in their order.
+
+    Raises:
+        AlmanacError: two tables or two figures have one name.
     """
 
     title: str
     asks: str
     parts: Sequence[Table | Drawing | str]
+
+    def __post_init__(self) -> None:
+        for kind, word in ((Table, "tables"), (Drawing, "figures")):
+            names = Counter(one.name for one in self.parts if isinstance(one, kind))
+            if twice := [name for name, count in names.items() if count > 1]:
+                raise AlmanacError(f"chapter {self.title!r}: two {word} are named {twice[0]!r}; rename one")
 
 
 def filled(title: str, asks: str, parts: Iterable[Table | Drawing | str]) -> Chapter:

@@ -76,9 +76,9 @@ def join(
         - and those that the suite derives.
 
     Raises:
-        AlmanacError: two of these have one name.
+        AlmanacError: two of these have one name, or what the suite derives has other rows.
     """
-    _check_names(suite)
+    check_names(suite)
     frame = _items(answers)
     for name, table in suite.own.items():
         if table.of == "item":
@@ -92,7 +92,10 @@ def join(
     for name, table in suite.own.items():
         if table.of == "outcome":
             frame = frame.join(_narrow(own[name]), on=["item", "reading"], how="left", maintain_order="left")
-    return Judged(suite.name, answers.dataset, answers.model, suite.derived(frame, options))
+    judged = suite.derived(frame, options)
+    if not judged.select("item", "reading").equals(frame.select("item", "reading")):
+        raise AlmanacError(f"suite {suite.name}: `derived` must return the rows that it is given, in their order")
+    return Judged(suite.name, answers.dataset, answers.model, judged)
 
 
 def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
@@ -119,8 +122,12 @@ def together(judged: Mapping[str, Mapping[str, Judged]]) -> dict[str, Judged]:
     return found
 
 
-def _check_names(suite: Suite[Any]) -> None:
-    """Refuse a suite whose own columns bear the names of others: numbers would be counted by the wrong one."""
+def check_names(suite: Suite[Any]) -> None:
+    """Refuse a suite whose own columns bear the names of others: numbers would be counted by the wrong one.
+
+    Raises:
+        AlmanacError: naming the column and where it is already.
+    """
     there = dict.fromkeys(EVERY, "every item")
     sources = {"setting": columns(suite.setting)}
     for table, own in suite.own.items():

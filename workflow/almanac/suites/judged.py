@@ -7,7 +7,7 @@ a number cannot say one thing and count another.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import zip_longest
@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.rows import Measure, OutcomeKind
 from almanac.statistics import grouped
 from almanac.statistics.intervals import Estimate
@@ -145,12 +146,14 @@ class Judged:
         """Return the items that meet conditions, each on one column.
 
         Raises:
+            AlmanacError: there is no such column.
             ValueError: the items were chosen by the same column before, and a condition is no part of that one: a
                 number has one condition a column.
         """
         wanted = {**(conditions or {}), **more}
         if not wanted:
             return self
+        self._check(wanted)
         for column, new in wanted.items():
             if column in self.conditions and not narrows(new, self.conditions[column]):
                 raise ValueError(f"{column}: {new} does not narrow {self.conditions[column]}; choose by one condition")
@@ -162,6 +165,7 @@ class Judged:
         if not by:
             yield self
             return
+        self._check(by)
         for values, own in self.frame.sort(by, nulls_last=False, maintain_order=True).group_by(by, maintain_order=True):
             yield replace(self, frame=own, conditions={**self.conditions, **dict(zip(by, values, strict=True))})
 
@@ -177,8 +181,10 @@ class Judged:
             by: what the items are grouped by.
 
         Raises:
+            AlmanacError: there is no such column.
             ValueError: the formula is none for groups.
         """
+        self._check((*by, *of))
         if formula == "share":
             found = grouped.shares(self.frame, by, of[0])
         elif formula == "ratio":
@@ -221,6 +227,14 @@ class Judged:
             estimate = Estimate(None if estimate is None else float(estimate), None, None)
         [(_, counts)] = self._counts(())
         return self._measure(metric, formula, of, {}, counts, estimate, p, other)
+
+    def _check(self, columns: Iterable[str]) -> None:
+        """Refuse a column that there is not."""
+        for column in columns:
+            if column not in self.frame.columns:
+                raise AlmanacError(
+                    f"suite {self.suite}: its items have no column {column!r}{did_you_mean(column, self.frame.columns)}"
+                )
 
     def _counts(self, by: Sequence[str]) -> list[tuple[tuple[Any, ...], tuple[int, ...]]]:
         """Return each group's values, how many items it has, and how many by outcome; groups sorted, none first."""

@@ -4,6 +4,7 @@ A suite that is installed by another package names its class under the entry poi
 suites only by their names, so reading one imports nothing.
 """
 
+from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -20,6 +21,7 @@ from almanac.suites.ic_lke.prompts import Prompts
 from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
+from almanac.suites.joining import check_names
 from almanac.suites.karr.suite import Karr
 from almanac.suites.suite import Asks, Author, Suite
 
@@ -58,11 +60,22 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
     if lacking := [name for name in NEEDED if not hasattr(made, name)]:
         raise AlmanacError(f"{where}: the class has no {', '.join(lacking)}; see docs/adding_a_suite.md")
     try:
-        return made()
+        suite: Suite[Any] = made()
     except Exception as error:
         raise AlmanacError(
             f"{where}: cannot be made without arguments ({type(error).__name__}: {error}); mend its package"
         ) from error
+    check_names(suite)
+    return suite
+
+
+def packages(names: Collection[str]) -> list[str]:
+    """Return what installs those of some suites that other packages provide, a line of a requirements file a suite."""
+    return sorted(
+        f"{point.dist.name}=={point.dist.version}  # suite {name}"
+        for point in entry_points(group=GROUP)
+        if point.dist is not None and (name := _loaded(point).name) in names
+    )
 
 
 AUTHORS: dict[str, Author[Any]] = {one.name: one for one in (Drafting(), Writing())}

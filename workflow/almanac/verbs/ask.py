@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     suites = parser.add_subparsers(dest="suite", required=True, metavar="SUITE")
     for name, one in ASKING.items():
         part = suites.add_parser(name, help=one.summary)
-        add_flags(part, one.options, f"{name} (defaults: the paper's)" if one.paper else name)
+        add_flags(part, one.options, f"{name} ({one.paper})" if one.paper else name)
         origin = part.add_mutually_exclusive_group(required=True)
         origin.add_argument("--dataset", type=Path, metavar="FOLDER", help="a dataset made by `build`")
         if one.reads == "questions":
