@@ -1,7 +1,8 @@
 # make demo: from nothing to results/demo/report.html.
 # make test: what is checked after each change.   make test-all: that and the whole runs, before a release.
 # make own MODEL=…: every suite asked of one model (a directory, OWNER/NAME@COMMIT, or a server's address), of the facts
-# that ship or of those in FACTS=FOLDER; SIZE=full asks up to 32 test facts of each relation, not a sample of them.
+# that ship or of those in FACTS=FOLDER; SIZE=full asks up to 32 test facts of each relation, not a sample of them,
+# SIZE=all every fact that is no example; SUITES="ic_lke karr" asks these suites alone.
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
 # laureates.   make edition: an archive to cite.
 # make benchmark: the scoring engine against other programs; ARGS="--help" says more.
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
-export MODEL FACTS SIZE
+export MODEL FACTS SIZE SUITES
 BIN := .venv/bin
 # exec: a SIGTERM to make ends the run too, not the shell between the two alone.
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
@@ -24,7 +25,8 @@ demo: .venv/installed
 # By the environment, so that no shell reads what the two hold.
 own: .venv/installed
 	@test -n "$$MODEL" || { echo "almanac: name the model: make own MODEL=/models/mine" >&2; exit 1; }
-	@$(RUN) --configfile config/own.yaml --config "model=$$MODEL" $${FACTS:+"facts=$$FACTS"} $${SIZE:+"size=$$SIZE"} $(ARGS)
+	@$(RUN) --configfile config/own.yaml --config "model=$$MODEL" $${FACTS:+"facts=$$FACTS"} $${SIZE:+"size=$$SIZE"} \
+		$${SUITES:+"only=$$SUITES"} $(ARGS)
 
 validate: .venv/installed
 	@$(RUN) --configfile config/validation.yaml $(ARGS) -- validation

@@ -284,7 +284,7 @@ def test_models_are_looked_up_by_name(registry):
         ({"models": "/models/a"}, "did you mean model=/models/a?"),
         ({"models": [], "model": "mien"}, "there is no folder mien; did you mean mine?"),
         ({"models": [], "model": "gpu1:8000/v1"}, "a server's address begins with http://: http://gpu1:8000/v1"),
-        ({"size": "ful"}, "size: must be 'quick' or 'full'; found 'ful'; did you mean full?"),
+        ({"size": "ful"}, "size: must be 'quick', 'full' or 'all'; found 'ful'; did you mean full?"),
         ({"shard": 3}, "shard: is unknown; did you mean shards?"),
         (
             {"merge": True},
@@ -569,7 +569,22 @@ def test_the_full_size_sets_every_sample_aside():
         config = check(read_yaml(REPOSITORY / "config" / "own.yaml") | values, "own.yaml", REPOSITORY)
         return {own.sample for of in config.suites.by_name().values() for own in of.values() if hasattr(own, "sample")}
 
-    assert None not in samples() and samples(size="full") == {None}
+    assert None not in samples() and samples(size="full") == samples(size="all") == {None}
+
+
+def test_all_facts_but_the_examples_are_asked_where_that_is_said():
+    own = read_yaml(REPOSITORY / "config" / "own.yaml") | {"model": "/models/mine"}
+    found = check(own | {"size": "all"}, "own.yaml", REPOSITORY).datasets["facts"]
+    assert (found.test, found.train) == (10_000, 8)
+
+
+def test_only_the_suites_that_are_named_are_asked():
+    own = read_yaml(REPOSITORY / "config" / "own.yaml") | {"model": "/models/mine"}
+    found = check(own | {"only": "karr ic_lke"}, "own.yaml", REPOSITORY)
+    assert [one.suite for one in found.asked()] == ["ic_lke", "karr"]
+    assert found.settled() == found
+    with pytest.raises(AlmanacError, match=r"only: there is no suite 'kar'; did you mean karr\?"):
+        check(own | {"only": "kar"}, "own.yaml", REPOSITORY)
 
 
 def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_ship(tmp_path):

@@ -1,5 +1,9 @@
 """An edition as pandas frames."""
 
+import re
+import shutil
+from pathlib import Path
+
 import pandas
 import pytest
 from tests.models.tiny_networks import llama
@@ -8,6 +12,8 @@ from tests.models.tiny_tokenizers import byte_level
 import almanac
 from almanac.cli import main
 from almanac.errors import AlmanacError
+
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "notebook.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -34,11 +40,31 @@ def test_tables_are_frames_whose_numbers_are_those_of_the_edition(root):
     assert set(found.dataset(row.dataset)["fact_id"]) >= set(items["fact"].dropna())
 
 
+def test_the_facts_that_a_method_calls_known_are_those_of_its_finding(root):
+    found = almanac.read_edition(root)
+    known = found.known
+    assert set(known["model"]) == set(found.models)
+    facts = found.dataset(found.datasets[0]).set_index("fact_id")
+    names = found.dataset(found.datasets[0], "entities").set_index("entity_id")["label"]
+    for row in found.findings.query("facts > 0").itertuples():
+        own = known.query("model == @row.model and dataset == @row.dataset and method == @row.method")
+        assert len(own) == row.facts
+        assert own.groupby("relation")["right"].mean().mean() == pytest.approx(row.known)
+        assert list(own["known"]) == [share > 0.5 for share in own["right"]]
+        assert list(own["subject"]) == [names[facts.loc[fact, "subject_id"]] for fact in own["fact"]]
+    row = known.iloc[0]
+    items = found.outcomes(row.model, row.suite, row.dataset).query("fact == @row.fact")
+    assert items["prediction"].notna().any()
+
+
 def test_an_archive_is_read_as_its_folder_is(root, tmp_path):
     assert main(["freeze", "--edition", str(root), "--output", str(tmp_path / "e.zip")]) == 0
     folder, frozen = almanac.read_edition(root), almanac.read_edition(str(tmp_path / "e.zip"))
-    for table in ("findings", "measures", "between", "validation"):
+    for table in ("findings", "measures", "known", "between", "validation"):
         pandas.testing.assert_frame_equal(getattr(folder, table), getattr(frozen, table), check_dtype=False)
+    row = folder.measures.iloc[0]
+    one, other = (edition.outcomes(row.model, row.suite, row.dataset) for edition in (folder, frozen))
+    pandas.testing.assert_frame_equal(one, other, check_dtype=False)
 
 
 def test_what_is_not_there_is_named_with_what_is(root, tmp_path):
@@ -82,6 +108,28 @@ def test_ten_lines_from_a_model_and_the_facts_that_ship_to_a_frame(checkpoint):
     assert known["n"] > 20, "a fact of each relation that ships"
     again = almanac.measure(checkpoint, None, "ic_lke", sample=1)
     pandas.testing.assert_frame_equal(again.drop(columns="model"), found["frame"].drop(columns="model"))
+
+
+def test_the_blocks_of_the_document_run_as_printed(root, checkpoint, tmp_path, monkeypatch):
+    shutil.copytree(root, tmp_path / "results" / "demo")
+    shutil.copytree(checkpoint, tmp_path / "results" / "demo" / "models" / "base", dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    found, shown = {}, []
+    for block in re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL):
+        *lines, last = block.strip().splitlines()
+        exec("\n".join([*lines, f"shown = {last}"]), found)
+        shown.append(found["shown"])
+    assert len(shown[2]) and "headline" in set(shown[3]["metric"])
+    pivot = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)[1].strip()
+    exec(
+        pivot.replace("suite == 'ic_lke'", "method == 'KaRR'").replace(
+            "\nknown[known", "\none = known[known"
+        ),
+        found,
+    )
+    own = found["by"].query("known").groupby("model")["fact"].apply(set)
+    first, second = (own[found[name]] for name in ("first", "second"))
+    assert first and second and len(found["one"]) == len(first - second)
 
 
 def test_what_cannot_be_measured_so_is_refused_in_words(checkpoint):

@@ -182,6 +182,16 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
 
 
 @pytest.mark.whole
+def test_the_suites_that_are_named_are_asked_alone_of_all_facts(clone, mine, planned):
+    [suites] = re.findall(r"`(SUITES=[^`]*)`", README)
+    made = shell(f"{BLOCKS[1].strip()} SIZE=all {suites}".replace("/models/mine", str(mine)), clone, **planned)
+    assert made.returncode == 0, made.stdout + made.stderr
+    asked = re.findall(r"^ask_([a-z_]+) +\d+$", made.stdout + made.stderr, re.MULTILINE)
+    assert set(asked) == {"ic_lke", "karr"}
+    assert "--test 10000" in made.stdout + made.stderr
+
+
+@pytest.mark.whole
 def test_the_command_on_two_checkpoints_compares_them_by_every_method(clone, mine):
     steps = mine.parent / "several"
     for name in ("step-1000", "step-2000"):

@@ -16,6 +16,7 @@ from almanac.suites.options import Bars, SuiteOptions
 REGISTRY = "config/models.yaml"
 KNOWN = "models"  # in the context of a validation: the names of the registry, which suites may name too
 PLAIN_RELATIONS = 10  # of a world that names no number
+MOST_TEST = 10_000  # test facts of a relation where all are asked
 RELATIONS = 50  # of a dataset, about; what a job reads is estimated before any dataset is there
 
 
@@ -56,9 +57,15 @@ class EditionConfig(AuthorsConfig):
         "Face hub, or the address of an OpenAI-compatible server, as `--config model=…`; or several, spaces between",
     )
     validation: Bars = Field(default=Bars(), description="what must be recovered of planted knowledge")
-    size: Literal["quick", "full"] = Field(
+    size: Literal["quick", "full", "all"] = Field(
         default="quick",
-        description="quick: suites ask samples, where their settings say so; full: every `sample` is set aside",
+        description="quick: suites ask samples, where their settings say so; full: every `sample` is set aside; all: "
+        f"besides, every fact that is no example is a test fact, up to {MOST_TEST:,} a relation",
+    )
+    only: str | None = Field(
+        default=None,
+        description="suites, with spaces between, that are asked alone: `--config only='ONE OTHER'`; none: all of "
+        "`suites`",
     )
     shards: int = Field(default=2, ge=1, le=4096, description="shards a model, suite and dataset are divided into")
     answer_together: int = Field(
@@ -133,6 +140,8 @@ class EditionConfig(AuthorsConfig):
 
     def _check_suites(self, registry: Collection[str]) -> None:
         entries = {model.name for model in self.models} | set(registry)
+        for name in (self.only or "").split():
+            _known("suite", name, self.suites.by_name(), "only")
         for suite, datasets in self.suites.by_name().items():
             for name, options in datasets.items():
                 _known("dataset", name, self.datasets, f"suites.{suite}")
@@ -149,18 +158,27 @@ class EditionConfig(AuthorsConfig):
         """Return what follows from the models that there are, and from what lies in their directories.
 
         Suites name no model that the edition does not have, and a checkpoint in a directory has its number of
-        parameters, so that an edition says the same where the directory is not.
+        parameters, so that an edition says the same where the directory is not. Datasets and suites are of the size
+        that is asked for, and those suites alone have settings that are asked.
         """
         there = {model.name for model in self.models}
+        only = (self.only or " ".join(self.suites.by_name())).split()
         suites = {
             suite: {dataset: self._sized(options.among(there)) for dataset, options in datasets.items()}
+            if suite in only
+            else {}
             for suite, datasets in self.suites.by_name().items()
         }
-        models = tuple(model.settled() for model in self.models)
-        return self.model_copy(update={"suites": self.suites.model_copy(update=suites), "models": models})
+        changed: dict[str, Any] = {"suites": self.suites.model_copy(update=suites)}
+        if self.size == "all":
+            changed["datasets"] = {
+                name: dataset.model_copy(update={"test": max(dataset.test, MOST_TEST)})
+                for name, dataset in self.datasets.items()
+            }
+        return self.model_copy(update=changed | {"models": tuple(model.settled() for model in self.models)})
 
     def _sized(self, options: SuiteOptions) -> SuiteOptions:
-        sampled = self.size == "full" and "sample" in type(options).model_fields
+        sampled = self.size != "quick" and "sample" in type(options).model_fields
         return options.model_copy(update={"sample": None}) if sampled else options
 
     def remarks(self, written: "EditionConfig") -> Iterator[str]:

@@ -169,7 +169,11 @@ def _part(layout: Layout, asking: Asking) -> str:
 def judged_of(layout: Layout, asking: Asking) -> Judged:
     """Return what became of a model's items."""
     suite, answers = SUITES[asking.suite], layout.answers(asking)
-    own = {name: read_frame(layout.judged(asking, name), row) for name, row in suite.tables("judged").items()}
+    own = {
+        name: read_frame(layout.judged(asking, name), row)
+        for name, row in suite.tables("judged").items()
+        if suite.own[name].of != "free"
+    }
     outcomes = read_frame(layout.judged(asking, "outcomes"), Outcome)
     return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
 

@@ -9,12 +9,16 @@ import polars as pl
 
 from almanac import unfinished
 from almanac.columns import columns
+from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
-from almanac.edition.measuring import findings_of, judged_of
+from almanac.edition.measuring import entrant, findings_of, judge, judged_of
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.rows import Measure, Validation
+from almanac.rows import Measure, Outcome, Validation
+from almanac.suites.agreement import called
+from almanac.suites.judged import Judged
+from almanac.suites.listing import SUITES
 
 if TYPE_CHECKING:
     import pandas
@@ -109,15 +113,57 @@ class Edition:
             raise AlmanacError(f"edition {self.name}: there is no {table!r} of {name!r}; there are {there}")
         return read_frame(self._layout.dataset(name, table), DATASET_TABLES[table]).to_pandas()
 
+    @property
+    def known(self) -> "pandas.DataFrame":
+        """Whether each method calls each fact of each model known: more than half of its items are right.
+
+        A row a model, method and fact, with the items that the method counts (``where``), the fact's relation, subject
+        and object by name, ``known``, the share of items that are right, and the ``score`` by which the method ranks
+        facts. Methods whose format a planted model was not taught are left out.
+        """
+        parts = []
+        for asking in self._layout.config.asked():
+            suite, data = SUITES[asking.suite], self._layout.data(asking.dataset)
+            model, label = entrant(self._layout, asking), data.names.label
+            methods = [one for one in suite.counted(self._layout.options(asking)) if model.understands(one.format)]
+            named = pl.DataFrame(
+                [(row.fact_id, label(row.subject_id), label(row.object_key)) for row in data.facts],
+                {"fact": pl.String, "subject": pl.String, "object": pl.String},
+                orient="row",
+            )
+            relations = {row.relation_id: row.label for row in data.relations}
+            for one in called(self._judged(asking), methods):
+                about = zip(("suite", "method", "where"), (one.suite, one.method.label, one.key[2]), strict=True)
+                keys = {"model": asking.model, "dataset": asking.dataset, **dict(about)}
+                facts = one.facts.select(pl.col("fact", "relation").cast(pl.String), "known", "score", right="hit")
+                facts = facts.join(named, on="fact", how="left", maintain_order="left")
+                facts = facts.with_columns(pl.col("relation").replace(relations))
+                kept = ("fact", "subject", "relation", "object", "known", "right", "score")
+                parts.append(facts.select(*(pl.lit(text).alias(name) for name, text in keys.items()), *kept))
+        return pl.concat(parts).to_pandas()
+
     def outcomes(self, model: str, suite: str, dataset: str) -> "pandas.DataFrame":
-        """Return what became of a model's items: a row an item and reading, with all that numbers are counted by."""
+        """Return what became of a model's items: a row an item and reading, with all that numbers are counted by.
+
+        ``prediction`` is the answer as it was read.
+        """
         asked = list(self._layout.config.asked())
         found = [one for one in asked if one == (model, suite, dataset)]
         if not found:
             there = "; ".join(f"{one.model}, {one.suite}, {one.dataset}" for one in asked[:20])
             raise AlmanacError(f"edition {self.name}: {suite} of {dataset} is not asked of {model}; asked are {there}")
-        frame = judged_of(self._layout, found[0]).frame
+        frame = self._judged(found[0]).frame
+        said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])["prediction"]
+        frame = frame.with_columns(said)
         return frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_pandas()
+
+    def _judged(self, asking: Asking) -> Judged:
+        """Return what became of a model's items, judged first where an archive carries the responses alone."""
+        layout, outcomes = self._layout, self._layout.judged(asking, "outcomes")
+        if self._unpacked is not None and not outcomes.is_file():
+            answers, data = layout.answers(asking), layout.data(asking.dataset)
+            judge(SUITES[asking.suite], layout.options(asking), answers, data, outcomes.parent)
+        return judged_of(layout, asking)
 
     @staticmethod
     def describe(table: str) -> str:
