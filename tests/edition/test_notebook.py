@@ -122,9 +122,7 @@ def test_the_blocks_of_the_document_run_as_printed(root, checkpoint, tmp_path, m
     assert len(shown[2]) and "headline" in set(shown[3]["metric"])
     pivot = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)[1].strip()
     exec(
-        pivot.replace("suite == 'ic_lke'", "method == 'KaRR'").replace(
-            "\nknown[known", "\none = known[known"
-        ),
+        pivot.replace("suite == 'ic_lke'", "method == 'KaRR'").replace("\nknown[known", "\none = known[known"),
         found,
     )
     first, second = (found["by"].query("model == @name") for name in (found["first"], found["second"]))
