@@ -20,7 +20,7 @@ rule all:
     input: expand("{model}_{suite}.txt", model=["mine", "base"], suite=["karr"])
 
 rule answer_requests:
-    output: "{model}_{suite}.txt"
+    output: update("{model}_{suite}.txt")
     log: "{model}_{suite}.log"
     shell: "test {wildcards.model} != FAILS 2> {log} && touch {output}"
 
@@ -60,7 +60,7 @@ def test_a_failed_job_is_named_with_its_log_and_not_with_its_command(tmp_path):
     done = snakemake(tmp_path, failing="base", capture_output=True, text=True)
     assert done.returncode == 1
     assert "failed: answer_requests base karr; its log: base_karr.log" in done.stderr
-    assert "touch" not in done.stderr and "Traceback" not in done.stderr
+    assert not [one for one in ("touch", "Traceback", "Cannot restore") if one in done.stderr]
 
 
 def test_a_terminal_shows_what_runs_and_how_far_the_run_is(tmp_path):

@@ -37,6 +37,7 @@ STOPS = {
         "stopping when the jobs at work have ended; run the same command again to go on"
     ),
 }
+UNSAID = "Cannot restore"  # before a file that a job has not made when it fails or is stopped; that is said already
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
 
@@ -188,7 +189,7 @@ class LogHandler(LogHandlerBase):
     def _say(self, record: logging.LogRecord, exception: str) -> None:
         """Print a line of Snakemake's own where it says what nothing else does."""
         text = str(record.msg or "")
-        if self.stopped:
+        if self.stopped or text.startswith(UNSAID):
             return
         if (said := next((said for stop, said in STOPS.items() if text.startswith(stop)), None)) is not None:
             self.stopped = True

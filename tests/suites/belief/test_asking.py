@@ -149,7 +149,7 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     own = tables()
     own["templates"] = [row for row in own["templates"] if row.relation_id == "born"][:1]
     refused = dict(asked(tmp_path, Data.of(**own)).refused())
-    assert "it has no template with both slots" in refused["relation lived"]
+    assert "it has no template with both slots; add one to the facts' templates" in refused["relation lived"]
     assert refused["consistency of born"] == "it has one template, which can agree with no other"
 
 

@@ -149,7 +149,8 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     if not any(count.qualifies for count in counts):
         raise AlmanacError(
             f"{arguments.facts}: no relation has {options.min_facts} facts and {options.min_objects} objects; the "
-            "counts are printed above; lower `min_facts` and `min_objects`, or bring more facts"
+            "counts are printed above; lower `min_facts` and `min_objects`, with `make own` by "
+            "ARGS=\"datasets='{facts: {min_facts: 10, min_objects: 3}}'\", or bring more facts"
         )
 
 

@@ -36,5 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
         publish(layout, manifest, arguments.publish)
     size = path.stat().st_size / 1e6
     print(f"{path}: {len(manifest['files'])} files, {size:.1f} MB", file=sys.stderr)
+    print(f"cited as by {', '.join(layout.config.credit)} (`credit` in the configuration)", file=sys.stderr)
     print(f"{path}\ndigest {manifest['digest']}")
     return 0

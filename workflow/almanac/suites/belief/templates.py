@@ -176,7 +176,9 @@ def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) ->
     said = {}
     for relation in relations:
         if relation not in found:
-            said[f"relation {relation}"] = "it has no template with both slots; name a `file` of templates"
+            said[f"relation {relation}"] = (
+                "it has no template with both slots; add one to the facts' templates, or name a `file` of them"
+            )
         elif len(found[relation].wordings) == 1:
             said[f"consistency of {relation}"] = "it has one template, which can agree with no other"
     return said
