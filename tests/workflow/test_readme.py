@@ -157,7 +157,8 @@ def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, fa
     own = command.replace("/models/mine", str(mine)).replace("/data/my_facts", str(facts))
     made = shell(own, clone, **planned)
     assert made.returncode == 0, made.stdout + made.stderr
-    assert "--licence CC-BY-4.0 --redistributable" in made.stdout + made.stderr
+    said = (made.stdout + made.stderr).replace("\\", "")
+    assert '"licence":"CC-BY-4.0","redistributable":true' in said
 
 
 @pytest.mark.whole

@@ -16,6 +16,7 @@ MEASURED = ["measure_model/base", "measure_model/masked", *PAGE]
 RERUNS = {
     "nothing": [],
     "title": ["record_edition", "report_edition"],
+    "the terms of a folder of facts": ["record_edition", "report_edition"],
     "a bar of the validation": PAGE,
     "a suite's setting": ["ask_ic_lke/shipped-asked", *TOGETHER, *MEASURED],
     "who a suite asks": [*TOGETHER[2:], "measure_model/masked", *PAGE],
@@ -35,6 +36,8 @@ def change(config, what):
     suites, models = config["suites"], config["models"]
     if what == "title":
         config["title"] = "Another"
+    elif what == "the terms of a folder of facts":
+        config["sources"]["shipped"]["licence"] = "CC-BY-4.0"
     elif what == "a bar of the validation":
         config["validation"] = {"auc": 0.9}
     elif what == "a suite's setting":

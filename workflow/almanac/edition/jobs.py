@@ -64,13 +64,10 @@ class Jobs:
         return source_files(self.config, wildcards.source)
 
     def copied(self, wildcards: Any) -> str:
-        """Return the flags of a folder that is copied: where it is, and its terms."""
-        source = self.config.sources[wildcards.source]
-        licence = f"--licence {shlex.quote(source.licence)}" if source.licence else ""
-        free = "--redistributable" if source.redistributable else ""
+        """Return the flags of a folder that is copied; its terms change no fact, and are read where it is frozen."""
         merged = any(one.source == wildcards.source and one.merge for one in self.config.datasets.values())
         merge = "--merge" if merged else ""
-        return f"--from {shlex.quote(self.config.source_folder(wildcards.source))} {merge} {licence} {free}"
+        return f"--from {shlex.quote(self.config.source_folder(wildcards.source))} {merge}"
 
     def pulled(self, wildcards: Any) -> str:
         """Return the kind and the flags of a source that is pulled."""
