@@ -136,7 +136,7 @@ def test_names_are_labels_and_ids_and_a_relation_is_its_words(tmp_path):
 def test_what_is_not_read_of_the_file_is_said(tmp_path):
     path = written(tmp_path, "a.csv", FORMS["export.csv"])
     assert read_columns(path, "s").notes == (
-        f"{path}: of its columns 'Remark, if any' is not read; subject, relation, object are",
+        f"{path}: columns not read: 'Remark, if any'; read: subject, relation, object",
         f"{path}: line 42: is an empty row; it is left out (and 1 more rows so)",
     )
 
@@ -168,14 +168,14 @@ TWICE = "the fact capital|Peru|Lima stands in line 2 too; keep one row, or set d
 def test_all_mistakes_are_named_by_the_lines_of_the_file(tmp_path):
     path = written(tmp_path, "inventory.csv", MESSY)
     assert mistakes(path) == [
-        f"line 4: object is empty; {WRONG}",
-        f"line 5: subject and object is empty; {WRONG}",
+        f"line 4: has no object; {WRONG}",
+        f"line 5: has no subject and no object; {WRONG}",
         f"line 6: {TWICE}",
         f"line 7: {TWICE}",
         f"line 8: subject 'A|B' {BAR}",
         'line 9: has more or fewer cells than the header; quote a cell that holds a separator ("…")',
         f"line 10: relation 'is|was' {BAR}",
-        f"line 12: subject is empty; {WRONG}",
+        f"line 12: has no subject; {WRONG}",
     ]
     assert """add ARGS="datasets='{facts: {merge: true}}'".""" in refusal(path)
 
@@ -242,7 +242,7 @@ def test_what_is_pulled_of_a_file_is_what_is_read_of_it_and_no_more(tmp_path, ca
     assert main(["pull", "files", "--from", str(path), "--output", str(out)]) == 0
     assert sorted(one.name for one in out.iterdir()) == ["entities.csv", "facts.csv", "pull.json", "relations.csv"]
     assert "4711" not in "".join(one.read_text() for one in out.iterdir())
-    assert "of its columns 'secret' is not read" in capsys.readouterr().err
+    assert "columns not read: 'secret'" in capsys.readouterr().err
     assert json.loads((out / "pull.json").read_text())["from"] == str(path)
 
 

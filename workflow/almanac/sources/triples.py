@@ -45,8 +45,8 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
 
 def _complete() -> Check:
     def says(row: dict[str, str | None]) -> str:
-        empty = " and ".join(name for name in TRIPLES.required if row[name] is None)
-        return f"{empty} is empty; a fact needs subject, relation and object: write it, or remove the row"
+        absent = " and no ".join(name for name in TRIPLES.required if row[name] is None)
+        return f"has no {absent}; a fact needs subject, relation and object: write it, or remove the row"
 
     return pl.any_horizontal(*(pl.col(name).is_null() for name in TRIPLES.required)), says
 
@@ -57,7 +57,8 @@ def _without_bar(name: str) -> Check:
 
 
 def write(folder: Path, entities: pl.DataFrame, facts: pl.DataFrame, relations: list[Relation]) -> None:
-    """Write what a file states as the tables of a folder, for a person to go on with."""
+    """Write what a file states as the tables of a folder, with room for other names."""
     frames = {"entities": entities, "facts": facts, "relations": frame_of(Relation, relations)}
     for table, columns in WRITTEN.items():
-        frames[table].select(columns).write_csv(folder / f"{table}.csv")
+        room = [pl.lit(None, pl.String).alias("aliases")] * (table == "entities")
+        frames[table].select(*columns, *room).write_csv(folder / f"{table}.csv")

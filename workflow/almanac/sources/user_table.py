@@ -156,8 +156,7 @@ def read_file(path: Path, known: Columns) -> UserTable:
     if wrong := wrong_columns(names, known):
         return UserTable(path, empty, [(0, wrong)], 1)
     if others := [name for name in names if name not in known.names]:
-        read = ", ".join(known.names)
-        out.notes.append(f"{path}: of its columns {', '.join(map(repr, others))} is not read; {read} are")
+        out.notes.append(f"{path}: columns not read: {', '.join(map(repr, others))}; read: {', '.join(known.names)}")
     out.rows = _seen(out, pl.concat([empty, *frames]))
     out.known.append(out.rows[known.required[0]])
     return out
