@@ -119,7 +119,7 @@ def test_a_bad_folder_ends_with_1_and_one_message(tmp_path, words):
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         f"almanac {words[0]}: there is no folder {folder}; correct its path; name one that holds the tables facts and "
-        "entities"
+        "entities, or one file of facts"
     ]
     assert list(tmp_path.iterdir()) == []
 

@@ -5,7 +5,6 @@ import datetime
 import gzip
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from almanac.sources import records
 from almanac.sources.files import check_folder, read_columns, read_folder, table_files
 from almanac.sources.records import TABLES
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 Records = list[dict[str, Any]]
 
 ENTITIES: Records = [
@@ -553,11 +551,11 @@ def test_a_spreadsheet_under_the_name_of_csv_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["facts.csv", "book.xlsx"])
-def test_one_file_is_no_folder_of_facts(tmp_path, name):
+def test_one_table_is_no_folder_of_facts(tmp_path, name):
     path = csv_folder(tmp_path / "f")
     (path / "book.xlsx").write_bytes(b"PK\x03\x04 and so on")
     with pytest.raises(AlmanacError, match=r"name the folder"):
-        table_files(path / name)
+        check_folder(path / name)
 
 
 @pytest.mark.parametrize("column", ["subject", "Subject_ID", "subjectid"])
@@ -802,26 +800,8 @@ def test_rows_that_stand_twice_are_one_where_they_are_merged_and_all_is_said(tmp
     ]
 
 
-def test_the_tutorials_script_makes_a_folder_of_a_file_of_names(tmp_path, monkeypatch):
-    document = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
-    [script] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    rows = ["Peru,capital,Lima", '"Korea, South",capital,Seoul', "Peru , capital,Lima", "Peru,founded in,1821"]
-    (tmp_path / "triples.csv").write_text("\n".join(["subject,relation,object", *rows, ""]), encoding="utf-8")
-    with pytest.raises(AlmanacError, match=r"has no table 'facts'.*; docs/tutorial\.md makes both tables of one file"):
-        table_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(script, "tutorial.md", "exec"), {})
-    found = read_columns(Path("my_triples"), "s")
-    assert found.facts["fact_id"].to_list() == [
-        "capital|Korea, South|Seoul",
-        "capital|Peru|Lima",
-        "founded in|Peru|1821",
-    ]
-    assert found.entities["label"].to_list() == ["1821", "Korea, South", "Lima", "Peru", "Seoul"]
-
-
 def test_a_relation_without_a_label_is_warned_of(tmp_path):
     path = written(tmp_path / "f", relations="relation_id,label\nP17,country\nP571,begin\n")
     assert [note.removeprefix(f"{path}/") for note in read_columns(path, "s").notes] == [
-        "relations.csv: relation 'P1' has no label; suites would ask 'The P1 of …'; give relations a row with its label"
+        "relations.csv: relation 'P1' has no label; suites would ask 'The P1 of …'; give it a label in words"
     ]

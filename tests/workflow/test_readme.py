@@ -308,16 +308,16 @@ def test_the_tutorial_as_it_stands(clone):
     """Every command, in order, where the demo is the tiny one; and the mistake that the text asks for."""
     (clone / "results" / "demo").symlink_to("tiny")
     outside = {"PYTHONPATH": str(clone / "workflow")}
-    listed, written, planned, asked, read = re.findall(r"```bash\n(.*?)```", TUTORIAL, re.DOTALL)
+    listed, written, planned, asked, read, went_on = re.findall(r"```bash\n(.*?)```", TUTORIAL, re.DOTALL)
     assert "model.safetensors" in shell(listed, clone).stdout
     assert shell(written, clone).returncode == 0
     plan = shell(planned, clone, **outside)
     assert "Dataset facts: 1 relations of 12 test facts (counted)." in plan.stderr, plan.stderr
-    table = clone / "my_facts" / "facts.csv"
+    table = clone / "continents.csv"
     right = table.read_text()
-    table.write_text(right + "continent,oman,asia\n")
+    table.write_text(right + "Oman,continent,\n")
     refused = shell(asked, clone)
-    assert refused.returncode != 0 and "facts.csv: line 22: subject_id 'oman' is no entity" in refused.stderr
+    assert refused.returncode != 0 and "continents.csv: line 22: has no object" in refused.stderr
     table.write_text(right)
     made = shell(asked, clone)
     assert made.returncode == 0, made.stdout + made.stderr
@@ -326,6 +326,8 @@ def test_the_tutorial_as_it_stands(clone):
     assert "Mongolia" in carried and "South America" in carried
     shown = shell(read, clone, **outside)
     assert shown.returncode == 0 and "above_chance" not in shown.stdout and "IC-LKE" in shown.stdout, shown.stderr
+    made = shell(went_on, clone, **outside)
+    assert made.returncode == 0 and "| base | facts | BELIEF" in made.stdout, made.stdout + made.stderr
 
 
 @pytest.mark.whole

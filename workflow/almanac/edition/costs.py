@@ -14,6 +14,7 @@ from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, USED, held_bytes, seconds
 from almanac.sources.options import FilesOptions
+from almanac.sources.records import is_table
 
 TRAINING = "training"  # stands where a suite does
 TABLES = "tables"  # stands where a model does: what asks, builds, measures and draws
@@ -103,20 +104,22 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
 
 
 def _counted(folder: str, dataset: DatasetConfig) -> Size | None:
-    """Return how many relations of a folder qualify for a dataset, and their test facts; none where it is not read.
+    """Return how many relations of own facts qualify for a dataset, and their test facts; none where it is not read.
 
     Raises:
         AlmanacError: the table of facts lacks a column.
     """
     import polars as pl  # loading it takes longer than the rest of a plan
 
-    from almanac.sources.checking import readable
+    from almanac.sources.checking import of_one_file, readable
 
     path = Path(folder)
-    if not path.is_dir() or sum(one.stat().st_size for one in path.glob("facts.*")) > MOST_COUNTED:
+    files = [path] if is_table(path) else list(path.glob("facts.*"))
+    if not (path.is_dir() or is_table(path)) or sum(one.stat().st_size for one in files) > MOST_COUNTED:
         return None
     objects = pl.coalesce("object_id", "value").n_unique()
-    of = readable(path, "facts").rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
+    rows = (readable(path, "facts") if path.is_dir() else of_one_file(path)["facts"]).rows
+    of = rows.group_by("relation_id").agg(facts=pl.len(), objects=objects)
     good = of.filter((pl.col("facts") >= dataset.min_facts) & (pl.col("objects") >= dataset.min_objects))
     asked = [max(0, min(dataset.test, count - dataset.train)) for count in good["facts"]]
     return Size(len(asked), -(-sum(asked) // max(1, len(asked))), True)

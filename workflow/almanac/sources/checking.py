@@ -14,10 +14,10 @@ import polars as pl
 from almanac.errors import AlmanacError
 from almanac.frames import frame_of
 from almanac.rows import ALIAS, Exposure, Relation, Template
-from almanac.sources import values
-from almanac.sources.records import LIST_SEPARATOR
+from almanac.sources import triples, values
+from almanac.sources.records import LIST_SEPARATOR, TRIPLES
 from almanac.sources.thirds import BUCKETS
-from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_table
+from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
 
 DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", ALIAS)
@@ -48,17 +48,25 @@ def readable(folder: Path, name: str) -> UserTable:
     Raises:
         AlmanacError: it cannot be read, or lacks a column: what others say of its rows would be no mistake of theirs.
     """
-    table = read_table(folder, name)
+    return _with_columns(read_table(folder, name))
+
+
+def of_one_file(path: Path) -> dict[str, UserTable]:
+    """Return the tables that one file of subject, relation and object states; see `triples`, and `readable`."""
+    return triples.tables_of(_with_columns(read_file(path, TRIPLES)))
+
+
+def _with_columns(table: UserTable) -> UserTable:
     if any(row == 0 for row, _ in table.mistakes):
         raise _refusal([table])
     return table
 
 
 def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
-    """Read and check the tables of a folder.
+    """Read and check the tables of a folder, or of one file of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps other tables.
+        folder: holds `facts` and `entities`, and perhaps other tables; or a file of subject, relation and object.
         source: the source's name, written on every fact and every popularity that does not name its own.
         merge: whether rows that stand twice are one: of an entity's rows the first has the label, and the other labels
             are aliases; facts and texts count once. Templates of relations without facts are left out.
@@ -67,9 +75,10 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         AlmanacError: anything is wrong with a row, naming file and row; up to twenty mistakes together.
     """
     read: list[UserTable] = []
+    given = of_one_file(folder) if folder.is_file() else {}
 
     def opened(name: str) -> UserTable:
-        read.append(readable(folder, name))
+        read.append(given[name] if name in given else readable(folder, name))
         return read[-1]
 
     entity_rows, fact_rows, relation_rows = map(opened, ("entities", "facts", "relations"))
@@ -246,8 +255,8 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
     for identity in used:
         row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
-        if row.label == identity:
-            says = f"has no label; suites would ask 'The {identity} of …'; give relations a row with its label"
+        if row.label == identity and not (identity.isalpha() and identity == identity.lower()):  # no word of a text
+            says = f"has no label; suites would ask 'The {identity} of …'; give it a label in words"
             found.notes.append(f"{found.path}: relation {identity!r} {says}")
     return sorted(rows.values(), key=lambda row: row.relation_id)
 

@@ -1,4 +1,4 @@
-"""Facts from a folder of the user's own, or from an archive of one.
+"""Facts from a folder of the user's own, from an archive of one, or from one file of subject, relation and object.
 
 The tables are `facts`, `entities` and, if there, `relations`, `templates`, `popularity`, `evidence` and `exposures`.
 Each is one file: ``NAME.csv``, ``NAME.jsonl`` or ``NAME.parquet``, the first two also as ``.gz``. Every mistake is
@@ -18,7 +18,17 @@ from almanac import unfinished
 from almanac.errors import AlmanacError, no_such
 from almanac.rows import Entity, Evidence, Fact, Popularity, Relation, Template
 from almanac.sources.archives import unpack
-from almanac.sources.records import ENDINGS, SAVE_AS_CSV, SPREADSHEETS, TABLES, find, look, misnamed
+from almanac.sources.records import (
+    CSV,
+    ENDINGS,
+    SPREADSHEETS,
+    TABLES,
+    TRIPLES,
+    find,
+    is_table,
+    look,
+    misnamed,
+)
 from almanac.tables import from_arrow
 
 if TYPE_CHECKING:
@@ -40,62 +50,70 @@ class FactTables:
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the files of a facts folder that are read, in a fixed order; of an archive itself.
+    """Return the files of a facts folder that are read, in a fixed order; an archive or a file of facts itself.
 
     Raises:
         AlmanacError: the folder is missing, lacks `facts` or `entities`, or holds a table under another name.
     """
     if folder.is_file():
-        _check_is_archive(folder)
+        _check_file(folder)
         return [folder]
     if not folder.is_dir():
-        raise AlmanacError(f"{no_such(folder, 'folder')}; name one that holds the tables facts and entities")
+        raise AlmanacError(
+            f"{no_such(folder, 'folder')}; name one that holds the tables facts and entities, or one file of facts"
+        )
     files = {table: find(folder, table) for table in TABLES}
     if meant := misnamed(folder):
         raise AlmanacError(f"{folder}: {meant}")
     for table in ("facts", "entities"):
         if files[table] is None:
             raise AlmanacError(
-                f"{folder}: has no table {table!r}; put {table}.csv there, or {_listed(table)}; docs/tutorial.md makes "
-                "both tables of one file of subject, relation and object by name"
+                f"{folder}: has no table {table!r}; put {table}.csv there, or {_listed(table)}; or name one file "
+                f"with the columns {', '.join(TRIPLES.required)}"
             )
     return [path for path in files.values() if path is not None]
 
 
 def check_folder(folder: Path) -> None:
-    """Look at the names of a facts folder's files and at how each begins; of an archive at its name alone.
+    """Look at the names of a facts folder's files and at how each begins, or at one file; an archive's name alone.
 
     Raises:
         AlmanacError: as `table_files` and `records.look`.
     """
     for path in table_files(folder):
         if path != folder:
-            look(path)
+            look(path, TABLES[path.name.partition(".")[0]])
+        elif is_table(path):
+            look(path, TRIPLES)
 
 
 def _listed(table: str) -> str:
     return ", ".join(f"{table}{ending}" for ending in ENDINGS[1:])
 
 
-def _check_is_archive(path: Path) -> None:
-    """Refuse a single file that is no archive of a facts folder."""
+def _check_file(path: Path) -> None:
+    """Refuse a single file that is neither a table nor an archive of a facts folder."""
     if path.suffix.lower() in SPREADSHEETS:
         raise AlmanacError(
-            f"{path}: is a spreadsheet program's own file; {SAVE_AS_CSV} (facts.csv, entities.csv), into a folder, and "
-            "name the folder"
+            f"{path}: is a spreadsheet program's own file; save the sheet of {', '.join(TRIPLES.required)} as CSV in "
+            "UTF-8 and name that file; or each sheet under the name of its table (facts.csv, entities.csv) into a "
+            "folder, and name the folder"
         )
-    if not (zipfile.is_zipfile(path) or tarfile.is_tarfile(path)):
-        raise AlmanacError(f"{path}: is one file, and facts are a folder of tables; name the folder ({path.parent})")
+    if not (is_table(path) or zipfile.is_zipfile(path) or tarfile.is_tarfile(path)):
+        raise AlmanacError(
+            f"{path}: is no file of facts by its ending; allowed are {', '.join((*CSV, *ENDINGS[1:]))}; or name a "
+            "folder of tables, or a zip or tar archive of one"
+        )
 
 
 @contextmanager
 def as_folder(origin: Path) -> Iterator[Path]:
-    """Yield a folder as it is; of a zip or tar archive the folder of tables that it holds, while it is needed.
+    """Yield a folder or a file of facts as it is; of an archive the folder that it holds, while it is needed.
 
     Raises:
         AlmanacError: the archive is damaged, or not to be trusted.
     """
-    if not origin.is_file():
+    if not origin.is_file() or is_table(origin):
         yield origin
         return
     with unfinished.folder() as work:
@@ -125,7 +143,8 @@ def read_columns(folder: Path, source: str, merge: bool = False) -> "FactColumns
     """Read a folder of facts.
 
     Args:
-        folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder.
+        folder: holds `facts` and `entities`, and perhaps other tables; or an archive of such a folder; or one file
+            of subject, relation and object.
         source: the source's name, written on every fact and every popularity that does not name its own.
         merge: whether rows that stand twice are one; see `checking.checked`.
 

@@ -32,11 +32,14 @@ class SourceOptions(Options):
 
 
 class FilesOptions(SourceOptions):
-    """A folder of fact tables, or an archive of one."""
+    """A folder of fact tables, an archive of one, or one file of subject, relation and object."""
 
-    kind: Literal["files"] = Field(default="files", description="files: a folder of tables (facts, entities, …)")
+    kind: Literal["files"] = Field(
+        default="files",
+        description="files: a folder of tables (facts, entities, …), or one file of subject, relation and object",
+    )
     path: Annotated[str | None, OnDisk("facts")] = Field(
-        default=None, description="the folder, or a zip or tar archive of it; if none, `--config facts=FOLDER`"
+        default=None, description="the folder, a zip or tar archive of it, or the file; if none, `--config facts=PATH`"
     )
 
 

@@ -21,9 +21,11 @@ import pyarrow.parquet as pq
 from almanac.errors import AlmanacError
 from almanac.sealed import check_table
 
-ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+CSV = (".csv", ".tsv", ".tab", ".txt")  # of one file of facts; the table of a folder is called .csv
+PARQUET = ".parquet"
+ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", PARQUET)
 LIST_SEPARATOR = "|"
-SEPARATORS = ",;\t"  # of the cells of CSV; the first of them that the header holds
+SEPARATORS = ",;\t"  # of the cells of CSV; the one that the header holds most often
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
 ALIKE = 0.8  # `difflib`'s ratio from which a file's name is taken for a misspelt table
@@ -41,10 +43,25 @@ Item = TypeVar("Item")
 
 
 class Columns(NamedTuple):
-    """What a table of a folder must have and may have."""
+    """What a table must have and may have.
+
+    ``others``: whether it may have more, which is not read, and may write its names with capitals: a spreadsheet of
+    somebody's own, where the tables of a folder are written for this program.
+    """
 
     required: tuple[str, ...]
-    optional: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    others: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return every column that is read."""
+        return self.required + self.optional
+
+    def called(self, name: str) -> str:
+        """Return the column that a header names, or the name as it is."""
+        folded = name.strip().lower()
+        return folded if self.others and folded in self.names else name
 
 
 TABLES = {
@@ -64,6 +81,7 @@ TABLES = {
     "evidence": Columns(("fact_id", "text"), ()),
     "exposures": Columns(("fact_id", "dose"), ()),
 }
+TRIPLES = Columns(("subject", "relation", "object"), others=True)  # one file instead of a folder
 LISTS = {"aliases", "qualifiers", "entails"}
 
 
@@ -78,6 +96,15 @@ def find(folder: Path, table: str) -> Path | None:
         names = ", ".join(path.name for path in found)
         raise AlmanacError(f"{folder}: {names} are the same table twice; keep one of them")
     return found[0] if found else None
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a path is one file that is read as a table, by its ending: no folder, and no archive of one."""
+    return path.is_file() and _ending(path) in (*CSV, ".jsonl", PARQUET)
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def misnamed(folder: Path) -> str | None:
@@ -121,22 +148,24 @@ def place(path: Path, number: int) -> str:
 
 def counted(path: Path, number: int) -> str:
     """Return a row of a file as its line or, of Parquet, as its number."""
-    return f"{'row' if path.suffix == '.parquet' else 'line'} {number}"
+    return f"{'row' if _ending(path) == PARQUET else 'line'} {number}"
 
 
 def wrong_columns(names: Sequence[str], known: Columns) -> str | None:
     """Return what is wrong with a table's column names, or none."""
     missing = [name for name in known.required if name not in names]
-    unknown = [name for name in names if name not in known.required + known.optional]
+    unknown = [name for name in names if name not in known.names]
     if missing:
         lower = {name.lower(): name for name in unknown}
         near = {name: lower[found[0]] for name in missing if (found := get_close_matches(name, lower, 1, 0.5))}
         rename = "".join(f"; rename {found!r} to {name}" for name, found in near.items())
+        if known.others:
+            rename += f"; one file of facts needs {', '.join(known.required)}; of a folder of tables name the folder"
         return f"lacks the column {', '.join(missing)}; it has {', '.join(names) or 'none'}{rename}"
-    if unknown:
-        allowed = ", ".join(known.required + known.optional)
+    if unknown and not known.others:
+        allowed = ", ".join(known.names)
         return f"has the unknown column {', '.join(map(repr, unknown))}; known are {allowed}"
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1 and name not in unknown]
     return f"has the column {', '.join(map(repr, twice))} twice; keep one of them" if twice else None
 
 
@@ -209,28 +238,28 @@ def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(LONGEST)
     lines = _lines(path, text)
     header = next(lines, "")
-    separator = next((mark for mark in SEPARATORS if mark in header), SEPARATORS[0])
+    separator = max(SEPARATORS, key=header.count)
     rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator), 1
     for row in rows:
         yield number, row
         number = rows.line_num + 1
 
 
-def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[RowBlock]:
+def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
     """Yield a file's rows, part by part; ``names`` gets its column names, all of them by the end."""
-    if path.suffix == ".parquet":
+    if _ending(path) == PARQUET:
         check_table(path)
         with pq.ParquetFile(path) as file:
-            names += file.schema_arrow.names
+            names += map(known.called, file.schema_arrow.names)
             read = 0
             for batch in file.iter_batches(PART):
-                cells = {name: _arrow(batch.column(at)) for at, name in enumerate(names) if name in wanted}
+                cells = {name: _arrow(batch.column(at)) for at, name in enumerate(names) if name in known.names}
                 yield RowBlock(range(read + 1, read + batch.num_rows + 1), cells)
                 read += batch.num_rows
-    elif ".csv" in path.suffixes:
+    elif _ending(path) in CSV:
         with _text(path, "") as text:
             lines = _csv(path, text)
-            names += next(lines, (1, []))[1]
+            names += map(known.called, next(lines, (1, []))[1])
             for numbered in _batched(lines):
                 whole = [(number, line) for number, line in numbered if len(line) == len(names)]
                 cells = dict(zip(names, zip(*(line for _, line in whole), strict=True), strict=False))
@@ -238,31 +267,32 @@ def parts(path: Path, names: list[str], wanted: Iterable[str]) -> Iterator[RowBl
                 yield RowBlock([number for number, _ in whole], cells, ragged)
     else:
         seen: dict[str, None] = {}
-        for rows in _batched(_objects(path)):
-            for _, row in rows:
+        for objects in _batched(_objects(path)):
+            rows = [{known.called(name): cell for name, cell in row.items()} for _, row in objects]
+            for row in rows:
                 seen.update(dict.fromkeys(row))
             yield RowBlock(
-                [number for number, _ in rows], {name: [row.get(name) for _, row in rows] for name in wanted}
+                [number for number, _ in objects], {name: [row.get(name) for row in rows] for name in known.names}
             )
         names += seen
 
 
-def look(path: Path) -> None:
+def look(path: Path, known: Columns) -> None:
     """Look at how a table's file begins, before any job reads it: whether it is text, and which columns it has.
 
     Raises:
         AlmanacError: it cannot be read, or its columns are wrong. Rows are not looked at.
     """
     with readable(path):
-        if path.suffix == ".parquet":
+        if _ending(path) == PARQUET:
             names: Sequence[str] = pq.read_schema(path).names
-        elif ".csv" in path.suffixes:
+        elif _ending(path) in CSV:
             with _text(path, "") as text:
                 names = next(_csv(path, text), (1, []))[1]
         else:  # which keys there are shows in the last row
             with _text(path, "\n"):
                 return
-    if wrong := wrong_columns(names, TABLES[path.name.partition(".")[0]]):
+    if wrong := wrong_columns([*map(known.called, names)], known):
         raise AlmanacError(f"{path}: {wrong}")
 
 
@@ -319,7 +349,7 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
         AlmanacError: the file cannot be read at all.
     """
     with readable(path):
-        if path.suffix == ".parquet":
+        if _ending(path) == PARQUET:
             check_table(path)
             table = pq.read_table(path)
             return table.schema.names, enumerate(table.to_pylist(), 1)

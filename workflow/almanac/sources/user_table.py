@@ -24,6 +24,7 @@ from almanac.sources.records import (
     LISTS,
     TABLES,
     Cells,
+    Columns,
     RowBlock,
     counted,
     find,
@@ -138,18 +139,34 @@ def read_table(folder: Path, name: str) -> UserTable:
     Raises:
         AlmanacError: the file cannot be read at all.
     """
-    known = TABLES[name]
-    kinds = {name: LIST if name in LISTS else pl.String() for name in known.required + known.optional}
-    empty = pl.DataFrame(schema={ROW: pl.Int64(), **kinds})
     path = find(folder, name)
-    if path is None:
-        return UserTable(folder / name, empty)
-    out, names = UserTable(path, empty), list[str]()
+    return completed(folder / name, TABLES[name]) if path is None else read_file(path, TABLES[name])
+
+
+def read_file(path: Path, known: Columns) -> UserTable:
+    """Read a table; columns that it may have and that are not read are noted.
+
+    Raises:
+        AlmanacError: the file cannot be read at all.
+    """
+    out, names = completed(path, known), list[str]()
+    empty = out.rows
     with readable(path):
-        frames = [_frame(out, part) for part in parts(path, names, empty.columns)]
+        frames = [_frame(out, part) for part in parts(path, names, known)]
     if wrong := wrong_columns(names, known):
         return UserTable(path, empty, [(0, wrong)], 1)
+    if others := [name for name in names if name not in known.names]:
+        out.notes.append(f"{path}: columns not read: {', '.join(map(repr, others))}; read: {', '.join(known.names)}")
     out.rows = _seen(out, pl.concat([empty, *frames]))
+    out.known.append(out.rows[known.required[0]])
+    return out
+
+
+def completed(path: Path, known: Columns, rows: pl.DataFrame | None = None) -> UserTable:
+    """Return a table of some of its columns, with the others empty; of none it has no rows."""
+    rows = pl.DataFrame(schema={ROW: pl.Int64}) if rows is None else rows
+    columns = [rows[name] if name in rows else _column(name, None, rows.height, {}) for name in known.names]
+    out = UserTable(path, pl.DataFrame([rows[ROW], *columns]))
     out.known.append(out.rows[known.required[0]])
     return out
 
@@ -176,7 +193,7 @@ def _seen(out: UserTable, rows: pl.DataFrame) -> pl.DataFrame:
 def _frame(out: UserTable, part: RowBlock) -> pl.DataFrame:
     """Return a part's rows, and note in the table which are wrong."""
     for number in part.ragged:
-        out.refuse(number, "has more or fewer cells than the header")
+        out.refuse(number, 'has more or fewer cells than the header; quote a cell that holds a separator ("…")')
     wrong: dict[int, str] = {}
     columns = [_column(name, part.cells.get(name), len(part.numbers), wrong) for name in out.rows.columns[1:]]
     frame = pl.DataFrame([pl.Series(ROW, part.numbers, pl.Int64), *columns])
@@ -259,7 +276,7 @@ def _cell(name: str, value: Any) -> Any:
             raise ValueError(f"{name} is {value!r}; a list of texts is expected")
         return [text for part in parts if part is not None and (text := _whole(name, part))]
     if isinstance(value, list | dict):
-        several = "; give each object a row of its own" if name in ("object_id", "value") else ""
+        several = "; give each object a row of its own" if name in ("object_id", "object", "value") else ""
         raise ValueError(f"{name} is {value!r}; a text is expected{several}")
     return _whole(name, value) or None
 

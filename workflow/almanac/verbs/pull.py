@@ -1,7 +1,8 @@
 """Bring data from outside, and record each file's size and sha256. No other verb downloads anything.
 
-`files` copies a folder of fact tables; `model` fetches a checkpoint from a hub at one commit; the others bring a
-source's raw answers or files into a dated snapshot, which is never changed again, and read the tables out of it.
+`files` copies a folder of fact tables, or makes one of a file of subject, relation and object; `model` fetches a
+checkpoint from a hub at one commit; the others bring a source's raw answers or files into a dated snapshot, which is
+never changed again, and read the tables out of it.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
-from almanac.sealed import PULLED, sealed
+from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sealed import files as entries_of
 from almanac.sources.files import as_folder, read_columns, table_files
 from almanac.sources.options import KINDS, DumpOptions, NetworkOptions
@@ -28,6 +29,7 @@ from almanac.tables import atomic, read
 
 EXAMPLES = """\
   python -m almanac pull files --from my_facts --output results/mine/sources/mine      # or my_facts.zip
+  python -m almanac pull files --from inventory.csv --output my_facts   # the tables of one file, to be gone on with
   python -m almanac pull wikidata --relations P36 P569 --contact me@example.org --output results/mine/sources/wikidata
   python -m almanac pull wikidata … --again 2026-12-01 --output changes.json      # a new snapshot, and what changed
   python -m almanac pull imdb --path my_imdb_files --output results/mine/sources/imdb
@@ -40,10 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's flags."""
     sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
     files = sources.add_parser(
-        "files", help="a folder with the tables facts and entities, or a zip or tar archive of one"
+        "files",
+        help="a folder with the tables facts and entities, a zip or tar archive of one, or one file of subject, "
+        "relation and object",
     )
     files.add_argument(
-        "--from", dest="origin", type=Path, required=True, metavar="FOLDER", help="the folder, or the archive"
+        "--from", dest="origin", type=Path, required=True, metavar="PATH", help="the folder, the archive or the file"
     )
     files.add_argument("--merge", action="store_true", help="merge rows that occur twice, as the setting `merge` does")
     files.add_argument("--licence", default=None, help="the terms under which the facts may be used")
@@ -91,34 +95,43 @@ def run(arguments: argparse.Namespace) -> int:
 def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
     """Copy the tables of a facts folder, or of an archive of one, into a new folder; each row is checked.
 
+    Of one file of facts the tables that it states are written, and what is not read of it is said.
+
     Raises:
         AlmanacError: a table is missing, or has rows that no dataset can be built of; the new folder overlaps the old,
             holds other files or cannot be written.
     """
     table_files(origin)
     with as_folder(origin) as inside:
-        files = table_files(inside)
-        read_columns(inside, origin.name, merge)
+        found = read_columns(inside, origin.name, merge)
         new, old = folder.resolve(), origin.resolve()
         if new.is_relative_to(old) or old.is_relative_to(new):
             raise AlmanacError(f"{folder}: lies in the folder it is copied from, or holds it; name another")
 
         def fill(beside: Path) -> None:
-            for path in files:
+            if inside.is_file():
+                from almanac.sources import triples  # loading polars takes longer than copying does
+
+                triples.write(beside, found.entities, found.facts, found.relations)
+                print("".join(f"{note}\n" for note in found.notes), end="", file=sys.stderr)
+                return
+            for path in table_files(inside):
                 shutil.copyfile(path, beside / path.name)
 
         replace_tables(folder, fill)
-    return [folder / path.name for path in files]
+    return table_files(folder)
 
 
 def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
     """Put a new folder of tables in the place of an old one, whole or not at all.
 
     Raises:
-        AlmanacError: the old one holds what no pull has brought, or the new one cannot be written.
+        AlmanacError: the old one holds what no pull has brought, or was changed; the new one cannot be written.
     """
-    tables = {*TABLES, *ROWS}
-    brought = {PULLED, "changes", *(f"{table}{ending}" for table in tables for ending in ENDINGS)}
+    brought = {f"{table}{ending}" for table in {*TABLES, *ROWS} for ending in ENDINGS}
+    if (folder / PULLED).is_file():  # a person may have gone on with what was brought
+        brought = {str(entry["path"]) for entry in checked_record(folder / PULLED)["files"]}
+    brought |= {PULLED, "changes"}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in brought) if folder.is_dir() else []
     if strangers:
         raise AlmanacError(f"{folder}: holds {strangers[0]}, which no pull has brought; name a new folder")

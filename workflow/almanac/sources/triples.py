@@ -1,0 +1,64 @@
+"""One file of subject, relation and object by name: the tables that a folder would have of the same facts.
+
+The columns are `records.TRIPLES`. A name is a label, and its own id, so that equal names are one thing, wherever they
+stand. A relation's id is its words in lower case, with underscores between them.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from almanac.frames import frame_of
+from almanac.rows import Relation
+from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES
+from almanac.sources.user_table import ROW, Check, UserTable, completed
+
+WRITTEN = {  # what a file says of a folder's tables
+    "facts": ("relation_id", "subject_id", "object_id"),
+    "entities": ("entity_id", "label"),
+    "relations": ("relation_id", "label"),
+}
+
+
+def tables_of(found: UserTable) -> dict[str, UserTable]:
+    """Return the tables `WRITTEN` that a file states; rows keep their numbers, and `facts` what is wrong with them."""
+    cells = [pl.col(name) for name in TRIPLES.required]
+    found.drop(pl.all_horizontal(*(cell.is_null() for cell in cells)), lambda _: "is an empty row; it is left out")
+    found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")))
+    identity = pl.col("relation").str.to_lowercase().str.replace_all(r"\s+", "_")
+    rows = found.rows.with_columns(relation_id=identity)
+    rows = rows.with_columns(label=pl.col("relation").first().over("relation_id"))
+    other = rows.filter(pl.col("relation") != pl.col("label"))
+    if other.height:
+        first = other.row(0, named=True)
+        found.note(other[ROW], f"the relation {first['relation']!r} is read as {first['label']!r}")
+    names = pl.concat([rows.select(ROW, entity_id=name) for name in ("subject", "object")]).unique("entity_id")
+    facts = rows.select(ROW, "relation_id", subject_id="subject", object_id="object")
+    relations = rows.select(ROW, "relation_id", "label").unique("relation_id", keep="first", maintain_order=True)
+    return {
+        "entities": completed(found.path, TABLES["entities"], names.with_columns(label="entity_id")),
+        "facts": replace(found, rows=completed(found.path, TABLES["facts"], facts).rows, known=[facts["relation_id"]]),
+        "relations": completed(found.path, TABLES["relations"], relations),
+    }
+
+
+def _complete() -> Check:
+    def says(row: dict[str, str | None]) -> str:
+        absent = " and no ".join(name for name in TRIPLES.required if row[name] is None)
+        return f"has no {absent}; a fact needs subject, relation and object: write it, or remove the row"
+
+    return pl.any_horizontal(*(pl.col(name).is_null() for name in TRIPLES.required)), says
+
+
+def _without_bar(name: str) -> Check:
+    says = f"holds {LIST_SEPARATOR!r}, which separates the parts of a fact's id; write it in another way"
+    return pl.col(name).str.contains(LIST_SEPARATOR, literal=True), lambda row: f"{name} {row[name]!r} {says}"
+
+
+def write(folder: Path, entities: pl.DataFrame, facts: pl.DataFrame, relations: list[Relation]) -> None:
+    """Write what a file states as the tables of a folder, with room for other names."""
+    frames = {"entities": entities, "facts": facts, "relations": frame_of(Relation, relations)}
+    for table, columns in WRITTEN.items():
+        room = [pl.lit(None, pl.String).alias("aliases")] * (table == "entities")
+        frames[table].select(*columns, *room).write_csv(folder / f"{table}.csv")
