@@ -1,9 +1,10 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
 from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
-from almanac.rows import Measure
+from almanac.report.asked import FactsAsked
+from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import Drawing
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
 from almanac.suites.suite import Method
 
 
@@ -19,7 +20,7 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
-    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 methods."]
+    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 tested methods."]
 
 
 def test_however_many_models_there_are_a_dataset_takes_one_sentence():
@@ -29,10 +30,10 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     found = sentences(rows)
     assert len(found) == 4
     assert found[0] == (
-        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 method "
-        "(known −.090 to .290 more); m0 by 0 of 1 method."
+        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 tested method "
+        "(known −.090 to .290 more); m0 by 0 of 1 tested method."
     )
-    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 method."
+    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 tested method."
     assert all(len(one) < 400 for one in found)
 
 
@@ -57,11 +58,25 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     assert [row[3] for row in facts_table(asked).rows] == ["1 of 1", "0 of 7", "0 of 8", "0 of 9"]  # most sure last
 
 
+def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
+    first, *told = sentences(rows, ["n has more right."], ["9 are left out."])
+    assert first.startswith("Above chance")
+    assert told[:2] == ["n has more right.", "9 are left out."]
+    assert told[2] == "Not tested, since no chance is defined: c."
+    assert sentences([], facts=["9 are left out."])[1:] == ["9 are left out."]
+
+
 def test_the_page_says_how_many_facts_can_be_read_off_their_question():
-    [table] = chapter([], {}, {"real": (12, 1300), "invented": (0, 400)}).parts
+    counts = {"real": (12, 1300), "invented": (0, 400)}
+    facts = [
+        FactsAsked(name, [RelationCount("P1", "capital", True, test, 9, 0, 0, test, 0, 0, guessable)])
+        for name, (guessable, test) in counts.items()
+    ]
+    [table] = chapter([], {}, facts).parts
     assert "12 of 1,300 test facts (dataset real);" in table.caption
     assert "invented" not in table.caption
-    [table] = chapter([], {}, {"invented": (0, 400)}).parts
+    [table] = chapter([], {}, facts[1:]).parts
     assert "Readable" not in table.caption
 
 
