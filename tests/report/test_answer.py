@@ -1,5 +1,7 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
+from dataclasses import replace
+
 from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
 from almanac.rows import Measure, RelationCount
@@ -99,3 +101,23 @@ def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
     assert "known, of other relations" in table.head
     assert "Interval and verdict are of these relations" in table.caption
     assert markdown(rows).splitlines()[-1].startswith("Intervals (95 %) and verdicts are of these relations")
+
+
+def test_methods_whose_verdicts_compare_scores_with_those_of_false_objects_are_named():
+    by_scores = finding("m", "KaRR", ABOVE_CHANCE)
+    by_scores = by_scores._replace(method=Method("karr", "KaRR", {}, guess={"asked": "null"}))
+    [table] = chapter([finding("m", "asking", ABOVE_CHANCE), by_scores], {}).parts
+    assert "Verdicts by scores: KaRR ask each fact with a false object too." in table.caption
+    [table] = chapter([finding("m", "asking", ABOVE_CHANCE)], {}).parts
+    assert "Verdicts by scores" not in table.caption
+
+
+def test_a_method_that_shows_examples_says_how_many():
+    one = finding("m", "IC-LKE", ABOVE_CHANCE)
+    shown = Method("in_context", "IC-LKE", {}, ("shots",))
+    shown = one._replace(method=shown, known=replace(one.known, where='{"shots":8}'))
+    assert shown.label == "IC-LKE, 8 examples"
+    [table] = chapter([shown], {}).parts
+    assert "Shown before each question: IC-LKE, 8 examples." in table.caption
+    assert table.rows[0][2] == "IC-LKE", "rows of a published edition are found by this name"
+    assert one.label == "IC-LKE"

@@ -38,6 +38,12 @@ def test_of_many_relations_a_sentence_names_the_first_and_the_table_all():
     assert table([many]).folded
 
 
+def test_relations_without_a_label_are_named_with_how_they_are_asked():
+    told = FactsAsked("mine", [], unlabelled=["industry", "born"]).asked_by_id()
+    assert told.startswith("Relations of mine without a label: industry, born. They are asked by their id")
+    assert "“The industry of …”" in told
+
+
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
     whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
     assert sentences([whole]) == [

@@ -25,23 +25,34 @@ RULE = "\n\n".join(  # a paragraph a column
         "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
         "and so none of these facts. A method with a threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",
-        "Verdict: by a one-sided test at .025 of whether the model is above chance or, with false objects, of whether "
-        "true objects have higher scores than false ones (sign test). p: of that test, adjusted for all rows together "
-        "(Holm); the verdict goes by it. Interval and verdict are of these relations and say nothing of others. Where "
-        "the verdict is not distinguishable from chance, the upper end of above chance is the most that the method may "
-        "have missed.",
-        "Facts: how many were answered. Count as: how many independent facts these are worth in the first interval "
-        "(Wilson's).",
+        "Verdict: by a one-sided test at .025 of whether so many right answers are likely by chance. p: of that test, "
+        "adjusted for all rows together (Holm); the verdict goes by it. Interval and verdict are of these relations "
+        "and say nothing of others. Where the verdict is not distinguishable from chance, the upper end of above "
+        "chance is the most that the method may have missed.",
+        "Verdict and interval are made in different ways and need not agree. The interval may reach 0 where the "
+        "verdict is above chance: few answers are right, but each of them is unlikely by chance. Of two models the one "
+        "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
+        "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
+        "are not.",
+        "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
+        "random from all relations at once. These may be more than were answered, since each relation is asked and "
+        "none is left to the draw, and fewer where a subject has several facts that go together.",
     )
 )
+SIGN_TEST = (
+    "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance. "
+    "It asks whether true objects have higher scores than false ones (sign test), whatever the threshold, and so may "
+    "be above chance where hardly a fact is called known."
+)
 FACTS_CAPTION = (
-    "The facts that most answers know, and those that fewest know. Only methods that are above chance for a model "
-    "count. Choose a fact to see every answer to it."
+    "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
+    "are above chance for a model count. Choose a fact to see every answer to it."
 )
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
     "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
-    "verdict is not above chance."
+    "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance. "
+    "The page says which verdicts compare scores instead."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
@@ -91,7 +102,7 @@ def chapter(
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
-    caption = "\n\n".join([RULE, *_guessed(facts)])
+    caption = "\n\n".join([RULE, *_by_scores(rows), *_examples(rows), *_guessed(facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
         *figures,
@@ -118,6 +129,18 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
         if not one.facts:
             silent[str(one.known.model)].append(one)
     return silent
+
+
+def _by_scores(rows: Sequence[Finding]) -> list[str]:
+    """Return which methods have verdicts by scores, where there are any."""
+    methods = [one.method.label for one in rows if isinstance(one.method.guess, Mapping) and one.above is not None]
+    return [SIGN_TEST.format(_listed(methods, "; "))] if methods else []
+
+
+def _examples(rows: Sequence[Finding]) -> list[str]:
+    """Return how many examples methods show before a question, where they show any."""
+    shown = [one.label for one in rows if one.label != one.method.label]
+    return [f"Shown before each question: {_listed(shown, '; ')}."] if shown else []
 
 
 def _guessed(facts: Sequence[FactsAsked]) -> list[str]:

@@ -10,6 +10,7 @@ from almanac.suites.chapter import Table
 
 TOLD = 3  # datasets up to which each has a sentence
 NAMED = 4  # relations up to which a sentence names them
+LISTED = 12  # and a note
 FOLDED = 12  # rows from which the table is folded
 CAPTION = (
     "Left out and never asked: relations with too few facts or objects, and facts that could not be asked. Each reason "
@@ -67,6 +68,15 @@ class FactsAsked:
         labels = {row.relation_id: row.label for row in self.counts}
         whole = (row for row in self.refused if row.fact_id is None)
         return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
+
+    def asked_by_id(self) -> str:
+        """Return which relations are asked by their id, and what to do."""
+        names = ", ".join(self.unlabelled[:LISTED])
+        more = f", {len(self.unlabelled) - LISTED} more" if self.unlabelled[LISTED:] else ""
+        return (
+            f"Relations of {self.dataset} without a label: {names}{more}. They are asked by their id, as in “The "
+            f"{self.unlabelled[0]} of …”; a row with a label in the table of relations changes that."
+        )
 
 
 def facts_asked(layout: Layout) -> list[FactsAsked]:
