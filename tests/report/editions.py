@@ -150,11 +150,16 @@ ready.then(() => Promise.all(given.numbers.map(async (number) => {
 
 def opened(page, numbers):
     """Return by number the items that the page's own script finds, their numbers and outcomes; and it recomputed."""
+    return run_script(page, PRESS, numbers)
+
+
+def run_script(page, probe, numbers=()):
+    """Return what a probe prints as JSON, run after the page's own script."""
     script = page.rpartition("<script>")[2].partition("</script>")[0]
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node.js, which runs the page's script")
     given = {"data": re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1], "numbers": numbers}
-    words = [node, "-e", PAGE + script + PRESS]
+    words = [node, "-e", PAGE + script + probe]
     ran = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, check=True)
     return json.loads(ran.stdout)

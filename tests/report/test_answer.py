@@ -1,9 +1,12 @@
 """What the page says first: whether anything is above chance, in few sentences; and facts that are known and not."""
 
+from dataclasses import replace
+
 from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
-from almanac.rows import Measure
+from almanac.report.asked import FactsAsked
+from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import Drawing
-from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
+from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
 from almanac.suites.suite import Method
 
 
@@ -19,7 +22,7 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
-    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 methods."]
+    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 tested methods."]
 
 
 def test_however_many_models_there_are_a_dataset_takes_one_sentence():
@@ -29,10 +32,10 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     found = sentences(rows)
     assert len(found) == 4
     assert found[0] == (
-        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 method "
-        "(known −.090 to .290 more); m0 by 0 of 1 method."
+        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 tested method "
+        "(known −.090 to .290 more); m0 by 0 of 1 tested method."
     )
-    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 method."
+    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 tested method."
     assert all(len(one) < 400 for one in found)
 
 
@@ -57,11 +60,25 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
     assert [row[3] for row in facts_table(asked).rows] == ["1 of 1", "0 of 7", "0 of 8", "0 of 9"]  # most sure last
 
 
+def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
+    rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
+    first, *told = sentences(rows, ["n has more right."], ["9 are left out."])
+    assert first.startswith("Above chance")
+    assert told[:2] == ["n has more right.", "9 are left out."]
+    assert told[2] == "Not tested, since no chance is defined: c."
+    assert sentences([], facts=["9 are left out."])[1:] == ["9 are left out."]
+
+
 def test_the_page_says_how_many_facts_can_be_read_off_their_question():
-    [table] = chapter([], {}, {"real": (12, 1300), "invented": (0, 400)}).parts
+    counts = {"real": (12, 1300), "invented": (0, 400)}
+    facts = [
+        FactsAsked(name, [RelationCount("P1", "capital", True, test, 9, 0, 0, test, 0, 0, guessable)])
+        for name, (guessable, test) in counts.items()
+    ]
+    [table] = chapter([], {}, facts).parts
     assert "12 of 1,300 test facts (dataset real);" in table.caption
     assert "invented" not in table.caption
-    [table] = chapter([], {}, {"invented": (0, 400)}).parts
+    [table] = chapter([], {}, facts[1:]).parts
     assert "Readable" not in table.caption
 
 
@@ -84,3 +101,23 @@ def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
     assert "known, of other relations" in table.head
     assert "Interval and verdict are of these relations" in table.caption
     assert markdown(rows).splitlines()[-1].startswith("Intervals (95 %) and verdicts are of these relations")
+
+
+def test_methods_whose_verdicts_compare_scores_with_those_of_false_objects_are_named():
+    by_scores = finding("m", "KaRR", ABOVE_CHANCE)
+    by_scores = by_scores._replace(method=Method("karr", "KaRR", {}, guess={"asked": "null"}))
+    [table] = chapter([finding("m", "asking", ABOVE_CHANCE), by_scores], {}).parts
+    assert "Verdicts by scores: KaRR ask each fact with a false object too." in table.caption
+    [table] = chapter([finding("m", "asking", ABOVE_CHANCE)], {}).parts
+    assert "Verdicts by scores" not in table.caption
+
+
+def test_a_method_that_shows_examples_says_how_many():
+    one = finding("m", "IC-LKE", ABOVE_CHANCE)
+    shown = Method("in_context", "IC-LKE", {}, ("shots",))
+    shown = one._replace(method=shown, known=replace(one.known, where='{"shots":8}'))
+    assert shown.label == "IC-LKE, 8 examples"
+    [table] = chapter([shown], {}).parts
+    assert "Shown before each question: IC-LKE, 8 examples." in table.caption
+    assert table.rows[0][2] == "IC-LKE", "rows of a published edition are found by this name"
+    assert one.label == "IC-LKE"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.report import editions
-from tests.report.reading import check_items, clickable
+from tests.report.reading import Page, check_items, clickable
 
 from almanac.report.chapters import chapters
 from almanac.rows import Entity, Popularity, Relation, Response, Template
@@ -54,3 +54,22 @@ def test_every_number_of_every_suite_opens_its_items_and_is_made_of_them_again(l
     pages, _ = chapters(layout)
     check_items(pages, layout.page().read_text("utf-8"))
     assert {row.suite for row in clickable(pages)} == {suite.name for suite in OURS}
+
+
+def test_an_item_carries_the_method_that_counts_it_by_its_name_in_the_first_table(layout):
+    carried = Page(layout.page().read_text("utf-8")).data["judged"]
+    [karr] = [one["columns"] for one in carried if one["suite"] == "karr"]
+    codes, names = karr["*method"]["codes"], karr["*method"]["names"]
+    assert {"KaRR, released code", "LAMA@1", "ParaRel"} <= {names[code] for code in codes if code is not None}
+    asked = [karr["asked"]["names"][code] for code in karr["asked"]["codes"]]
+    assert karr["*false"]["values"] == [one == "null" for one in asked]
+    assert set(asked) == {"facts", "null"}
+
+
+def test_a_false_object_that_counts_as_known_is_called_so(layout):
+    probe = """
+const columns = { outcome: { values: ["correct", "correct", "error"] }, "*false": { values: [false, true, true] } };
+console.log(JSON.stringify([0, 1, 2].map((at) => outcomeOf(columns, at)[0])));
+"""
+    said = editions.run_script(layout.page().read_text("utf-8"), probe)
+    assert said == ["correct", "called known, wrongly", "error"]

@@ -115,6 +115,9 @@ def test_every_number_of_every_table_can_be_clicked_and_shows_the_items_that_it_
     assert {row.model for row in clickable(pages)} == {"base"}, "the silent one has no number"
 
 
+BLANK = "\n[a causal model reads this up to the blank]"
+
+
 def test_each_item_shows_the_text_that_was_asked(layout, page):
     for asking in layout.config.asked():
         [carried] = [
@@ -127,7 +130,8 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
         for link in tables.read(files.folder / "links.parquet", Link):
             request = requests[link.request_id]
             whole = contexts.get(request.context_id, "") + (request.text or "".join(request.pieces or ()))
-            asked.setdefault(link.item, whole)
+            choices = f"\n[choices: {'; '.join(one.strip() for one in request.choices)}]"
+            asked.setdefault(link.item, whole + (choices if request.kind == "choices" else BLANK))
         columns = carried["columns"]
         shown = [carried["texts"][code] for code in columns["*asked"]["codes"]]
         assert shown == [asked[item] for item in columns["item"]["values"]]

@@ -261,3 +261,14 @@ def test_a_fact_counts_once_and_a_method_that_asks_it_more_often_is_not_compared
 
 def test_every_number_has_a_key_of_its_own(tmp_path):
     assert tables.write(tmp_path / "across.parquet", Measure, ROWS) == len(ROWS)
+
+
+def test_where_each_model_is_a_family_of_its_own_nothing_is_said_of_families():
+    entrants = [Entrant("one", "one", None, 2_000_000), Entrant("other", "other", None, 2_000_000)]
+    marks = {"one": "+--- ++-- +++- ++++", "other": "++-- +--- ++++ +++-"}
+    found = chapter(METHOD, made(marks, entrants, 4), entrants, {})
+    [table] = [part for part in found.parts if isinstance(part, Table) and part.name == "correlations"]
+    assert [row[2] for row in table.rows] == ["models"]
+    captions = " ".join(part.caption for part in found.parts if isinstance(part, Drawing))
+    assert "models are ordered by their accuracy" in captions
+    assert "families" not in captions

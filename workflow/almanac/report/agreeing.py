@@ -22,12 +22,18 @@ from almanac.suites.listing import method_label
 from almanac.suites.looks import GREY, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
+PAIRS = (
+    "Each two methods on the facts that both asked. Some give a fact the same score and differ in when they call it "
+    "known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among all words. With "
+    "one template a relation their ρ is 1, and κ may be anything."
+)
 EXAMPLES = 3  # facts that are named of each kind
 ASKS = (
     "A fact counts as known to a method where more than half of its items are right. Two methods agree on a fact where "
     "both call it known or neither does. Cohen's κ is that share beyond what their rates alone would give: 1 is full "
     "agreement, 0 none beyond chance. ρ is the rank correlation of the scores that they give the facts. Where a model "
-    "did not follow the format of a method, that method says nothing of its facts and is left out."
+    "did not follow the format of a method, that method says nothing of its facts and is left out. All other methods "
+    "count, also those that are not above chance: where one calls no fact known, none is known by all."
 )
 
 
@@ -84,7 +90,7 @@ def _forest(rows: Sequence[tuple[Measure, Finding]]) -> Figure:
     models = list(dict.fromkeys(str(row.model) for row, _ in rows))
     of: dict[str, list[tuple[Measure, Finding]]] = defaultdict(list)
     for row, found in rows:
-        of[found.method.label].append((row, found))
+        of[found.label].append((row, found))
     names = ["\n".join(wrap(label, 20)) for label in of]  # in lines that leave room for the points
     # A line a model, and as many as the method's name takes, with a gap.
     heights = [max(len(own), 1.2 * (name.count("\n") + 1)) + 1 for own, name in zip(of.values(), names, strict=True)]
@@ -182,7 +188,7 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
         )
         for row in rows
     ]
-    return Table("pairs", "Each two methods on the facts that both asked.", head, cells, folded=True)
+    return Table("pairs", PAIRS, head, cells, folded=True)
 
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:

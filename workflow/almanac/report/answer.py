@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from almanac.report import written
+from almanac.report import asked, written
+from almanac.report.asked import FactsAsked
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
-from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, Finding
+from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
 
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = "\n\n".join(  # a paragraph a column
@@ -24,23 +25,34 @@ RULE = "\n\n".join(  # a paragraph a column
         "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
         "and so none of these facts. A method with a threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",
-        "Verdict: by a one-sided test at .025 of whether the model is above chance or, with false objects, of whether "
-        "true objects have higher scores than false ones (sign test). p: of that test, adjusted for all rows together "
-        "(Holm); the verdict goes by it. Interval and verdict are of these relations and say nothing of others. Where "
-        "the verdict is not distinguishable from chance, the upper end of above chance is the most that the method may "
-        "have missed.",
-        "Facts: how many were answered. Count as: how many independent facts these are worth in the first interval "
-        "(Wilson's).",
+        "Verdict: by a one-sided test at .025 of whether so many right answers are likely by chance. p: of that test, "
+        "adjusted for all rows together (Holm); the verdict goes by it. Interval and verdict are of these relations "
+        "and say nothing of others. Where the verdict is not distinguishable from chance, the upper end of above "
+        "chance is the most that the method may have missed.",
+        "Verdict and interval are made in different ways and need not agree. The interval may reach 0 where the "
+        "verdict is above chance: few answers are right, but each of them is unlikely by chance. Of two models the one "
+        "with fewer right answers may be above chance, if its answers would be right for fewer other facts. And the "
+        "interval may lie above 0 where the verdict is not above chance: verdicts are adjusted for all rows, intervals "
+        "are not.",
+        "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
+        "random from all relations at once. These may be more than were answered, since each relation is asked and "
+        "none is left to the draw, and fewer where a subject has several facts that go together.",
     )
 )
+SIGN_TEST = (
+    "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance. "
+    "It asks whether true objects have higher scores than false ones (sign test), whatever the threshold, and so may "
+    "be above chance where hardly a fact is called known."
+)
 FACTS_CAPTION = (
-    "The facts that most answers know, and those that fewest know. Only methods that are above chance for a model "
-    "count. Choose a fact to see every answer to it."
+    "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
+    "are above chance for a model count. Choose a fact to see every answer to it."
 )
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
     "relations. Verdicts are adjusted for all rows (Holm) and intervals are not, so one may lie above 0 where the "
-    "verdict is not above chance."
+    "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance. "
+    "The page says which verdicts compare scores instead."
 )
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
@@ -62,16 +74,18 @@ class FactFound(NamedTuple):
 def chapter(
     rows: Sequence[Finding],
     nulls: Mapping[Key, Measure],
-    guessable: Mapping[str, tuple[int, int]] | None = None,
+    facts: Sequence[FactsAsked] = (),
     figures: Iterable[Drawing] = (),
+    compared: Sequence[str] = (),
 ) -> Chapter:
     """Return the page's first chapter: sentences, figures, and a table of what was answered.
 
     Args:
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
-        guessable: of each dataset how many test facts have objects that stand in the subject's name, of how many.
+        facts: what became of the facts of each dataset.
         figures: what all methods found, side by side.
+        compared: what is said of models side by side.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -88,14 +102,15 @@ def chapter(
     ]
     known, above = ("known, of these relations", "known, of other relations"), "above chance, of these relations"
     head = (*HEAD[:3], "verdict", *known, "chance", "null", above, "p", "facts", "count as")
-    caption = "\n\n".join([RULE, *_guessed(guessable or {})])
+    caption = "\n\n".join([RULE, *_by_scores(rows), *_examples(rows), *_guessed(facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
         *figures,
         Table("findings", caption, head, cells, hidden=unanswered),
         *_unanswered(rows),
+        *([left_out] if (left_out := asked.table(facts)) is not None else []),
     ]
-    return Chapter("What was found", "\n\n".join(sentences(rows)), parts)
+    return Chapter("What was found", "\n\n".join(sentences(rows, compared, asked.sentences(facts))), parts)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
@@ -116,9 +131,21 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
     return silent
 
 
-def _guessed(guessable: Mapping[str, tuple[int, int]]) -> list[str]:
+def _by_scores(rows: Sequence[Finding]) -> list[str]:
+    """Return which methods have verdicts by scores, where there are any."""
+    methods = [one.method.label for one in rows if isinstance(one.method.guess, Mapping) and one.above is not None]
+    return [SIGN_TEST.format(_listed(methods, "; "))] if methods else []
+
+
+def _examples(rows: Sequence[Finding]) -> list[str]:
+    """Return how many examples methods show before a question, where they show any."""
+    shown = [one.label for one in rows if one.label != one.method.label]
+    return [f"Shown before each question: {_listed(shown, '; ')}."] if shown else []
+
+
+def _guessed(facts: Sequence[FactsAsked]) -> list[str]:
     """Return how many facts a model may read off their subject's name, where there are any."""
-    of = [f"{found:,} of {facts:,} test facts (dataset {name})" for name, (found, facts) in guessable.items() if found]
+    of = [f"{one.guessable:,} of {one.tested:,} test facts (dataset {one.dataset})" for one in facts if one.guessable]
     text = "their true objects stand in their subject's name (the setting “guessable: false” leaves them out)."
     return [f"Readable from the question: {_listed(of)}; {text}"] if of else []
 
@@ -165,14 +192,18 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
     return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 
-def sentences(rows: Sequence[Finding]) -> list[str]:
-    """Return what was found, in six sentences at most where one or two datasets are asked of.
+def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequence[str] = ()) -> list[str]:
+    """Return what was found, the first sentence says whether anything is above chance at all.
 
-    The first says whether anything is above chance at all.
+    Args:
+        rows: what was found.
+        compared: what is said of models side by side.
+        facts: what is said of the facts that were asked and of those that were not.
     """
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
     if not tested:
-        return ["Nothing can be said: no method was answered by enough facts, or in the form that was asked for."]
+        nothing = "Nothing can be said: no method was answered by enough facts, or in the form that was asked for."
+        return [nothing, *facts]
     out = []
     if not any(one.verdict == ABOVE_CHANCE for one in tested):
         models = _listed(str(one.known.model) for one in tested)
@@ -182,6 +213,7 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
         for one in tested:
             of[one.known.dataset].append(one)
         out += [_of_dataset(dataset, own) for dataset, own in of.items()]
+    out += [*compared, *facts]
     if silent := _silent(rows):
         methods: dict[str, list[str]] = defaultdict(list)
         for model, own in silent.items():
@@ -194,6 +226,9 @@ def sentences(rows: Sequence[Finding]) -> list[str]:
     few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
     if few:
         out.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
+    untested = {one.method.label: None for one in rows if one.verdict == UNDEFINED}
+    if untested:
+        out.append(f"Not tested, since no chance is defined: {_listed(untested, '; ')}.")
     astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}
     if astray:
         labels = _listed(astray, "; ")
@@ -222,13 +257,13 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
         ]
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
         span = f" (known {ends} more)" if more else ""
-        parts.append(f"{_listed(names)} by {hit} of {of} method{'s' * (of != 1)}{span}")
+        parts.append(f"{_listed(names)} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
 
 def _methods(rows: Sequence[Finding]) -> str:
     count = len({(one.known.suite, one.known.dataset, one.known.where) for one in rows})
-    return f"{count} method{'s' * (count != 1)}"
+    return f"{count} tested method{'s' * (count != 1)}"
 
 
 def _listed(names: Iterable[str], between: str = ", ") -> str:

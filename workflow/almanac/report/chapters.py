@@ -6,9 +6,9 @@ from dataclasses import replace
 from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of, pooled, shown
-from almanac.report import agreeing, answer, comparing, recovering, trust
+from almanac.report import agreeing, answer, asked, comparing, recovering, trust
 from almanac.report.page import Page
-from almanac.rows import Measure, RelationCount
+from almanac.rows import Measure
 from almanac.suites import comparison_chapter
 from almanac.suites.chapter import Chapter, Shown
 from almanac.suites.headline import NULL_KNOWN, Finding
@@ -41,9 +41,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
         "trust": trust.chapter(layout, first),
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
-    guessable = {name: (sum(row.guessable for row in rows), _tested(rows)) for name, rows in _counts(layout).items()}
     nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
-    answered = answer.chapter(first, nulls, guessable, figures)
+    answered = answer.chapter(first, nulls, asked.facts_asked(layout), figures, comparing.sentences(between))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 
@@ -57,24 +56,6 @@ def _overviews(layout: Layout, between: Sequence[Measure]) -> tuple[list[Page], 
             measures[suite.name, ""] = own
             pages.append(Page(suite.name, suite.name, "", chapter))
     return pages, measures
-
-
-def drawn(layout: Layout) -> dict[str, tuple[int, int, int]]:
-    """Return how many facts each dataset that is asked has, how many of them are test facts, and how many train."""
-    return {
-        name: (sum(row.facts for row in rows), _tested(rows), sum(row.train for row in rows))
-        for name, rows in _counts(layout).items()
-    }
-
-
-def _tested(rows: Sequence[RelationCount]) -> int:
-    return sum(row.test for row in rows)
-
-
-def _counts(layout: Layout) -> dict[str, list[RelationCount]]:
-    """Return what became of the facts of each dataset that is asked."""
-    names = layout.config.used_datasets()
-    return {name: layout.read(layout.dataset(name, "counts"), RelationCount) for name in names}
 
 
 def _nulls(layout: Layout, rows: Sequence[Finding], between: Sequence[Measure]) -> dict[answer.Key, Measure]:

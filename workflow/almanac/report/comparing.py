@@ -1,8 +1,9 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
 from almanac.suites.comparison import DIFFERENCE, TUNED
@@ -12,13 +13,14 @@ from almanac.suites.listing import SUITES
 MODELS = 8  # of an edition, up to which all pairs are listed
 FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
+NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "facts")
+ASKS = "Each two models on the facts that both answered, by every method that asks each fact once."
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
-    "for all rows together (Holm). Only methods that ask each fact once are compared; with fewer than "
-    f"{FEW} facts nothing is tested."
+    f"for all rows together (Holm); with fewer than {FEW} facts nothing is tested."
 )
 
 
@@ -28,38 +30,63 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     Args:
         between: the numbers between models.
     """
-    rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
-    if not rows or len({name for row in rows for name in (row.model, row.other)}) > MODELS:
-        return None
-    tested = [row.p if row.n >= FEW else None for row in rows]
-    adjusted = iter(holm([p for p in tested if p is not None]))
-    cells: list[Sequence[Cell]] = []
-    counts: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for row, alone in zip(rows, tested, strict=True):
-        p = None if alone is None else next(adjusted)
-        label = method_of(row, SUITES[row.suite].methods).label
-        cells.append((row.dataset, label, str(row.model), str(row.other), row, alone, p, row.n))
-        if p is not None:
-            counts[row.dataset, str(row.model), str(row.other)].append((row.value or 0.0) if p <= LEVEL else 0.0)
+    cells: list[Sequence[Cell]] = [
+        (row.dataset, _label(row), str(row.model), str(row.other), row, row.p if row.n >= FEW else None, p, row.n)
+        for row, p in _tested(between)
+    ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
-    return Chapter("Models compared, all methods", " ".join(_sentences(counts)), [table])
+    return Chapter("Models compared, all methods", ASKS, [table]) if cells else None
 
 
-def _sentences(counts: Mapping[tuple[str, str, str], Sequence[float]]) -> list[str]:
-    """Return a sentence a pair or, of many pairs, one of all; counts: the differences, 0 where it may be none."""
-    if not counts:
-        return [f"No two models answered {FEW} facts of one method."]
-    if len(counts) <= TOLD:
-        return [_sentence(*pair, found) for pair, found in counts.items()]
-    every = [value for found in counts.values() for value in found]
-    sure = sum(value != 0 for value in every)
-    return [f"Of {len(every)} differences between two models by the same method, {sure} are more than chance."]
+def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
+    """Return the differences, each with its adjusted p; none of no two models, or of so many that nobody reads them."""
+    rows = [row for row in between if row.metric in (DIFFERENCE, TUNED) and row.value is not None]
+    if len({name for row in rows for name in (row.model, row.other)}) > MODELS:
+        return []
+    adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
+    return [(row, next(adjusted) if row.n >= FEW and row.p is not None else None) for row in rows]
 
 
-def _sentence(dataset: str, one: str, other: str, found: Sequence[float]) -> str:
-    """Return by how many methods one model has more right than another."""
-    more, fewer = sum(value > 0 for value in found), sum(value < 0 for value in found)
-    methods = f"{len(found)} method{'s' * (len(found) != 1)}"
-    if not more + fewer:
+def _label(row: Measure) -> str:
+    return method_of(row, SUITES[row.suite].methods).label
+
+
+def sentences(between: Sequence[Measure]) -> list[str]:
+    """Return by how much each two models differ: a sentence a pair or, of many pairs, one of all.
+
+    Args:
+        between: the numbers between models.
+    """
+    rows = _tested(between)
+    pairs: dict[tuple[str, str, str], list[tuple[Measure, float]]] = defaultdict(list)
+    for row, p in rows:
+        if p is not None:
+            pairs[row.dataset, str(row.model), str(row.other)].append((row, p))
+    if len(pairs) <= TOLD:
+        said = [_sentence(*pair, found) for pair, found in pairs.items()]
+        return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
+    ps = [p for found in pairs.values() for _, p in found]
+    sure = sum(p <= LEVEL for p in ps)
+    return [f"Of {len(ps)} differences between two models by the same method, {sure} are more than chance."]
+
+
+def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure, float]]) -> str:
+    """Return by which methods one model has more right than another, and by how much."""
+    sure = [row for row, p in found if p <= LEVEL and row.value]
+    more, fewer = ([row for row in sure if (sign * (row.value or 0.0)) > 0] for sign in (1, -1))
+    methods = f"{len(found)} method{'s' * (len(found) != 1)} that ask{'s' * (len(found) == 1)} each fact once"
+    if not sure:
         return f"On {dataset}, {one} and {other} do not differ by more than chance, by {methods}."
-    return f"On {dataset}, {one} has more right than {other} by {more} of {methods}, and fewer by {fewer}."
+    return (
+        f"On {dataset}, {one} has more right than {other} by {len(more)} of {methods}{_by_how_much(more)}, "
+        f"and fewer by {len(fewer)}{_by_how_much(fewer)}."
+    )
+
+
+def _by_how_much(rows: Sequence[Measure]) -> str:
+    """Return the differences with their methods in brackets where they are few, else the least and the most."""
+    sizes = sorted(abs(row.value or 0.0) for row in rows)
+    if len(rows) > NAMED:
+        return f" ({share(sizes[0])} to {share(sizes[-1])})"
+    named = "; ".join(f"{_label(row)} {share(abs(row.value or 0.0))}" for row in rows)
+    return f" ({named})" if named else ""

@@ -18,7 +18,9 @@ from almanac.report.evidence import Block, EvidenceFiles, pooled
 from almanac.rows import Context, Measure, Outcome
 from almanac.suites.answers import Answers
 from almanac.suites.headline import ABOVE_CHANCE, Finding
-from almanac.suites.judged import Range, conditions_of
+from almanac.suites.judged import Condition, Range, chosen, conditions_of
+from almanac.suites.listing import SUITES
+from almanac.suites.suite import Method
 
 RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
@@ -26,7 +28,8 @@ ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "
 NAMED = ("relation", "subject", "object")
 TEXT = "*asked"  # the text that was asked, and how it was asked, said to a reader: no columns of `Judged`,
 WAY = "*way"  # whose names are words
-HOW = ("experiment", WAY, "template", "reading")  # how an item was asked and its answer read
+METHOD, COUNTED, FALSE = "*method", "*counted", "*false"  # whose item it is, whether it counts, is of a false object
+HOW = ("experiment", WAY, "template", "reading", METHOD, COUNTED, FALSE)  # how an item was asked and its answer read
 HALF = 0.5  # of a fact's items; above, the fact is counted as known
 DIGITS = 4  # that a number has, where nothing depends on more
 
@@ -68,11 +71,13 @@ class Items:
             if folders not in asked:  # what all models were asked alike is read once
                 asked[folders] = self._asked(answers)
             said = read_frame(self._layout.judged(asking, "outcomes"), Outcome, ["prediction"])["prediction"]
-            parts.add(asking.model, _with_ways(judged.frame, answers).with_columns(said), asked[folders])
+            methods = SUITES[suite].counted(self._layout.options(asking))
+            frame = _with_methods(_with_ways(judged.frame, answers), methods).with_columns(said)
+            parts.add(asking.model, frame, asked[folders])
             self._name(dataset, judged.frame)
             for row in self._above[asking]:
                 self._count(dataset, judged.where(conditions_of(row)).frame)
-        about = {"suite": suite, "dataset": dataset}
+        about = {"suite": suite, "label": SUITES[suite].label, "dataset": dataset}
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:
@@ -111,16 +116,16 @@ class Items:
         return found
 
     def _asked(self, answers: Answers) -> Mapping[int, str]:
-        """Return the text that each item shows: of several requests the first."""
+        """Return the text that each item shows: of several requests the first, and how many more there are."""
         contexts = {
             row.context_id: row.text
             for one in answers.rounds
             for row in self._layout.read(one.folder / "contexts.parquet", Context)
         }
         texts: dict[int, str] = {}
-        for part in answers.parts(("context_id", "instruction", "text", "options", "pieces")):
-            first = part.links.unique("item", keep="first", maintain_order=True)
-            for row in first.iter_rows(named=True):
+        for part in answers.parts(("kind", "context_id", "instruction", "text", "options", "pieces", "choices")):
+            first = part.links.with_columns(pl.len().over("item").alias("texts"))
+            for row in first.unique("item", keep="first", maintain_order=True).iter_rows(named=True):
                 texts[row["item"]] = contexts.get(row["context_id"], "") + _shown(row)
         return texts
 
@@ -195,6 +200,28 @@ def _with_ways(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     return frame.join(ways, on="setting", how="left", maintain_order="left")
 
 
+def _with_methods(frame: pl.DataFrame, methods: Sequence[Method]) -> pl.DataFrame:
+    """Return items with `METHOD`, what the page calls the method that asked them, `COUNTED` and `FALSE`.
+
+    A method's are also the items of the false objects against which it holds each fact, and other readings of its
+    answers; neither are among those that its share counts.
+    """
+    false = [(one.label, one.guess) for one in methods if isinstance(one.guess, Mapping)]
+    asked = [*((one.label, one.where) for one in methods), *false]
+    label = pl.coalesce(
+        pl.lit(None, pl.String), *(pl.when(_meets(own, "reading")).then(pl.lit(name)) for name, own in asked)
+    )
+    return frame.with_columns(
+        label.alias(METHOD),
+        pl.any_horizontal(pl.lit(False), *(_meets(one.where) for one in methods)).alias(COUNTED),
+        pl.any_horizontal(pl.lit(False), *(_meets(own, "reading") for _, own in false)).alias(FALSE),
+    )
+
+
+def _meets(conditions: Mapping[str, Condition], but: str = "") -> pl.Expr:
+    return pl.all_horizontal(pl.lit(True), *(chosen(name, one) for name, one in conditions.items() if name != but))
+
+
 def written(value: Any) -> str:
     """Return a value as JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -203,7 +230,14 @@ def written(value: Any) -> str:
 def _shown(row: Mapping[str, Any]) -> str:
     """Return what is asked, as a reader sees it; a model's wrapper arranges instructed requests."""
     parts = (row["instruction"], row["text"], *(row["options"] or ()))
-    return "\n".join(part for part in parts if part) or "".join(row["pieces"] or ())
+    notes = []
+    if row["kind"] == "choices" and row["choices"]:
+        notes.append(f"[choices: {'; '.join(map(str.strip, row['choices']))}]")
+    if row["kind"] == "fill":
+        notes.append("[a causal model reads this up to the blank]")
+    if row["texts"] > 1:
+        notes.append(f"[and {row['texts'] - 1} more texts, which are scored with it]")
+    return "\n".join(["\n".join(part for part in parts if part) or "".join(row["pieces"] or ()), *notes])
 
 
 def items(

@@ -16,7 +16,8 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
 from almanac.frames import frames
 from almanac.report import drawing, page
-from almanac.report.chapters import chapters, drawn, with_facts
+from almanac.report.asked import facts_asked
+from almanac.report.chapters import chapters, with_facts
 from almanac.report.evidence import MOST, EvidenceFiles
 from almanac.report.items import items
 from almanac.report.written import reference, summary, write_table
@@ -59,7 +60,7 @@ def report_page(layout: Layout) -> None:
     for name, vector in vectors.items():
         (folder / f"{name}.svg").write_text(vector, encoding="utf-8")
     models = list(model_rows(layout))
-    parts = (layout.config, found, validation, vectors, told, evidence, models, drawn(layout))
+    parts = (layout.config, found, validation, vectors, told, evidence, models, facts_asked(layout))
     text = page.render(*parts)
     if not evidence.files and len(text.encode()) > MOST:
         evidence.write()

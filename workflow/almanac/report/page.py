@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from almanac import __version__
 from almanac.config import EditionConfig
+from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import alone, share
@@ -52,7 +53,7 @@ def render(
     items: Mapping[str, Any],
     evidence: EvidenceFiles,
     models: Sequence[Mapping[str, Any]],
-    drawn: Mapping[str, tuple[int, int, int]],
+    asked: Sequence[FactsAsked],
 ) -> str:
     """Render the page.
 
@@ -64,7 +65,7 @@ def render(
         items: what the page is told of the items that the numbers count (`items.items`).
         evidence: the items.
         models: who was asked: name, origin, parameters.
-        drawn: of each dataset that is asked how many facts there are, how many are test facts, how many train.
+        asked: what became of the facts of each dataset that is asked.
     """
     environment = Environment(
         loader=PackageLoader("almanac.report"),
@@ -92,7 +93,7 @@ def render(
         evidence=evidence,
         items_root=items["root"],
         models=models,
-        drawn=drawn,
+        asked={one.dataset: one for one in asked},
         version=__version__,
     )
 

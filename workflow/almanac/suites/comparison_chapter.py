@@ -10,6 +10,10 @@ from almanac.suites.judged import Condition, as_text, conditions_of
 from almanac.suites.suite import Method
 
 ENDS = 5  # relations shown at the top and at the bottom
+CORRELATIONS = (
+    "Correlations with intervals. Of two models the interval is Fisher's; of two families, whose value is a mean over "
+    "pairs of models, it is of a bootstrap over the relations. Of few relations neither says much."
+)
 POPULARITY = ("head", "torso", "tail")
 
 
@@ -35,23 +39,30 @@ def chapter(
     if len(leaders) < 2:
         return None
     series = {one.name: one.series for one in models}
+    families = len({series[str(row.model)] for row in leaders}) < len(leaders)  # not each model its own
+    order = (
+        "families are ordered by the accuracy of one member, of several that which is closest to 7 B parameters, and "
+        "members by their own"
+        if families
+        else "models are ordered by their accuracy"
+    )
     parts: list[Any] = [
         _board(found, leaders, series),
         *_popular(found.get("popularity_accuracy", ())),
         *_ends(found.get("relation_mean", ()), relations),
         Drawing(
             "relations",
-            "Accuracy in percent by relation (best first) and model; families are ordered by the accuracy of the "
-            "member closest to 7 B parameters, members by their own.",
+            f"Accuracy in percent by relation (best first) and model; {order}.",
             lambda: figures.heat_map(found["relation_accuracy"], relations, series),
         ),
     ]
-    pairs = [row for metric in ("series_pearson", "pearson") for row in found.get(metric, ()) if row.value is not None]
+    metrics = ("series_pearson", "pearson") if families else ("pearson",)
+    pairs = [row for metric in metrics for row in found.get(metric, ()) if row.value is not None]
     if any(row.metric == "pearson" for row in pairs):
-        caption = (
-            "Pearson's correlation of accuracies over relations; between families, the mean over pairs of their "
-            "members, over the relations that all models answered."
+        of_families = (
+            "; between families, the mean over pairs of their members, over the relations that all models answered"
         )
+        caption = f"Pearson's correlation of accuracies over relations{of_families if families else ''}."
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
     parts += _pretrained(rows, models, relations) + _subsumption(found) + _tuned(found)
     if pairs:
@@ -60,7 +71,7 @@ def chapter(
             for row in pairs
         ]
         head = ("one", "other", "of", "correlation", "relations")
-        parts.append(Table("correlations", "Correlations with intervals.", head, listed, folded=True))
+        parts.append(Table("correlations", CORRELATIONS, head, listed, folded=True))
     asks = f"All models' answers to the same questions of {method.label}."
     return Chapter(f"Models compared, {method.label}", asks, parts)
 

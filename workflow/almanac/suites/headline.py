@@ -56,6 +56,12 @@ class Finding(NamedTuple):
     verdict: str
     elsewhere: Measure | None = None
 
+    @property
+    def label(self) -> str:
+        """Return what the page calls the method, with the number of examples where it shows any."""
+        shots = conditions_of(self.known).get("shots") if "shots" in self.method.by else None
+        return self.method.label if shots is None else f"{self.method.label}, {shots} examples"
+
 
 def measures(
     suite: Suite[Any], options: Any, judged: Judged, said: pl.DataFrame, answers: Answers, data: Data

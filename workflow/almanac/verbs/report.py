@@ -10,7 +10,7 @@ from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import findings_of
-from almanac.report import answer, comparing
+from almanac.report import answer, asked, comparing
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
 
@@ -63,10 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
 def print_found(layout: Layout) -> None:
     """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it."""
     if layout.page().is_file():
-        found = findings_of(Layout.open(layout.root))
+        layout = Layout.open(layout.root)
+        found = findings_of(layout)
         if found:
-            compared = comparing.chapter(layout.read(layout.between("across"), Measure))
-            told = [*answer.sentences(found), *([compared.asks] if compared is not None else [])]
+            compared = comparing.sentences(layout.read(layout.between("across"), Measure))
+            told = answer.sentences(found, compared, asked.sentences(asked.facts_asked(layout)))
             print("", answer.markdown(found), "", *told, sep="\n")
         print(f"\n{layout.page()}")
         frozen = layout.frozen()

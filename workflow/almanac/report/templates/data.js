@@ -34,6 +34,13 @@ async function partOf({ name }, model) {
 // The value that an item has in a column.
 const value = (column, at) => (column.names ? (column.codes[at] === null ? null : column.names[column.codes[at]]) : column.values[at]);
 
+// What became of an item, in words, and the class of its colour: a false object that counts as known is no knowledge.
+const OF_FALSE = { correct: ["called known, wrongly", "incorrect"], incorrect: ["not called known, rightly", "correct"] };
+function outcomeOf(columns, at) {
+  const own = value(columns.outcome, at);
+  return (value(columns["*false"], at) && OF_FALSE[own]) || [own, own];
+}
+
 // Whether a value meets a condition: a value, one of a list, within a range, or not a value.
 function meets(found, condition) {
   if (Array.isArray(condition)) return condition.some((one) => meets(found, one));

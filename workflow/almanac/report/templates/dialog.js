@@ -5,17 +5,21 @@ const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confi
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance" };
 const open = { places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
-// The text that an item was asked with: its end, and all of it on demand.
+// The text that an item was asked with: its end, and on demand all of it with the notes below it, which are in brackets.
 function asked(text, at) {
   const summary = element("summary", {}, "…"), whole = element("pre");
-  text(at).then((found = "") => { summary.textContent = found.length > 60 ? `…${found.slice(-60)}` : found || "–"; whole.textContent = found; });
+  text(at).then((found = "") => {
+    const end = found.split("\n[")[0];
+    summary.textContent = end.length > 60 ? `…${end.slice(-60)}` : end || "–";
+    whole.textContent = found;
+  });
   return element("details", {}, summary, whole);
 }
 
 function itemCell(columns, name, at) {
-  const own = value(columns[name], at), number = typeof own === "number";
+  const own = name === "outcome" ? outcomeOf(columns, at)[0] : value(columns[name], at), number = typeof own === "number";
   const found = name === "relation" ? open.relations[own] ?? own : own;
-  return element("td", { class: name === "outcome" ? found : number ? "n" : null }, number && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–"));
+  return element("td", { class: name === "outcome" ? outcomeOf(columns, at)[1] : number ? "n" : null }, number && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–"));
 }
 
 function draw() {
@@ -64,12 +68,12 @@ async function show(number) {
     lines[1].textContent = `They are in ${file}.`;
   } else {
     const { columns, text } = found, places = chosen(columns, conditions);
-    const count = (outcome) => places.filter((at) => value(columns.outcome, at) === outcome).length;
-    const counts = ["correct", "incorrect", "missing", "invalid", "error"].map((name) => [name, count(name)]).filter(([, own]) => own);
+    const counts = new Map(["correct", "incorrect", "missing", "invalid", "error"].map((name) => [name, 0]));
+    for (const [name] of places.map((at) => outcomeOf(columns, at))) counts.set(name, (counts.get(name) ?? 0) + 1);
     lines[0].textContent = madeOf(number, columns, places);
-    lines[1].textContent = `${places.length} items: ${counts.map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
+    lines[1].textContent = `${places.length} items: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
-    const hidden = new Set([...ALWAYS, ...number.of, "item", "*asked", "*way", "hit", "reading", "fact"]);
+    const hidden = new Set([...ALWAYS, ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);
     const used = number.of.filter((name) => columns[name] && !isText(columns[name]) && !ALWAYS.includes(name) && name !== "hit");
     const shown = [...more, ...ALWAYS, ...used].filter((name) => columns[name] && places.some((at) => value(columns[name], at) !== null));

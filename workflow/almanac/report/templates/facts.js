@@ -18,7 +18,7 @@ async function allFacts() {
 // All that was answered to a fact: by blocks that hold its relation, models, and the places of its items.
 async function answersTo(fact) {
   const found = data.blocks.filter((one) => one.dataset === fact.dataset && one.relations?.includes(fact.relation));
-  const parts = await Promise.all(found.flatMap((one) => one.models.map(async (model) => ({ ...(await partOf(one, model)), suite: one.suite, model }))));
+  const parts = await Promise.all(found.flatMap((one) => one.models.map(async (model) => ({ ...(await partOf(one, model)), label: one.label, model }))));
   return parts.flatMap((part) => {
     const { fact: own, "*asked": codes } = part.columns, text = async (at) => (await part.texts())[codes.codes[at]];
     return Array.from(part.columns.item.values.keys()).filter((at) => own && value(own, at) === fact.id).map((at) => ({ ...part, text, at }));
@@ -41,27 +41,33 @@ async function search(text) {
   list.replaceChildren(...(found.length ? lines : [element("li", {}, "No fact has these words.")]), ...more);
 }
 
-// How an item was asked, and its answer read.
+// How an item was asked, and its answer read; of what no method counts, by which experiment.
 function way(columns, at) {
-  const said = ["experiment", "*way", "template", "reading"].map((name) => [name, value(columns[name], at)]).filter(([, one]) => one);
-  return said.map(([name, one]) => (["experiment", "*way"].includes(name) ? plain(one) : `${name} ${one}`)).join(", ");
+  const names = [...(value(columns["*method"], at) ? [] : ["experiment"]), "*way", "template", "reading"];
+  const said = names.map((name) => [name, value(columns[name], at)]).filter(([, one]) => one);
+  const words = said.map(([name, one]) => (["experiment", "*way"].includes(name) ? plain(one) : `${name} ${one}`));
+  return [...words, ...(value(columns["*false"], at) && !words.includes("a false object") ? ["a false object"] : [])].join(", ");
 }
+
+// The answer; of texts that are scored there is none.
+const answered = (columns, at) => value(columns.prediction, at) ?? (value(columns.score, at) === null ? "–" : "none, its score is judged");
 
 async function showFact(key) {
   const fact = (await allFacts()).get(key), place = document.getElementById("fact");
   if (!fact) { place.replaceChildren(element("p", {}, "This page carries no such fact.")); return; }
   const heads = ["model", "method", "asked as", "answer", "outcome", "score", "what was asked"];
   const items = await answersTo(fact);
-  const rows = items.map(({ model, suite, columns, text, at }) => {
-    const outcome = value(columns.outcome, at), score = value(columns.score, at);
-    const texts = [model, plain(suite), way(columns, at), value(columns.prediction, at) ?? "–"].map((one) => element("td", {}, one));
-    return element("tr", {}, ...texts, element("td", { class: outcome }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
+  const rows = items.map(({ model, label, columns, text, at }) => {
+    const [outcome, colour] = outcomeOf(columns, at), score = value(columns.score, at);
+    const texts = [model, value(columns["*method"], at) ?? label, way(columns, at), answered(columns, at)].map((one) => element("td", {}, one));
+    return element("tr", {}, ...texts, element("td", { class: colour }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
-  const right = items.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
+  const counted = items.filter(({ columns, at }) => value(columns["*counted"], at));
+  const right = counted.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   place.replaceChildren(
     element("h3", {}, fact.names.join(" — ")),
-    element("p", {}, `Of ${fact.dataset}: judged ${items.length} times, ${right} times as correct.${taught}`),
+    element("p", {}, `Dataset ${fact.dataset}. By the methods of the first table ${counted.length} questions about it were put to the models, and ${right} answers were correct. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
     element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
 }
 

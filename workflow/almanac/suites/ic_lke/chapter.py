@@ -160,9 +160,11 @@ def eic(shown: Shown, options: EicOptions) -> Chapter | None:
         both = {"experiment": experiment, "hit": Not(None), "in_context_hit": Not(None)}
         agreement = [shown.one(metric, model, **both) for metric in AGREEMENT.values()]
         costs = [_whole(shown.one(metric, model, experiment=experiment)) for metric in COSTS.values()]
-        rows.append((model, experiment.replace("_", " "), row, *agreement, *costs, silent(row)))
+        asked = f"in context, {options.first} examples" if experiment == "in_context" else experiment
+        rows.append((model, asked, row, *agreement, *costs, silent(row)))
     caption = (
-        "Compared with IC-LKE on the facts that both answered: how often they make the same choice, the accuracy "
+        "Compared with IC-LKE (in context, with as many examples as stand before the first test fact) on the facts "
+        "that both answered: how often they make the same choice, the accuracy "
         "minus IC-LKE's, Cohen's κ of correctness, Pearson's r of the accuracies over relations. Distinct "
         "tokens: a beginning that several texts share is counted once."
     )

@@ -28,7 +28,8 @@ METHODS = (
     "Null model: the same share for a model of the same recipe that was taught permuted objects, at the same "
     "threshold. Recall: the same share of the facts taught most often. τ: Kendall's correlation of score and times "
     "taught. The released code weights sentences differently, so its values and its threshold differ. Known, false, "
-    "null model and recall count all facts, also those on which the threshold was chosen."
+    "null model and recall count all facts, also those on which the threshold was chosen. Intervals here take all "
+    "facts together (Wilson); the one in the page's first table is of a mean over relations, and so differs."
 )
 HELD_OUT = (
     "The same shares of only the half of the facts on which no threshold was chosen: of those taught most often, of "

@@ -1,0 +1,53 @@
+"""What became of each dataset's facts: how many are asked, and which relations and facts are left out and why."""
+
+from almanac.report.asked import FOLDED, NAMED, FactsAsked, sentences, table
+from almanac.rows import Refused, RelationCount
+
+
+def counted(relation, qualifies, facts, refused=0, train=0, test=0):
+    surplus = facts - refused - train - test if qualifies else 0
+    return RelationCount(relation, relation, qualifies, facts, 8, refused, train, test, surplus, 0, 0)
+
+
+BORN = counted("born", True, 156, refused=2, train=8, test=32)
+SHORT = "9 facts and 8 objects; needed are 16 and 4"
+MINE = FactsAsked(
+    "mine",
+    [counted("industry", False, 9), BORN],
+    [Refused("industry", None, SHORT), *(Refused("born", one, "4 wrong choices; needed are 5") for one in "ab")],
+)
+
+
+def test_a_relation_with_too_few_facts_is_named_with_the_reason():
+    asked, left = sentences([MINE])
+    assert asked == (
+        "Dataset mine: up to 32 of 165 facts are asked, 8 serve as examples, 114 are not drawn, 11 are left out."
+    )
+    assert left == f"Relations of mine that are not asked: industry ({SHORT})."
+    assert [row[1:] for row in table([MINE]).rows] == [
+        ("industry", 9, f"the whole relation: {SHORT}"),
+        ("born", 2, "4 wrong choices; needed are 5"),
+    ]
+
+
+def test_of_many_relations_a_sentence_names_the_first_and_the_table_all():
+    names = [f"r{at}" for at in range(FOLDED + 1)]
+    many = FactsAsked("mine", [counted(one, False, 9) for one in names], [Refused(one, None, SHORT) for one in names])
+    assert sentences([many])[1].endswith(f"; {len(names) - NAMED} more, listed on the page under “left out”.")
+    assert len(table([many]).rows) == len(names)
+    assert table([many]).folded
+
+
+def test_relations_without_a_label_are_named_with_how_they_are_asked():
+    told = FactsAsked("mine", [], unlabelled=["industry", "born"]).asked_by_id()
+    assert told.startswith("Relations of mine without a label: industry, born. They are asked by their id")
+    assert "“The industry of …”" in told
+
+
+def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
+    whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
+    assert sentences([whole]) == [
+        "Dataset mine: up to 32 of 50 facts are asked, 8 serve as examples, 10 are not drawn."
+    ]
+    assert table([whole]) is None
+    assert sentences([whole] * 4) == ["Of 4 datasets, up to 128 of 200 facts are asked."]

@@ -1,0 +1,119 @@
+"""What became of each dataset's facts: how many are asked, and which are left out and why."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from almanac.edition.layout import Layout
+from almanac.rows import Refused, Relation, RelationCount
+from almanac.suites.chapter import Table
+
+TOLD = 3  # datasets up to which each has a sentence
+NAMED = 4  # relations up to which a sentence names them
+LISTED = 12  # and a note
+FOLDED = 12  # rows from which the table is folded
+CAPTION = (
+    "Left out and never asked: relations with too few facts or objects, and facts that could not be asked. Each reason "
+    "says what was found, and what the configuration of the dataset needs."
+)
+
+
+@dataclass(frozen=True)
+class FactsAsked:
+    """What became of the facts of one dataset.
+
+    Attributes:
+        dataset: its name.
+        counts: a row a relation.
+        refused: what it leaves out, and why.
+        unlabelled: relations without a label of their own, which are asked by their id.
+    """
+
+    dataset: str
+    counts: Sequence[RelationCount]
+    refused: Sequence[Refused] = ()
+    unlabelled: Sequence[str] = ()
+
+    @property
+    def facts(self) -> int:
+        """How many facts there are."""
+        return sum(row.facts for row in self.counts)
+
+    @property
+    def tested(self) -> int:
+        """How many are test facts; a suite may ask a sample of them."""
+        return sum(row.test for row in self.counts)
+
+    @property
+    def left_out(self) -> int:
+        """How many are left out: all of a relation that does not qualify, and facts that could not be asked."""
+        return sum(row.refused if row.qualifies else row.facts for row in self.counts)
+
+    @property
+    def guessable(self) -> int:
+        """How many test facts have true objects that all stand in their subject's name."""
+        return sum(row.guessable for row in self.counts)
+
+    def __str__(self) -> str:
+        """Return how many are asked, are examples, are not drawn and are left out."""
+        train, surplus = (sum(getattr(row, name) for row in self.counts) for name in ("train", "surplus"))
+        left = f", {self.left_out:,} are left out" if self.left_out else ""
+        return (
+            f"up to {self.tested:,} of {self.facts:,} facts are asked, {train:,} serve as examples, "
+            f"{surplus:,} are not drawn{left}"
+        )
+
+    def dropped(self) -> list[str]:
+        """Return the relations that are left out whole, each with the reason."""
+        labels = {row.relation_id: row.label for row in self.counts}
+        whole = (row for row in self.refused if row.fact_id is None)
+        return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
+
+    def asked_by_id(self) -> str:
+        """Return which relations are asked by their id, and what to do."""
+        names = ", ".join(self.unlabelled[:LISTED])
+        more = f", {len(self.unlabelled) - LISTED} more" if self.unlabelled[LISTED:] else ""
+        return (
+            f"Relations of {self.dataset} without a label: {names}{more}. They are asked by their id, as in “The "
+            f"{self.unlabelled[0]} of …”; a row with a label in the table of relations changes that."
+        )
+
+
+def facts_asked(layout: Layout) -> list[FactsAsked]:
+    """Return what became of the facts of each dataset that is asked."""
+
+    def of(name: str) -> FactsAsked:
+        relations = layout.read(layout.dataset(name, "relations"), Relation)
+        counts = layout.read(layout.dataset(name, "counts"), RelationCount)
+        unlabelled = [row.relation_id for row in relations if row.label == row.relation_id]
+        return FactsAsked(name, counts, layout.read(layout.dataset(name, "refused"), Refused), unlabelled)
+
+    return [of(name) for name in layout.config.used_datasets()]
+
+
+def sentences(found: Sequence[FactsAsked]) -> list[str]:
+    """Return how many facts are asked, and which relations are not; of many datasets together."""
+    if len(found) > TOLD:
+        tested, facts = sum(one.tested for one in found), sum(one.facts for one in found)
+        out = [f"Of {len(found)} datasets, up to {tested:,} of {facts:,} facts are asked."]
+    else:
+        out = [f"Dataset {one.dataset}: {one}." for one in found]
+    for one in found:
+        if dropped := one.dropped():
+            more = f"; {len(dropped) - NAMED} more, listed on the page under “left out”" * (len(dropped) > NAMED)
+            names = "; ".join(dropped[:NAMED])
+            out.append(f"Relations of {one.dataset} that are not asked: {names}{more}.")
+    return out
+
+
+def table(found: Iterable[FactsAsked]) -> Table | None:
+    """Return what is left out, a row a relation and reason; none where nothing is."""
+    rows: list[tuple[str, str, int, str]] = []
+    for one in found:
+        own = {row.relation_id: row for row in one.counts}
+        for (relation, whole, reason), count in Counter(
+            (row.relation_id, row.fact_id is None, row.reason) for row in one.refused
+        ).items():
+            facts = own[relation].facts if whole else count
+            rows.append((one.dataset, own[relation].label, facts, f"the whole relation: {reason}" if whole else reason))
+    return Table("left-out", CAPTION, ("of", "relation", "facts", "why"), rows, len(rows) > FOLDED) if rows else None
