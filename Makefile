@@ -1,7 +1,7 @@
 # make demo: from nothing to results/demo/report.html.
 # make test: what is checked after each change.   make test-all: that and the whole runs, before a release.
 # make own MODEL=…: every suite asked of one model (a directory, OWNER/NAME@COMMIT, or a server's address), of the facts
-# that ship or of those in FACTS=FOLDER; SIZE=full asks up to 32 test facts of each relation, not a sample of them,
+# that ship or of those in FACTS=FILE or FOLDER; SIZE=full asks up to 32 test facts of each relation, not a sample of them,
 # SIZE=all every fact that is no example; SUITES="ic_lke karr" asks these suites alone.
 # make validate: does the method recover what was planted, over three worlds; and at every place of a long text of
 # laureates.   make edition: an archive to cite.

@@ -4,7 +4,7 @@
 
 
 rule pull_files:
-    """Copy a folder of fact tables and record what was copied."""
+    """Copy a folder of fact tables, or make one of a file of triples, and record what was copied."""
     input:
         JOBS.source_files,
     output:

@@ -165,7 +165,7 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(key, value, mes
         ("suites.ic_lke.real.shots", 41, "ic_lke.real: 41 shots need as many train facts; datasets.real.train is 40"),
         ("models.1.name", "far", "a name may occur once"),
         ("models.1.name", "small-one", "a name may occur once"),  # what the recipe small is called in world one
-        ("sources.real.path", None, "sources.real: has no path; give the folder with --config facts=FOLDER"),
+        ("sources.real.path", None, "sources.real: has no path; give the folder or file with --config facts=PATH"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(key, value, message):
@@ -339,7 +339,7 @@ def test_every_file_that_ships_is_good(path):
         assert "--config contact=YOU@EXAMPLE.ORG" in refusal(values)
         values["contact"] = "somebody@example.org"
     if "facts" not in values and any(source.keys().isdisjoint({"path", "kind"}) for source in sources):
-        assert "--config facts=FOLDER" in refusal(values)
+        assert "--config facts=PATH" in refusal(values)
         values["facts"] = "my_facts"
     edition = check(values, path.name, REPOSITORY)
     assert not edition.models or list(edition.asked())

@@ -111,7 +111,7 @@ class EditionConfig(AuthorsConfig):
         self._check_bases(names, (info.context or {}).get(KNOWN))
         for name, source in self.sources.items():
             if isinstance(source, FilesOptions) and source.path is None and self.facts is None:
-                raise ValueError(f"sources.{name}: has no path; give the folder with --config facts=FOLDER")
+                raise ValueError(f"sources.{name}: has no path; give the folder or file with --config facts=PATH")
             reachable = self.contact is not None and ("@" in self.contact or "http" in self.contact)
             own = isinstance(source, DumpOptions) and source.path is not None
             if isinstance(source, NetworkOptions) and not own and not reachable:
