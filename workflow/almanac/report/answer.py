@@ -193,7 +193,7 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
 
 
 def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequence[str] = ()) -> list[str]:
-    """Return what was found, the first sentence says whether anything is above chance at all.
+    """Return what was found; the first sentence says whether anything is above chance at all.
 
     Args:
         rows: what was found.
