@@ -16,7 +16,7 @@ from typing import Any
 
 from almanac import tables
 
-MOST = 3_000_000  # bytes of a page that carries its items
+MOST = 4_000_000  # bytes of a page that carries its items
 HELD = 30_000_000  # bytes of items before they are packed: more of them never fit into such a page
 
 
