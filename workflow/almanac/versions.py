@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 33,
-    "report": 42,
+    "report": 43,
     "freeze": 8,
 }
