@@ -27,16 +27,16 @@ def test_each_pair_is_a_row_and_tests_are_adjusted_for_all_of_them():
 def test_a_sentence_names_the_methods_by_which_models_differ_and_how_much_while_these_are_few():
     rows = [difference(0.2, 0.001), difference(0.1, 0.04), difference(-0.25, 0.002)]
     assert sentences(rows) == [
-        "On facts, second has more right than first by 2 of 3 methods that ask each fact once "
+        "On facts, second has more right than first by 2 of 3 methods compared "
         "(IC-LKE .200; IC-LKE .100), and fewer by 1 (IC-LKE .250)."
     ]
     [said] = sentences([difference(at / 10, 1e-9) for at in range(1, 7)])
-    assert said.endswith("by 6 of 6 methods that ask each fact once (.100 to .600), and fewer by 0.")
+    assert said.endswith("by 6 of 6 methods compared (.100 to .600), and fewer by 0.")
 
 
 def test_what_is_not_sure_is_said_to_be_not_distinguishable():
     assert sentences([difference(0.2, 0.2)]) == [
-        "On facts, second and first do not differ by more than chance, by 1 method that asks each fact once."
+        "On facts, second and first do not differ by more than chance, by 1 method compared."
     ]
     assert sentences([difference(0.2, 0.01, n=19)]) == ["No two models answered 20 facts of one method."]
 

@@ -16,7 +16,11 @@ TOLD = 3  # pairs up to which each has a sentence
 NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "facts")
-ASKS = "Each two models on the facts that both answered, by every method that asks each fact once."
+ASKS = (
+    "Each two models on the facts that both answered, by every method. A fact counts once: where a method asks it "
+    "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
+    "one than that of the shares in the first table."
+)
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
@@ -74,7 +78,7 @@ def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure,
     """Return by which methods one model has more right than another, and by how much."""
     sure = [row for row, p in found if p <= LEVEL and row.value]
     more, fewer = ([row for row in sure if (sign * (row.value or 0.0)) > 0] for sign in (1, -1))
-    methods = f"{len(found)} method{'s' * (len(found) != 1)} that ask{'s' * (len(found) == 1)} each fact once"
+    methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
         return f"On {dataset}, {one} and {other} do not differ by more than chance, by {methods}."
     return (
