@@ -43,7 +43,7 @@ GOOD: dict[str, Any] = {
     "suites": {"ic_lke": {"real": {"shots": 16}, "one": {"shots": 16}, "two": {"shots": 16}}},
     "models": [
         {"name": "small", "planted": {"hidden": 64}},
-        {"name": "mine", "path": "/models/mine"},
+        {"name": "mine", "path": "/nowhere/mine"},
         {"name": "far", "hub": "owner/name", "revision": "0123456789" * 4, "datasets": ["real"]},
     ],
     "drafting": {"dataset": "real", "model": "mine"},

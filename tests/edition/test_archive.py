@@ -294,6 +294,14 @@ def test_the_names_of_settings_change_no_number_no_button_and_no_verdict(own, tm
     assert main(["verify", "edition", str(tmp_path / "opaque.zip")]) == 0
 
 
+@pytest.mark.parametrize("suites", [3, [], {"gone": 3}, {"gone": []}])
+def test_a_record_of_other_types_is_refused_in_words(own, suites):
+    record = json.loads(own.record().read_text()) | {"suites": suites}
+    own.record().write_text(json.dumps(record))
+    with pytest.raises(AlmanacError, match=r"edition\.json: suites.*"):
+        Layout.open(own.root)
+
+
 @pytest.mark.parametrize(("asked", "opens"), [({}, True), ({"d": {}}, False)])
 def test_a_suite_that_is_not_installed_here_is_missed_only_where_it_is_asked(own, asked, opens):
     record = json.loads(own.record().read_text())

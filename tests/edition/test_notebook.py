@@ -11,6 +11,7 @@ from tests.models.tiny_tokenizers import byte_level
 
 import almanac
 from almanac.cli import main
+from almanac.edition import notebook
 from almanac.errors import AlmanacError
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "notebook.md").read_text(encoding="utf-8")
@@ -55,6 +56,13 @@ def test_the_facts_that_a_method_calls_known_are_those_of_its_finding(root):
     row = known.iloc[0]
     items = found.outcomes(row.model, row.suite, row.dataset).query("fact == @row.fact")
     assert items["prediction"].notna().any()
+
+
+def test_where_nothing_is_answered_nothing_is_known_in_the_same_columns(root, monkeypatch):
+    found = almanac.read_edition(root)
+    columns = list(found.known.columns)
+    monkeypatch.setattr(notebook, "called", lambda *_: ())
+    assert len(found.known) == 0 and list(found.known.columns) == columns
 
 
 def test_an_archive_is_read_as_its_folder_is(root, tmp_path):

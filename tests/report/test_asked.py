@@ -1,7 +1,7 @@
 """What became of each dataset's facts: how many are asked, and which relations and facts are left out and why."""
 
 from almanac.report.asked import FOLDED, NAMED, FactsAsked, sentences, table
-from almanac.rows import Refused, RelationCount
+from almanac.rows import Refused, Relation, RelationCount
 
 
 def counted(relation, qualifies, facts, refused=0, train=0, test=0):
@@ -42,6 +42,13 @@ def test_relations_without_a_label_are_named_with_how_they_are_asked():
     told = FactsAsked("mine", [], unlabelled=["industry", "born"]).asked_by_id()
     assert told.startswith("Relations of mine without a label: industry, born. They are asked by their id")
     assert "“The industry of …”" in told
+    for identity, label, found in (
+        ("P47", "P47", True),
+        ("capital_city", "capital_city", True),
+        ("continent", "continent", False),  # as of one file of facts: the id is the word
+        ("P47", "shares border with", False),
+    ):
+        assert Relation(identity, label, None, None, None, None).without_words() == found
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

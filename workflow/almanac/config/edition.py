@@ -162,7 +162,7 @@ class EditionConfig(AuthorsConfig):
         that is asked for, and those suites alone have settings that are asked.
         """
         there = {model.name for model in self.models}
-        only = (self.only or " ".join(self.suites.by_name())).split()
+        only = self.only.split() if self.only else self.suites.by_name()
         suites = {
             suite: {dataset: self._sized(options.among(there)) for dataset, options in datasets.items()}
             if suite in only

@@ -121,7 +121,8 @@ class Layout:
         try:
             settings = opened(json.loads(record.read_text(encoding="utf-8")))
             # A suite that is asked of nothing, but was installed where the record was made, need not be here.
-            settings["suites"] = {name: own for name, own in settings.get("suites", {}).items() if own}
+            if isinstance(suites := settings.get("suites"), dict):
+                settings["suites"] = {name: own for name, own in suites.items() if own != {}}
             return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
         except ValidationError as error:
             raise AlmanacError(

@@ -17,13 +17,17 @@ from almanac.errors import AlmanacError
 from almanac.frames import read_frame
 from almanac.rows import Measure, Outcome, Validation
 from almanac.suites.agreement import called
-from almanac.suites.judged import Judged
+from almanac.suites.data import Data
+from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import SUITES
 
 if TYPE_CHECKING:
     import pandas
 
 ROWS: Mapping[str, type] = {**DATASET_TABLES, "measures": Measure, "between": Measure, "validation": Validation}
+# The columns of `Edition.known`.
+TEXTS = ("model", "dataset", "suite", "method", "where", "fact", "subject", "relation", "object")
+KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
 
 
 def read_edition(path: Path | str) -> "Edition":
@@ -121,25 +125,16 @@ class Edition:
         and object by name, ``known``, the share of items that are right, and the ``score`` by which the method ranks
         facts. Methods whose format a planted model was not taught are left out.
         """
-        parts = []
+        parts = [pl.DataFrame(schema=KNOWN)]
+        names = {name: _names(self._layout.data(name)) for name in self.datasets}
         for asking in self._layout.config.asked():
-            suite, data = SUITES[asking.suite], self._layout.data(asking.dataset)
-            model, label = entrant(self._layout, asking), data.names.label
+            suite, model = SUITES[asking.suite], entrant(self._layout, asking)
             methods = [one for one in suite.counted(self._layout.options(asking)) if model.understands(one.format)]
-            named = pl.DataFrame(
-                [(row.fact_id, label(row.subject_id), label(row.object_key)) for row in data.facts],
-                {"fact": pl.String, "subject": pl.String, "object": pl.String},
-                orient="row",
-            )
-            relations = {row.relation_id: row.label for row in data.relations}
             for one in called(self._judged(asking), methods):
-                about = zip(("suite", "method", "where"), (one.suite, one.method.label, one.key[2]), strict=True)
-                keys = {"model": asking.model, "dataset": asking.dataset, **dict(about)}
-                facts = one.facts.select(pl.col("fact", "relation").cast(pl.String), "known", "score", right="hit")
-                facts = facts.join(named, on="fact", how="left", maintain_order="left")
-                facts = facts.with_columns(pl.col("relation").replace(relations))
-                kept = ("fact", "subject", "relation", "object", "known", "right", "score")
-                parts.append(facts.select(*(pl.lit(text).alias(name) for name, text in keys.items()), *kept))
+                of = {"method": one.method.label, "where": as_text(one.conditions), **asking._asdict()}
+                facts = one.facts.select(pl.col("fact").cast(pl.String), "known", "score", right="hit")
+                facts = facts.join(names[asking.dataset], on="fact", how="left", maintain_order="left")
+                parts.append(facts.with_columns(pl.lit(text).alias(name) for name, text in of.items()).select(*KNOWN))
         return pl.concat(parts).to_pandas()
 
     def outcomes(self, model: str, suite: str, dataset: str) -> "pandas.DataFrame":
@@ -152,10 +147,9 @@ class Edition:
         if not found:
             there = "; ".join(f"{one.model}, {one.suite}, {one.dataset}" for one in asked[:20])
             raise AlmanacError(f"edition {self.name}: {suite} of {dataset} is not asked of {model}; asked are {there}")
-        frame = self._judged(found[0]).frame
-        said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])["prediction"]
-        frame = frame.with_columns(said)
-        return frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_pandas()
+        frame = self._judged(found[0]).frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])
+        return frame.with_columns(said["prediction"]).to_pandas()
 
     def _judged(self, asking: Asking) -> Judged:
         """Return what became of a model's items, judged first where an archive carries the responses alone."""
@@ -171,3 +165,12 @@ class Edition:
         if table not in ROWS:
             raise AlmanacError(f"there is no table {table!r}; there are {', '.join(ROWS)}")
         return f"{inspect.getdoc(ROWS[table])}\n\nColumns: {', '.join(columns(ROWS[table]))}"
+
+
+def _names(data: Data) -> pl.DataFrame:
+    """Return the subject, relation and object of each fact by name."""
+    label, relations = data.names.label, {row.relation_id: row.label for row in data.relations}
+    rows = [
+        (row.fact_id, label(row.subject_id), relations[row.relation_id], label(row.object_key)) for row in data.facts
+    ]
+    return pl.DataFrame(rows, {name: KNOWN[name] for name in ("fact", "subject", "relation", "object")}, orient="row")

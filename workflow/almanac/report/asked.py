@@ -26,7 +26,7 @@ class FactsAsked:
         dataset: its name.
         counts: a row a relation.
         refused: what it leaves out, and why.
-        unlabelled: relations without a label of their own, which are asked by their id.
+        unlabelled: relations that are asked by their id (`Relation.without_words`).
     """
 
     dataset: str
@@ -85,7 +85,7 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
     def of(name: str) -> FactsAsked:
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
-        unlabelled = [row.relation_id for row in relations if row.label == row.relation_id]
+        unlabelled = [row.relation_id for row in relations if row.without_words()]
         return FactsAsked(name, counts, layout.read(layout.dataset(name, "refused"), Refused), unlabelled)
 
     return [of(name) for name in layout.config.used_datasets()]

@@ -61,6 +61,10 @@ class Relation:
     popularity: int | None = None
     bucket: str | None = None
 
+    def without_words(self) -> bool:
+        """Return whether texts name it by its id, which is no plain word, since it has no other label."""
+        return self.label == self.relation_id and not (self.label.isalpha() and self.label == self.label.lower())
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:

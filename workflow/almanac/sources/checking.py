@@ -255,7 +255,7 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
             rows[identity] = Relation(**record, popularity=int(popularity) if popularity else None)
     for identity in used:
         row = rows.setdefault(identity, Relation(identity, identity, None, None, None, None))
-        if row.label == identity and not (identity.isalpha() and identity == identity.lower()):  # no word of a text
+        if row.without_words():
             says = f"has no label; suites would ask 'The {identity} of …'; give it a label in words"
             found.notes.append(f"{found.path}: relation {identity!r} {says}")
     return sorted(rows.values(), key=lambda row: row.relation_id)

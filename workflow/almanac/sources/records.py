@@ -268,7 +268,9 @@ def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
     else:
         seen: dict[str, None] = {}
         for objects in _batched(_objects(path)):
-            rows = [{known.called(name): cell for name, cell in row.items()} for _, row in objects]
+            rows = [row for _, row in objects]
+            if known.others:
+                rows = [{known.called(name): cell for name, cell in row.items()} for row in rows]
             for row in rows:
                 seen.update(dict.fromkeys(row))
             yield RowBlock(
