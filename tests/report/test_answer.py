@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from almanac.report.answer import FactFound, chapter, facts_table, markdown, sentences
+from almanac.report.answer import CANNOT, FactFound, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import Drawing
@@ -32,17 +32,20 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     found = sentences(rows)
     assert len(found) == 4
     assert found[0] == (
-        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more by 1 of 1 tested method "
-        "(known −.090 to .290 more); m0 by 0 of 1 tested method."
+        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more, each by 1 of 1 tested method "
+        "(−.090 to .290 above it); m0 by 0 of 1 tested method."
     )
-    assert found[1] == "On real, nothing is distinguishable from chance: m1, 1 tested method."
+    assert (
+        found[1]
+        == "On real, nothing is distinguishable from chance over all facts that were asked: m1, 1 tested method."
+    )
     assert all(len(one) < 400 for one in found)
 
 
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
-    assert sentences(rows)[1] == "No answers from m to a; b. No answers from n to a."
+    assert sentences(rows)[1] == f"No answers from m to a; b. No answers from n to a. {CANNOT}"
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows)[1] == "3 models did not answer some methods; the page names them below its first table."
 

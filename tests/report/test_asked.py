@@ -1,7 +1,10 @@
 """What became of each dataset's facts: how many are asked, and which relations and facts are left out and why."""
 
+from dataclasses import replace
+
 from almanac.report.asked import FOLDED, NAMED, FactsAsked, sentences, table
-from almanac.rows import Refused, Relation, RelationCount
+from almanac.rows import Measure, Refused, Relation, RelationCount
+from almanac.suites.recovery import BY_DOSE
 
 
 def counted(relation, qualifies, facts, refused=0, train=0, test=0):
@@ -36,6 +39,22 @@ def test_of_many_relations_a_sentence_names_the_first_and_the_table_all():
     assert sentences([many])[1].endswith(f"; {len(names) - NAMED} more, listed on the page under “left out”.")
     assert len(table([many]).rows) == len(names)
     assert table([many]).folded
+
+
+def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they_are_known():
+    def known(dose, value, dataset="mine"):
+        of = ("suite", dataset, "m", None, BY_DOSE, f'{{"dose":{dose}}}', "mean", ("hit",))
+        return Measure(*of, value, *[None] * 3, 9, *[0] * 5)
+
+    some = replace(MINE, doses=[0, 0, 2, 8])
+    assert some.taught([known(0, 0.1), known(8, 0.9), known(8, 1.0), known(8, 0.2, "other")]) == (
+        "Of the facts of mine that are asked, the planted models were taught 2, 2 to 8 times each; of those taught "
+        "most often, .900 to 1.000 are known, by model and method."
+    )
+    assert some.taught([]).endswith("2 to 8 times each.")
+    assert MINE.taught([]) is None
+    assert replace(MINE, doses=[0] * 4).taught([]) is None, "none was taught"
+    assert replace(MINE, doses=[1] * MINE.tested).taught([]) is None, "all were"
 
 
 def test_relations_without_a_label_are_named_with_how_they_are_asked():

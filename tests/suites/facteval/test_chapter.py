@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from almanac import tables
 from almanac.frames import read_frame
 from almanac.rows import Measure, NotAsked, Relation, Template
-from almanac.suites.chapter import Drawing, Entrant, Shown, Table
-from almanac.suites.facteval.chapter import FormBoard, boards, chapter, without_blanks
+from almanac.suites.chapter import NOT_TAUGHT, Drawing, Entrant, Shown, Table
+from almanac.suites.facteval.chapter import FormBoard, boards, chapter
+from almanac.suites.facteval.questions import NAMES as LABELS
 from almanac.suites.facteval.questions import QuestionTexts
 from almanac.suites.judged import conditions_of
 
@@ -95,9 +96,8 @@ def table(found, name):
 
 
 def scores(found, model, experiment):
-    [row] = [
-        row for row in table(found, "scores") if row["model"] == model and row["question"].startswith(f"{experiment},")
-    ]
+    said = f"{LABELS[experiment]}, "
+    [row] = [row for row in table(found, "scores") if row["model"] == model and row["question"].startswith(said)]
     return row
 
 
@@ -121,21 +121,17 @@ def test_abstentions_do_not_tell_whether_the_format_is_known(counts, applicable)
 def test_a_model_that_only_abstains_is_said_to(found, plain):
     assert plain["shy", "saq-fib"].number("strict", "f1").value == 0
     assert scores(found, "shy", "saq-fib")["precision"] == "not applicable: it always abstains"
-    [note] = [part for part in found.parts if isinstance(part, str) and "when asked to fill a blank" in part]
-    assert note.startswith("shy: planted models")
 
 
-def test_who_fills_some_blanks_was_not_left_untaught():
-    def board(model, experiment, missing, errors=0):
-        counts = [100 * tenths for tenths in (10, 10 - missing - errors, 0, missing, 0, errors)]
-        row = Measure("f", "d", model, None, "f1", "{}", "ratio", (), 0.5, 0, 1, None, *counts)
-        return FormBoard(model, {"experiment": experiment}, {"strict": {"f1": row}})
-
-    never = [board("never", "saq-fib", 10), board("never", "mcq-fib", 10), board("never", "saq-wh", 0)]
-    some = [board("some", "saq-fib", 10), board("some", "mcq-fib", 0)]
-    unasked = [board("short", "saq-fib", 10), board("short", "mcq-fib", 0, 10)]
-    assert [one.answered for one in unasked] == [True, False]
-    assert without_blanks([*never, *some, *unasked]) == {"never", "short"}
+def test_a_planted_model_that_read_no_blanks_has_no_number_of_them(shown, plain):
+    models = [replace(one, read=("prose", "question")) if one.name == "plain" else one for one in shown.models]
+    found = chapter(replace(shown, models=models), SUITE.options(**OPTIONS))
+    assert scores(found, "plain", "saq-fib")["precision"] == NOT_TAUGHT
+    assert scores(found, "plain", "saq-wh")["precision"] is plain["plain", "saq-wh"].number("strict", "precision")
+    assert scores(found, "tuned", "saq-fib")["precision"] is plain["tuned", "saq-fib"].number("strict", "precision")
+    for name in ("parts", "relations"):
+        told = {(row["model"], row["question"].split(",")[0]) for row in table(found, name)}
+        assert ("plain", "question") in told and ("tuned", "blank") in told and ("plain", "blank") not in told
 
 
 def test_a_silent_model_is_named_and_has_no_number(found):
@@ -154,11 +150,14 @@ def test_both_modes_stand_side_by_side(found, plain):
 def test_models_are_compared_before_and_after_tuning(found):
     rows = {row["question"].split(",")[0]: row for row in table(found, "tuning")}
     assert {row["models"] for row in rows.values()} == {"plain → tuned"}
-    row = rows["saq-wh"]
+    row = rows["question"]
     assert (row["F1 before"].model, row["F1 after"].model) == ("plain", "tuned")
     assert row["F1 difference"].value == row["F1 after"].value - row["F1 before"].value
-    verdicts = rows["tfq-statement"]
-    assert (verdicts["F1 before"], verdicts["F1 difference"]) == ("not applicable", None)
+    verdicts = rows["true or false"]
+    assert (verdicts["F1 before"], verdicts["F1 difference"]) == (
+        "not applicable: its answers contain no verdict",
+        None,
+    )
     assert [verdicts[f"abstained {when}"].value for when in ("before", "difference")] == [0, 1 / 24]
 
 
@@ -180,7 +179,7 @@ def test_parts_and_relations_are_named(found):
 
 
 def test_the_questions_are_there_as_texts_and_no_wordings_compared(found):
-    assert {row["question"] for row in table(found, "texts")} >= {"saq-wh", "tfq-statement"}
+    assert {row["question"] for row in table(found, "texts")} >= {"question", "true or false"}
     assert [part for part in found.parts if isinstance(part, str) and "no model is named for it" in part]
 
 
@@ -189,7 +188,7 @@ def test_there_are_three_figures(found):
     assert set(drawn) == {"types", "abstention", "contexts"}
     assert all(isinstance(figure, Figure) for figure in drawn.values())
     forms, places = ({one.get_title() for one in drawn["contexts"].axes}, drawn["contexts"].axes[0].get_xticklabels())
-    assert {"mcq-fib", "saq-fib", "saq-wh"} <= forms, "a panel a type and style"
+    assert {"choice for a blank", "blank", "question"} <= forms, "a panel a type and style"
     assert [label.get_text() for label in places] == ["none", "relevant", "irrelevant", "antifactual"]
 
 

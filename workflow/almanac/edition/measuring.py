@@ -272,6 +272,12 @@ def _variant(layout: Layout, model: ModelConfig, dataset: str) -> tuple[str, str
     return None if unread or choices == config.datasets[first].choices else (CHOICES, str(choices))
 
 
+def measures_of(layout: Layout) -> list[Measure]:
+    """Return the numbers of all models, as far as they are there."""
+    paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
+    return [row for path in paths for row in layout.read(path, Measure)]
+
+
 def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> list[Finding]:
     """Return what every method says of every model, in the order of the configuration.
 
@@ -279,9 +285,7 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         layout: the edition.
         measures: its numbers, if they have been read.
     """
-    if measures is None:
-        paths = [path for asking in layout.config.asked() if (path := layout.measures(asking)).is_file()]
-        measures = [row for path in paths for row in layout.read(path, Measure)]
+    measures = measures_of(layout) if measures is None else measures
     found = headline.findings(
         [row for row in measures if row.model],
         {name: suite.methods for name, suite in SUITES.items()},

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from almanac.report import asked, written
+from almanac.edition.layout import Layout
+from almanac.edition.measuring import entrant
+from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
 from almanac.report.lines import share
 from almanac.rows import Measure
@@ -16,8 +18,9 @@ from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO
 HEAD = ("model", "of", "method", "known", "chance", "above chance", "facts", "verdict")
 RULE = "\n\n".join(  # a paragraph a column
     (
-        "A row is what one method says of one model.",
-        "Known: the share of the facts that the method calls known, a mean over relations. It has two 95 % intervals. "
+        "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
+        "share that would be right if the model knew nothing and answered as it does. Verdict: whether known is more.",
+        "Known is a mean over relations. It has two 95 % intervals. "
         "The first says how far the share of other facts of these relations might lie, the second how far that of "
         "other relations of their kind might; a single relation has no second one.",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
@@ -46,7 +49,8 @@ SIGN_TEST = (
 )
 FACTS_CAPTION = (
     "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
-    "are above chance for a model count. Choose a fact to see every answer to it."
+    "are above chance for a model count, each once, however many wordings it asks. Choose a fact to see every answer "
+    "to it."
 )
 OF_THESE = (
     "Intervals (95 %) and verdicts are of these relations; for what is known, the page also has the interval of other "
@@ -54,6 +58,7 @@ OF_THESE = (
     "verdict is not above chance; and one may reach 0 where it is, if the few right answers are unlikely by chance. "
     "The page says which verdicts compare scores instead."
 )
+CANNOT = "A causal model cannot fill blanks, and a masked one cannot write."
 SHOWN = 3  # facts of each kind
 LISTED = 7  # names in a sentence
 TOLD = 2  # kinds of models that did not answer the same methods
@@ -76,7 +81,7 @@ def chapter(
     nulls: Mapping[Key, Measure],
     facts: Sequence[FactsAsked] = (),
     figures: Iterable[Drawing] = (),
-    compared: Sequence[str] = (),
+    told: Sequence[str] = (),
 ) -> Chapter:
     """Return the page's first chapter: sentences, figures, and a table of what was answered.
 
@@ -85,7 +90,7 @@ def chapter(
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
         facts: what became of the facts of each dataset.
         figures: what all methods found, side by side.
-        compared: what is said of models side by side.
+        told: the `sentences`.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -110,7 +115,7 @@ def chapter(
         *_unanswered(rows),
         *([left_out] if (left_out := asked.table(facts)) is not None else []),
     ]
-    return Chapter("What was found", "\n\n".join(sentences(rows, compared, asked.sentences(facts))), parts)
+    return Chapter("What was found", "\n\n".join(told), parts)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
@@ -192,12 +197,33 @@ def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
     return dataset, kind, link, f"{one.known} of {one.asked}", one.dose
 
 
+def told(
+    layout: Layout,
+    found: Sequence[Finding],
+    measures: Sequence[Measure],
+    between: Sequence[Measure],
+    facts: Sequence[FactsAsked],
+) -> list[str]:
+    """Return what was found, in words: what the page begins with, and what a run ends with.
+
+    Args:
+        layout: the edition.
+        found: what each method says of each model.
+        measures: the numbers of the models.
+        between: those between models.
+        facts: what became of the facts of each dataset.
+    """
+    controls = [one.model for one in layout.config.asked() if entrant(layout, one).permuted]
+    taught = [said for one in facts if (said := one.taught(measures)) is not None]
+    return sentences(found, [*taught, *comparing.sentences(between, controls)], asked.sentences(facts))
+
+
 def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequence[str] = ()) -> list[str]:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
     Args:
         rows: what was found.
-        compared: what is said of models side by side.
+        compared: what is said of taught facts, and of models side by side.
         facts: what is said of the facts that were asked and of those that were not.
     """
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
@@ -219,8 +245,8 @@ def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequ
         for model, own in silent.items():
             methods[_listed((one.method.label for one in own), "; ")].append(model)
         if len(methods) <= TOLD:
-            parts = (f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items())
-            out.append(" ".join(parts))
+            parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
+            out.append(" ".join([*parts, CANNOT]))
         else:
             out.append(f"{len(silent)} models did not answer some methods; the page names them below its first table.")
     few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
@@ -245,7 +271,8 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
     """
     models = list(dict.fromkeys(str(one.known.model) for one in rows))
     if not any(one.verdict == ABOVE_CHANCE for one in rows):
-        return f"On {dataset}, nothing is distinguishable from chance: {_listed(models)}, {_methods(rows)}."
+        whom = f"{_listed(models)}, {_methods(rows)}"
+        return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
     equal: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, found in own.items():
@@ -256,8 +283,9 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
-        span = f" (known {ends} more)" if more else ""
-        parts.append(f"{_listed(names)} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
+        span = f" ({ends} above it)" if more else ""
+        each = ", each" if len(names) > 1 else ""
+        parts.append(f"{_listed(names)}{each} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
 

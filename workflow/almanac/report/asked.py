@@ -3,10 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from almanac.edition.layout import Layout
-from almanac.rows import Refused, Relation, RelationCount
+from almanac.report.lines import share
+from almanac.rows import Exposure, Fact, Measure, Refused, Relation, RelationCount
 from almanac.suites.chapter import Table
+from almanac.suites.judged import conditions_of
+from almanac.suites.recovery import BY_DOSE
 
 TOLD = 3  # datasets up to which each has a sentence
 NAMED = 4  # relations up to which a sentence names them
@@ -27,12 +31,14 @@ class FactsAsked:
         counts: a row a relation.
         refused: what it leaves out, and why.
         unlabelled: relations that are asked by their id (`Relation.without_words`).
+        doses: how often planted models were taught each test fact that their corpus knows of; 0: its names alone.
     """
 
     dataset: str
     counts: Sequence[RelationCount]
     refused: Sequence[Refused] = ()
     unlabelled: Sequence[str] = ()
+    doses: Sequence[int] = ()
 
     @property
     def facts(self) -> int:
@@ -69,6 +75,27 @@ class FactsAsked:
         whole = (row for row in self.refused if row.fact_id is None)
         return [f"{labels.get(row.relation_id, row.relation_id)} ({row.reason})" for row in whole]
 
+    def taught(self, measures: Sequence[Measure]) -> str | None:
+        """Return what planted models know of the facts that they were taught; none where that is all of them, or none.
+
+        Args:
+            measures: the edition's numbers.
+        """
+        doses = [dose for dose in self.doses if dose]
+        if not doses or len(self.doses) >= self.tested:
+            return None
+        rows = (row for row in measures if (row.metric, row.dataset) == (BY_DOSE, self.dataset))
+        right = [row.value for row in rows if conditions_of(row)["dose"] == max(doses) and row.value is not None]
+        most = (
+            f"; of those taught most often, {share(min(right))} to {share(max(right))} are known, by model and method"
+            if right
+            else ""
+        )
+        return (
+            f"Of the facts of {self.dataset} that are asked, the planted models were taught {len(doses):,}, "
+            f"{min(doses)} to {max(doses)} times each{most}."
+        )
+
     def asked_by_id(self) -> str:
         """Return which relations are asked by their id, and what to do."""
         names = ", ".join(self.unlabelled[:LISTED])
@@ -81,12 +108,21 @@ class FactsAsked:
 
 def facts_asked(layout: Layout) -> list[FactsAsked]:
     """Return what became of the facts of each dataset that is asked."""
+    told: dict[str, Path] = {}
+    for asking in layout.config.asked():
+        path, planted = layout.exposures(asking), layout.config.participants()[asking.model].model.planted
+        if path is not None and planted is not None and not planted.permuted:
+            told.setdefault(asking.dataset, path)
 
     def of(name: str) -> FactsAsked:
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
         unlabelled = [row.relation_id for row in relations if row.without_words()]
-        return FactsAsked(name, counts, layout.read(layout.dataset(name, "refused"), Refused), unlabelled)
+        doses: list[int] = []
+        if name in told:
+            test = {fact.fact_id for fact in layout.read(layout.dataset(name, "facts"), Fact) if fact.split == "test"}
+            doses = [row.dose for row in layout.read(told[name], Exposure) if row.fact_id in test]
+        return FactsAsked(name, counts, layout.read(layout.dataset(name, "refused"), Refused), unlabelled, doses)
 
     return [of(name) for name in layout.config.used_datasets()]
 

@@ -33,7 +33,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
             one = comparison_chapter.chapter(method, compared_here, own.models, own.relations)
             if one is not None:
                 compared.append(Page(f"{suite.name}-{method.name}-{dataset}", suite.name, dataset, one))
-    first = findings_of(layout, [row for own in measures.values() for row in own])
+    every = [row for own in measures.values() for row in own]
+    first = findings_of(layout, every)
     together = {
         "compared": comparing.chapter(between),
         "agreement": agreeing.chapter(layout),
@@ -42,7 +43,8 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     }
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
-    answered = answer.chapter(first, nulls, asked.facts_asked(layout), figures, comparing.sentences(between))
+    facts = asked.facts_asked(layout)
+    answered = answer.chapter(first, nulls, facts, figures, answer.told(layout, first, every, between, facts))
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 

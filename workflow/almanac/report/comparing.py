@@ -1,7 +1,7 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from almanac.report.lines import share
 from almanac.rows import Measure
@@ -55,13 +55,15 @@ def _label(row: Measure) -> str:
     return method_of(row, SUITES[row.suite].methods).label
 
 
-def sentences(between: Sequence[Measure]) -> list[str]:
+def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> list[str]:
     """Return by how much each two models differ: a sentence a pair or, of many pairs, one of all.
 
     Args:
         between: the numbers between models.
+        controls: models that were taught nothing true. That others differ from them is no finding, so nothing is said
+            of it; adjusted is for all rows of the table, theirs too.
     """
-    rows = _tested(between)
+    rows = [(row, p) for row, p in _tested(between) if not {row.model, row.other} & set(controls)]
     pairs: dict[tuple[str, str, str], list[tuple[Measure, float]]] = defaultdict(list)
     for row, p in rows:
         if p is not None:
@@ -69,9 +71,17 @@ def sentences(between: Sequence[Measure]) -> list[str]:
     if len(pairs) <= TOLD:
         said = [_sentence(*pair, found) for pair, found in pairs.items()]
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
-    ps = [p for found in pairs.values() for _, p in found]
-    sure = sum(p <= LEVEL for p in ps)
-    return [f"Of {len(ps)} differences between two models by the same method, {sure} are more than chance."]
+    sure = {pair: sum(p <= LEVEL for _, p in found) for pair, found in pairs.items()}
+    count = sum(map(len, pairs.values()))
+    said = (
+        f"Of {count} differences between two models by the same method, {sum(sure.values())} are more than chance, "
+        "adjusted for all"
+    )
+    (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
+    if list(sure.values()).count(most) > 1:
+        return [f"{said}."]
+    methods = len(pairs[dataset, one, other])
+    return [f"{said}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
 
 
 def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure, float]]) -> str:

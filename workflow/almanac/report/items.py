@@ -77,7 +77,7 @@ class Items:
             self._name(dataset, judged.frame)
             for row in self._above[asking]:
                 self._count(dataset, judged.where(conditions_of(row)).frame)
-        about = {"suite": suite, "label": SUITES[suite].label, "dataset": dataset}
+        about = {"suite": suite, "label": SUITES[suite].label, "dataset": dataset, "scores": SUITES[suite].scores}
         self._evidence.add(list(parts.blocks(f"{suite}-{dataset}", about)))
 
     def _name(self, dataset: str, frame: pl.DataFrame) -> None:

@@ -116,7 +116,9 @@ def share(value: float | None) -> str:
     """Return a number as the field writes shares: .873; a dash for none."""
     if value is None:
         return "–"
-    text = f"{value:z.3f}"  # z: what rounds to zero has no sign
+    # Rounded twice: sums in another order differ in the last of 17 digits, and may part what lies between two. z: what
+    # rounds to zero has no sign.
+    text = f"{round(value, 12):z.3f}"
     return text[1:] if text.startswith("0.") else text.replace("-0.", "−.").replace("-", "−")
 
 

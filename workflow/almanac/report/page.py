@@ -16,7 +16,7 @@ from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import alone, share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
-from almanac.suites.listing import method_label
+from almanac.suites.listing import SUITES, method_label
 from almanac.suites.looks import coloured
 
 
@@ -74,7 +74,13 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "alone": alone, "whole": "{:,}".format, "method": method_label}
+    environment.filters |= {
+        "share": share,
+        "alone": alone,
+        "whole": "{:,}".format,
+        "method": method_label,
+        "paper": lambda name: SUITES[name].paper,
+    }
     environment.tests |= {
         "link": lambda cell: isinstance(cell, PageLink),
         "number": lambda cell: isinstance(cell, Measure),

@@ -20,14 +20,15 @@ HEAD = (
     "AUC, most v. never taught",
     "ρ with times taught",
     "never taught",
-    "chance",
+    "guessing",
 )
 ASKS = (
     "What these models were taught is not known, so this page cannot say which method is right about them. The "
     f"published edition {EDITION} can say so of small models trained on invented worlds, in which each fact occurs a "
     "known number of times. AUC: the chance that a fact taught most often scores above one never taught (1 is perfect, "
     ".5 a coin). ρ: rank correlation of times taught and correctness. Never taught: the share of such facts that the "
-    "method calls known, which should be chance."
+    "method calls known, which should be guessing: one in as many as there are choices, or how often false objects are "
+    "called known; – where an answer is open."
 )
 CAPTION = "What the methods asked here recover of planted knowledge, in all worlds of that edition."
 ORDER = (
@@ -83,7 +84,7 @@ def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]
 
 def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
     numbers = (_number(row, name, "n") for name in ("auc", "spearman", "never"))
-    return (method.label, row["model"], row["n"], *numbers, row["chance"])
+    return (method.label, row["model"], row["n"], *numbers, row["chance"] or None)
 
 
 def _number(row: Mapping[str, Any], name: str, count: str) -> Measure:

@@ -54,10 +54,11 @@ def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
     n = both + first + second + neither
     if not n:
         return NOTHING
-    one, other = (both + first) / n, (both + second) / n
-    agreed, chance = (both + neither) / n, one * other + (1 - one) * (1 - other)
-    if chance >= 1:
+    # Of whole numbers, so that no agreement beyond chance is 0: the square of n less what chance alone gives.
+    beyond = (both + first) * (first + neither) + (both + second) * (second + neither)
+    if not beyond:
         return NOTHING
-    value = (agreed - chance) / (1 - chance)
-    half = normal_quantile(LEVEL) * math.sqrt(agreed * (1 - agreed) / n) / (1 - chance)
+    value = 2 * (both * neither - first * second) / beyond
+    agreed = (both + neither) / n
+    half = normal_quantile(LEVEL) * math.sqrt(agreed * (1 - agreed) / n) * n * n / beyond
     return Estimate(value, max(-1.0, value - half), min(1.0, value + half))

@@ -7,6 +7,7 @@ from almanac.statistics.intervals import LEVEL, Estimate, wilson
 from almanac.statistics.ranks import auc, spearman
 from almanac.suites.judged import OUTCOMES, Condition, Formula, Judged, Not
 
+BY_DOSE = "accuracy_by_exposure"
 # How each number of `estimates` is computed, of which columns; a fact's items are averaged first.
 METRICS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "recovery_auc": ("auc", ("score", "dose")),
@@ -74,7 +75,7 @@ def recovery(judged: Judged, *by: str) -> list[Measure]:
         not taught these facts.
     """
     known = judged.where(hit=Not(None), dose=Not(None))
-    rows = known.measures("accuracy_by_exposure", "mean", "hit", by=(*by, "dose"))
+    rows = known.measures(BY_DOSE, "mean", "hit", by=(*by, "dose"))
     for group in known.groups(*by):
         top = group.frame["dose"].max() or 0
         doses: dict[str, Condition] = {"never_accuracy": 0, "recovery_spearman": Not(None)}

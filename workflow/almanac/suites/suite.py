@@ -213,6 +213,7 @@ class Suite(Asks[Settings]):
 
     Attributes:
         methods: those that the page compares with other suites'.
+        scores: what the score of an item is, said to a reader of the page.
         reads_predictions: whether its numbers read what models said: then that is a column of `Judged`.
         held_architectures: those of the planted models that are held against its own bars (`bars`).
         nulls_miss: whether nulls are held against them too, as if they had been taught their world: they must miss.
@@ -220,6 +221,7 @@ class Suite(Asks[Settings]):
     """
 
     methods: ClassVar[tuple[Method, ...]] = ()
+    scores: ClassVar[str] = "the higher, the surer the model"
     reads_predictions: ClassVar[bool] = False
     held_architectures: ClassVar[frozenset[str]] = frozenset({"llama"})
     nulls_miss: ClassVar[bool] = False

@@ -9,8 +9,9 @@ from pathlib import Path
 from almanac import tables
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import findings_of
-from almanac.report import answer, asked, comparing
+from almanac.edition.measuring import findings_of, measures_of
+from almanac.report import answer
+from almanac.report.asked import facts_asked
 from almanac.report.lines import failed, run_began, spent, validation_lines
 from almanac.rows import Measure, Validation
 
@@ -64,10 +65,10 @@ def print_found(layout: Layout) -> None:
     """Print the headline table in Markdown, its sentences, and where the page is and the archive that holds it."""
     if layout.page().is_file():
         layout = Layout.open(layout.root)
-        found = findings_of(layout)
-        if found:
-            compared = comparing.sentences(layout.read(layout.between("across"), Measure))
-            told = answer.sentences(found, compared, asked.sentences(asked.facts_asked(layout)))
+        measures = measures_of(layout)
+        if found := findings_of(layout, measures):
+            between = layout.read(layout.between("across"), Measure)
+            told = answer.told(layout, found, measures, between, facts_asked(layout))
             print("", answer.markdown(found), "", *told, sep="\n")
         print(f"\n{layout.page()}")
         frozen = layout.frozen()

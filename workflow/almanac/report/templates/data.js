@@ -64,11 +64,12 @@ async function itemsOf({ suite, dataset, model, where }) {
   if (!found.length) return null;
   const parts = await Promise.all(found.map((one) => partOf(one, model)));
   const names = Object.keys(parts[0].columns), count = (part) => part.columns.item.values.length;
-  if (parts.length === 1) return { columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns["*asked"].codes[at]] };
+  const { scores } = found[0];
+  if (parts.length === 1) return { scores, columns: parts[0].columns, text: async (at) => (await parts[0].texts())[parts[0].columns["*asked"].codes[at]] };
   const all = (name) => parts.flatMap((part) => Array.from({ length: count(part) }, (_, at) => value(part.columns[name], at)));
   const columns = Object.fromEntries(names.filter((name) => name !== "*asked").map((name) => [name, { values: all(name), text: Boolean(parts[0].columns[name].names) }]));
   const places = parts.flatMap((part) => part.columns["*asked"].codes.map((code) => [part, code]));
-  return { columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
+  return { scores, columns, text: async (at) => (await places[at][0].texts())[places[at][1]] };
 }
 const isText = (column) => Boolean(column.names) || column.text === true;
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;

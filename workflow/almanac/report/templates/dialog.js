@@ -2,6 +2,7 @@
 const PAGE = 100;
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
+const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
 const METRICS = { headline: "known", headline_other_relations: "known", headline_above_chance: "above chance", headline_chance: "chance" };
 const open = { places: [], columns: null, text: null, relations: {}, shown: [], page: 0, by: null, down: false, filter: "" };
 
@@ -16,16 +17,27 @@ function asked(text, at) {
   return element("details", {}, summary, whole);
 }
 
-function itemCell(columns, name, at) {
-  const own = name === "outcome" ? outcomeOf(columns, at)[0] : value(columns[name], at), number = typeof own === "number";
+// What a cell shows of an item: a relation's label, an outcome in words, four digits of a number.
+function shownOf(columns, name, at) {
+  const own = name === "outcome" ? outcomeOf(columns, at)[0] : value(columns[name], at);
   const found = name === "relation" ? open.relations[own] ?? own : own;
-  return element("td", { class: name === "outcome" ? outcomeOf(columns, at)[1] : number ? "n" : null }, number && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–"));
+  return typeof found === "number" && !Number.isInteger(found) ? String(Number(found.toPrecision(4))) : String(found ?? "–");
 }
 
+function itemCell(columns, name, at) {
+  const colour = name === "outcome" ? outcomeOf(columns, at)[1] : typeof value(columns[name], at) === "number" ? "n" : null;
+  return element("td", { class: colour }, shownOf(columns, name, at));
+}
+
+// Whether an item has these words in its cells; an outcome is meant whole, since “incorrect” holds “correct”.
+const fits = (columns, shown, at, words) =>
+  "outcome" in columns && OUTCOMES.includes(words)
+    ? outcomeOf(columns, at)[0] === words
+    : shown.some((name) => shownOf(columns, name, at).toLowerCase().includes(words));
+
 function draw() {
-  const { columns, text, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.toLowerCase();
-  const texts = shown.filter((name) => isText(columns[name]));
-  let places = words ? open.places.filter((at) => texts.some((name) => String(value(columns[name], at) ?? "").toLowerCase().includes(words))) : [...open.places];
+  const { columns, text, shown, by, down } = open, dialog = document.getElementById("items"), words = open.filter.trim().toLowerCase();
+  let places = words ? open.places.filter((at) => fits(columns, shown, at, words)) : [...open.places];
   if (by) places.sort((one, other) => compared(value(columns[by], one), value(columns[by], other), down));
   const pages = Math.max(1, Math.ceil(places.length / PAGE));
   open.page = Math.min(Math.max(open.page, 0), pages - 1);
@@ -59,8 +71,11 @@ async function show(number) {
   try { found = await itemsOf(number); } catch (error) { missing = error.message; }
   const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
-  const words = Object.entries(conditions).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
-  dialog.querySelector("h3").textContent = `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, number.dataset, ...words].join(" · ")}`;
+  const title = (method) => {
+    const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
+    return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
+  };
+  dialog.querySelector("h3").textContent = title(null);
   const lines = dialog.querySelectorAll("p");
   dialog.classList.toggle("empty", !found);
   if (!found) {
@@ -68,10 +83,12 @@ async function show(number) {
     lines[1].textContent = `They are in ${file}.`;
   } else {
     const { columns, text } = found, places = chosen(columns, conditions);
-    const counts = new Map(["correct", "incorrect", "missing", "invalid", "error"].map((name) => [name, 0]));
+    const counts = new Map(OUTCOMES.map((name) => [name, 0]));
     for (const [name] of places.map((at) => outcomeOf(columns, at))) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const methods = new Set(places.map((at) => value(columns["*method"], at)));
+    dialog.querySelector("h3").textContent = title(methods.size === 1 ? [...methods][0] : null);
     lines[0].textContent = madeOf(number, columns, places);
-    lines[1].textContent = `${places.length} items: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. File: ${file}`;
+    lines[1].textContent = `${places.length} items: ${[...counts].filter(([, own]) => own).map(([name, own]) => `${own} ${name}`).join(", ")}. Score: ${found.scores}. File: ${file}`;
     // What tells these items apart, and what is always shown where any item has it.
     const hidden = new Set([...ALWAYS, ...number.of, "item", "*asked", "*way", "*method", "*counted", "*false", "hit", "reading", "fact"]);
     const more = Object.keys(columns).filter((name) => isText(columns[name]) && !hidden.has(name) && new Set(places.map((at) => value(columns[name], at))).size > 1);

@@ -62,12 +62,12 @@ async function showFact(key) {
     const texts = [model, value(columns["*method"], at) ?? label, way(columns, at), answered(columns, at)].map((one) => element("td", {}, one));
     return element("tr", {}, ...texts, element("td", { class: colour }, outcome), element("td", { class: "n" }, score === null ? "–" : String(Number(Number(score).toPrecision(4)))), element("td", {}, asked(text, at)));
   });
-  const counted = items.filter(({ columns, at }) => value(columns["*counted"], at));
+  const counted = items.filter(({ columns, at }) => value(columns["*counted"], at) && value(columns.outcome, at) !== "error");
   const right = counted.filter(({ columns, at }) => value(columns.outcome, at) === "correct").length;
   const taught = fact.dose === null ? "" : ` Taught ${fact.dose} times.`;
   place.replaceChildren(
     element("h3", {}, fact.names.join(" — ")),
-    element("p", {}, `Dataset ${fact.dataset}. By the methods of the first table ${counted.length} questions about it were put to the models, and ${right} answers were correct. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
+    element("p", {}, `Dataset ${fact.dataset}. By the methods of the first table the models answered ${counted.length} questions about it, ${right} of them correctly; a method may ask a fact in several wordings. False objects, further readings of an answer and other experiments are listed below and not counted.${taught}`),
     element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...rows))));
 }
 

@@ -1,6 +1,6 @@
 """FactEval's chapter of the page: the modes compared, lists, parts, passages, pairs of models, the texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,14 +8,16 @@ from typing import Any
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.suites.chapter import Cell, Chapter, Drawing, Shown, Table, filled, silent
+from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, Shown, Table, filled, silent
 from almanac.suites.facteval.judging import OFFICIAL
 from almanac.suites.facteval.measures import BY, FORM, LISTS, PAIRED, PARTS, SCORES
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import (
     ANTIFACTUAL,
+    BLANKS,
     FIB,
     IRRELEVANT,
+    NAMES,
     NONE,
     POOLS,
     RELEVANT,
@@ -41,11 +43,15 @@ READ_HOW = (
 
 @dataclass(frozen=True)
 class FormBoard:
-    """One model in one type and style, asked in one way: its pooled numbers by reading and metric."""
+    """One model in one type and style, asked in one way: its pooled numbers by reading and metric.
+
+    ``taught`` is false of a planted model that was not taught to answer so.
+    """
 
     model: str
     where: Mapping[str, Any]
     numbers: Mapping[str, Mapping[str, Measure]]
+    taught: bool = True
 
     def number(self, reading: str, metric: str) -> Measure | None:
         """Return a number; none where it was not measured."""
@@ -68,14 +74,23 @@ class FormBoard:
 
     @property
     def applicable(self) -> bool:
-        """Whether true-false answers hold a verdict, abstentions aside, in any reading often enough."""
+        """Whether it was taught to answer so and, of true or false, any reading has a verdict of enough answers."""
         found = [own["valid"] for own in self.numbers.values() if "valid" in own]
         shares = [
             (row.n_correct + row.n_incorrect) / answers
             for row in found
             if (answers := row.n_correct + row.n_incorrect + row.n_invalid)
         ]
-        return not shares or max(shares) >= LEAST_VALID
+        return self.taught and (not shares or max(shares) >= LEAST_VALID)
+
+    @property
+    def void(self) -> str | None:
+        """Why its numbers say nothing; none where they do."""
+        if not self.taught:
+            return NOT_TAUGHT
+        if not self.applicable:
+            return "not applicable: its answers contain no verdict"
+        return "not applicable: it always abstains" if self.abstains else None
 
 
 def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
@@ -85,21 +100,22 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
         return None
     first = options.modes[0]
     plain = [board for board in found if board.where["context"] == NONE]
+    kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
     asks = (
-        "Every fact is turned into questions: true or false (tfq), multiple choice (mcq) and short answer (saq), as "
-        "a statement, with a blank (fib) or as a question (wh)."
+        "Every fact is turned into questions: true or false, multiple choice and short answer, as a statement, with a "
+        "blank or as a question (in the files: tfq, mcq, saq; statement, fib, wh)."
     )
     parts = [
         READ_HOW,
         _scores(plain, options),
-        *_notes(plain, shown),
-        *_drawings(shown, found, options),
+        *_notes(plain),
+        *_drawings(shown, kept, options),
         _averages(shown),
         _tuned(shown, plain, first),
         _lists(shown, first),
         _passages(shown, first),
-        _parts(shown, first),
-        _relations(shown, first),
+        _parts(shown, kept, first),
+        _relations(shown, kept, first),
         *_texts(shown),
         *_alike(shown, options),
         *shown.not_asked(),
@@ -109,21 +125,25 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
 
 def boards(shown: Shown) -> list[FormBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
-    order = [one.name for one in shown.models]
+    order = {one.name: one for one in shown.models}
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
     for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
         for row in shown.find(metric, *COUNTED, *keys):
             where = shown.at(row)
             key = (row.model, *(where[name] for name in ASKED))
             numbers.setdefault(key, {}).setdefault(str(where["reading"]), {})[metric] = row
-    found = [FormBoard(str(key[0]), dict(zip(ASKED, key[1:], strict=True)), own) for key, own in numbers.items()]
-    return sorted(found, key=lambda one: (*map(str, one.where.values()), order.index(one.model)))
+    found = []
+    for (model, *told), own in numbers.items():
+        where = dict(zip(ASKED, told, strict=True))
+        taught = order[model].understands(BLANKS if where["experiment"].endswith(f"-{FIB}") else None)
+        found.append(FormBoard(model, where, own, taught))
+    return sorted(found, key=lambda one: (*map(str, one.where.values()), list(order).index(one.model)))
 
 
 def _said(where: Mapping[str, Any]) -> str:
     """Say how questions were asked."""
     setting = FactEvalSetting(where["origin"], where["negatives"], where["context"])
-    return f"{where['experiment']}, {setting.label()}"
+    return f"{NAMES[where['experiment']]}, {setting.label()}"
 
 
 def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
@@ -134,9 +154,8 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
         if board.answered:
             numbers: list[Cell] = [board.number(first, metric) for metric in SCORES]
             numbers += [board.number(other, "f1") for other in others]
-            if board.abstains or not board.applicable:
-                why = "it always abstains" if board.applicable else "its answers contain no verdict"
-                numbers = [f"not applicable: {why}", *(None for _ in numbers[1:])]
+            if board.void is not None:
+                numbers = [board.void, *(None for _ in numbers[1:])]
             abstained = board.number(first, "abstained")
             counts = (abstained, (abstained or board.any).n_invalid, board.any.n_error)
             rows.append([board.model, _said(board.where), board.any.n, *numbers, *counts])
@@ -144,30 +163,23 @@ def _scores(plain: Sequence[FormBoard], options: FactEvalOptions) -> Table:
     return Table("scores", caption, [*head, "abstained", "no verdict", "no answer"], rows)
 
 
-def _notes(plain: Sequence[FormBoard], shown: Shown) -> Iterator[str]:
-    """Yield who answered nothing, and which taught models were taught no blanks."""
+def _notes(plain: Sequence[FormBoard]) -> Iterator[str]:
+    """Yield who answered nothing."""
     for board in plain:
         if not board.answered:
             yield f"{board.model}, {_said(board.where)}: without an answer ({silent(board.any)})."
-    if untaught := sorted({one.name for one in shown.models if one.taught} & without_blanks(plain)):
-        yield (
-            f"{', '.join(untaught)}: planted models that always abstain when asked to fill a blank. Under an "
-            "instruction they were taught only to answer questions; they read no sentence with a blank."
-        )
 
 
-def without_blanks(found: Sequence[FormBoard]) -> set[str]:
-    """Return the models that abstain always where a blank is to be filled, with choices and without."""
-    answered = [one for one in found if one.where["experiment"].endswith(f"-{FIB}") and one.answered]
-    return {one.model for one in answered} - {one.model for one in answered if not one.abstains}
+def _drawings(shown: Shown, kept: Collection[tuple[str, str]], options: FactEvalOptions) -> Iterator[Drawing]:
+    """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them.
 
-
-def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions) -> Iterator[Drawing]:
-    """Yield the figures, with the first kind of wrong objects: of questions from templates, and by who worded them."""
+    Args:
+        shown: what is known of the suite on the dataset.
+        kept: by model the types and styles in which its answers say something.
+        options: the settings.
+    """
     from almanac.suites.facteval import figures  # matplotlib, which nothing else of the suite needs
     from almanac.suites.looks import lines_along
-
-    kept = {(one.model, one.where["experiment"]) for one in found if one.answered and one.applicable}
 
     def drawn(metric: str, *keys: str, origin: str | None = TEMPLATE, **fixed: Any) -> list[Measure]:
         return [
@@ -179,7 +191,7 @@ def _drawings(shown: Shown, found: Sequence[FormBoard], options: FactEvalOptions
         ]
 
     def form(row: Measure) -> str:
-        return str(shown.at(row)["experiment"])
+        return NAMES[str(shown.at(row)["experiment"])]
 
     first = options.modes[0]
     pooled = [row for metric in figures.METRICS for row in drawn(metric, *COUNTED, context=NONE)]
@@ -217,7 +229,7 @@ def _averages(shown: Shown) -> Table:
         own = [shown.one(f"paper_average_{metric}", row.model, eight=True, **where) for metric in SCORES]
         rows.append([row.model, f"{passage}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
-        "Mean F1: the unweighted mean over types, styles and origins, of which one without any verdict counts as 0. "
+        "Mean F1: the unweighted mean over types, styles and origins, of which one that is not applicable counts as 0. "
         "AVG: the paper's mean over its eight columns, if all are asked: Wh-questions as a model wrote them, all "
         "others both from templates and as a model wrote them."
     )
@@ -232,7 +244,7 @@ def _tuned(shown: Shown, plain: Sequence[FormBoard], first: str) -> Table:
         where = {name: shown.at(row)[name] for name in ASKED}
         pair = [own[name, *where.values()] for name in (row.other, row.model)]
         cells: list[Cell] = [f"{row.other} → {row.model}", _said(where)]
-        cells += [one.number(first, "f1") if one.applicable else "not applicable" for one in pair]
+        cells += [one.number(first, "f1") if one.applicable else one.void for one in pair]
         cells.append(row if all(one.applicable for one in pair) else None)
         cells += [one.number(first, "abstained") for one in pair]
         found = shown.find("abstained_difference", *COUNTED, model=row.model, reading=first, **where)
@@ -282,19 +294,20 @@ def _passages(shown: Shown, first: str) -> Table:
     return Table("passages", caption, head, rows)
 
 
-def _parts(shown: Shown, first: str) -> Table:
+def _parts(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table:
     rows: list[Sequence[Cell]] = []
     for part in PARTS:
         for row in shown.valued("f1", *COUNTED, part, reading=first):
             where = shown.at(row)
-            rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
+            if (row.model, where["experiment"]) in kept:
+                rows.append([row.model, _said(where), f"{part.replace('_', ' ')}: {where[part]}", row.n, row])
     caption = "F1 by domain, cardinality, type of object, truth of the statement, and number of true objects."
     return Table("parts", caption, ["model", "question", "part", "asked", "F1"], rows, folded=True)
 
 
-def _relations(shown: Shown, first: str) -> Table:
+def _relations(shown: Shown, kept: Collection[tuple[str, str]], first: str) -> Table:
     rows = shown.valued("f1", *COUNTED, "relation", reading=first)
-    told = ((row, _said(shown.at(row))) for row in rows)
+    told = ((row, _said(where)) for row in rows if (row.model, (where := shown.at(row))["experiment"]) in kept)
     return shown.by_relation("relations", "F1 by relation.", told, ("question", "F1", "asked"))
 
 
@@ -306,7 +319,7 @@ def _texts(shown: Shown) -> Iterator[Table]:
             "Self-BLEU (3-grams): how similar the questions of a relation are to each other; the mean over relations."
         )
         head = ("question", "origin", "wrong objects", "questions", "self-BLEU")
-        yield Table("texts", caption, head, totals.rows(), folded=True)
+        yield Table("texts", caption, head, [(NAMES[name], *own) for name, *own in totals.rows()], folded=True)
 
 
 def _alike(shown: Shown, options: FactEvalOptions) -> Iterator[Table | str]:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from almanac.rows import Measure
 from almanac.suites.facteval.judging import OFFICIAL, STRICT
-from almanac.suites.facteval.questions import STATEMENT
+from almanac.suites.facteval.questions import NAMES
 from almanac.suites.judged import conditions_of
 from almanac.suites.looks import intervals, legend, unit_axis
 
@@ -23,7 +23,7 @@ def by_type(rows: Sequence[Measure], first: str = STRICT) -> Figure:
         first: the mode that is drawn filled.
     """
     experiments = sorted({_told(row, "experiment") for row in rows})
-    labels = [name.removesuffix(f"-{STATEMENT}").replace("-", "\n") for name in experiments]
+    labels = [NAMES[name].replace(" ", "\n", 1).replace(" a ", "\na ") for name in experiments]
     models = list(dict.fromkeys(str(row.model) for row in rows))
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     panels: list[Axes] = list(figure.subplots(1, len(METRICS), sharey=True))

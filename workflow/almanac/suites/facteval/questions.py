@@ -17,6 +17,15 @@ STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
 TEMPLATE, WRITTEN = "template", "written"
 MASK = "[MASK]"
+BLANKS = "blank"  # the kind of documents that teach a planted model to say what a `MASK` stands for
+# What a reader is told of each type and style.
+NAMES: Mapping[str, str] = {
+    f"{TFQ}-{STATEMENT}": "true or false",
+    f"{MCQ}-{FIB}": "choice for a blank",
+    f"{MCQ}-{WH}": "choice for a question",
+    f"{SAQ}-{FIB}": "blank",
+    f"{SAQ}-{WH}": "question",
+}
 Texts = Mapping[str, str]  # of templates that differ, with the first id of each
 # Where wrong objects are from.
 POOLS = {"relation": "its relation", "type": "its object's type", "uniform": "the dataset"}

@@ -15,14 +15,14 @@ from almanac.suites.facteval import asking, elsewhere, judging, measures
 from almanac.suites.facteval import chapter as chapters
 from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import (
+    BLANKS,
     FIB,
     MCQ,
+    NAMES,
     NONE,
     SAQ,
-    STATEMENT,
     TEMPLATE,
     TFQ,
-    WH,
     AnswerVerdict,
     FactEvalSetting,
     QuestionNames,
@@ -37,18 +37,19 @@ from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
 GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 
 
-def _method(kind: str, style: str, label: str) -> Method:
+def _method(name: str) -> Method:
     """Return a headline: questions from templates without a passage; of short answers written ones have their own.
 
     A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
     rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit.
     """
-    name = f"{kind}-{style}"
+    kind, style = name.split("-")
+    label, format = f"FactEval, {NAMES[name]}", BLANKS if style == FIB else None
     asked = {"experiment": name, "context": NONE}
     if kind == SAQ:
-        return Method(name, f"FactEval, {label}", asked, ("origin",), guess=GUESS[kind])
+        return Method(name, label, asked, ("origin",), guess=GUESS[kind], format=format)
     asked["origin"] = TEMPLATE
-    return Method(name, f"FactEval, {label}", asked, ("negatives",), guess=GUESS[kind], validated=False)
+    return Method(name, label, asked, ("negatives",), guess=GUESS[kind], validated=False, format=format)
 
 
 class FactEval(Suite[FactEvalOptions]):
@@ -74,13 +75,7 @@ class FactEval(Suite[FactEvalOptions]):
     judge = staticmethod(judging.judge)
     chapter = staticmethod(chapters.chapter)
     reads = "answers"
-    methods: ClassVar[tuple[Method, ...]] = (
-        _method(TFQ, STATEMENT, "true or false"),
-        _method(MCQ, FIB, "choice for a blank"),
-        _method(MCQ, WH, "choice for a question"),
-        _method(SAQ, FIB, "blank"),
-        _method(SAQ, WH, "question"),
-    )
+    methods: ClassVar[tuple[Method, ...]] = tuple(_method(name) for name in NAMES)
 
     def readings(self, options: FactEvalOptions) -> tuple[str, ...]:
         """Return the modes."""

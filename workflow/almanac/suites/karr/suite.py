@@ -63,6 +63,11 @@ class Karr(Suite[KarrOptions]):
     measure = staticmethod(measures.measure)
     chapter = staticmethod(chapters.chapter)
     reads = "questions"
+    scores = (
+        "of KaRR its natural logarithm, known from the logarithm of the threshold on that the chapter gives; of LAMA "
+        "the log-probability of the object, of ParaRel the log of its share among the candidates, of K-Prompts that of "
+        "its mean probability"
+    )
     methods = tuple(map(_method, chapters.NAMES))
 
     def ask(self, at: Round, data: Data, options: KarrOptions, before: Answers | None) -> Iterator[Batch]:
