@@ -49,6 +49,9 @@ def test_the_facts_that_a_method_calls_known_are_those_of_its_finding(root):
     names = found.dataset(found.datasets[0], "entities").set_index("entity_id")["label"]
     for row in found.findings.query("facts > 0").itertuples():
         own = known.query("model == @row.model and dataset == @row.dataset and method == @row.method")
+        if row.verdict == "format not taught":  # its answers say nothing of facts
+            assert own.empty
+            continue
         assert len(own) == row.facts
         assert own.groupby("relation")["right"].mean().mean() == pytest.approx(row.known)
         assert list(own["known"]) == [share > 0.5 for share in own["right"]]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from almanac.statistics.correlation import mean_correlation, pearson
+from almanac.statistics.correlation import LEAST, mean_correlation, pearson
 
 RANDOM = np.random.default_rng(1)
 TABLE = RANDOM.random((50, 5)) + RANDOM.random((50, 1))  # 50 relations, 5 models that have something in common
@@ -50,6 +50,12 @@ def test_a_cell_between_groups_is_the_mean_of_its_pairs():
     assert mean_correlation(TABLE, [0], [0], 50, 7) == (None, None, None)
 
 
+def test_of_few_rows_there_is_a_value_and_no_interval_which_would_be_too_narrow():
+    value, *ends = mean_correlation(TABLE[: LEAST - 1], [0, 1], [2, 3, 4], 200, 7)
+    assert value is not None and ends == [None, None]
+    assert None not in mean_correlation(TABLE[:LEAST], [0, 1], [2, 3, 4], 200, 7)
+
+
 def test_the_bootstrap_of_one_pair_is_close_to_fishers_interval():
     # Normal data, for which Fisher's interval is meant; the two differ by the bootstrap's own error.
     normal = np.random.default_rng(3).multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=400)
@@ -62,7 +68,8 @@ def test_the_same_seed_gives_the_same_interval():
 
 
 def test_draws_in_which_a_column_is_constant_are_left_out():
-    columns = np.array([[0, 0], [0, 1], [0, 2], [1, 3]], dtype=float)  # three in ten draws lack the last row
+    columns = np.zeros((LEAST, 2))
+    columns[:, 1], columns[0, 0] = np.arange(LEAST), 1  # four in eleven draws lack the first row
     found = mean_correlation(columns, [0], [1], 200, 1)
     assert found.value == pytest.approx(np.corrcoef(columns.T)[0, 1])
     assert -1 <= found.low < found.value < found.high <= 1

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 8,
-    "measure": 33,
-    "report": 43,
+    "measure": 34,
+    "report": 44,
     "freeze": 8,
 }

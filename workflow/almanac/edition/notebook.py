@@ -69,7 +69,10 @@ class Edition:
 
     @property
     def findings(self) -> "pandas.DataFrame":
-        """What each method says of each model: known with both intervals, chance, the difference, the verdict."""
+        """What each method says of each model: known with both intervals, chance, the difference, the verdict.
+
+        Numbers of a format that a planted model was not taught, as the verdict says, mean nothing.
+        """
         rows = [
             {
                 "model": one.known.model,

@@ -193,8 +193,8 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
 
 
 def _number(row: Agreement, name: str) -> Measure:
-    ends = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
-    return without_items(row.suite, name, row.where, *ends, row.n)
+    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    return without_items(row.suite, name, row.where, value, low, high, row.n)
 
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:

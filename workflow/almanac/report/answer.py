@@ -24,7 +24,9 @@ RULE = "\n\n".join(  # a paragraph a column
         "The first says how far the share of other facts of these relations might lie, the second how far that of "
         "other relations of their kind might; a single relation has no second one.",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
-        "method asks each fact with a false object too, chance is how often it calls that one known.",
+        "method asks each fact with a false object too, chance is how often it calls that one known. Of answers that "
+        "name one of k choices it is at least 1/k on average; one that names none counts as 0. A model that knows some "
+        "facts and gives their objects for others too has a high chance: what it knows may not be told from that.",
         "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
         "and so none of these facts. A method with a threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",

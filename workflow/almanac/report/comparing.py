@@ -73,15 +73,15 @@ def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> lis
         return said or [f"No two models answered {FEW} facts of one method."] * bool(rows)
     sure = {pair: sum(p <= LEVEL for _, p in found) for pair, found in pairs.items()}
     count = sum(map(len, pairs.values()))
-    said = (
+    told = (
         f"Of {count} differences between two models by the same method, {sum(sure.values())} are more than chance, "
         "adjusted for all"
     )
     (dataset, one, other), most = max(sure.items(), key=lambda pair: pair[1])
     if list(sure.values()).count(most) > 1:
-        return [f"{said}."]
+        return [f"{told}."]
     methods = len(pairs[dataset, one, other])
-    return [f"{said}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
+    return [f"{told}; most are between {one} and {other} ({most} of {methods} methods on {dataset})."]
 
 
 def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure, float]]) -> str:

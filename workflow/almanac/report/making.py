@@ -100,7 +100,10 @@ def model_rows(layout: Layout) -> Iterator[Mapping[str, Any]]:
                     digests[one.answerer] |= {(digest, engine) for digest, engine, _ in made.iter_rows()}
     for participant in layout.config.participants().values():
         model = participant.model
-        origin = f"planted in {participant.world}" if participant.world else f"{model.hub}@{model.revision}"
+        origin = f"{model.hub}@{model.revision}"
+        if model.planted is not None:
+            control = ", a control whose objects are exchanged" if model.planted.permuted else ""
+            origin = f"planted in {participant.world}{control}: read {', '.join(model.planted.kinds)}"
         if model.path is not None:
             origin = f"directory {Path(model.path).name}"  # its name alone: where it lies is nobody else's concern
         if model.api is not None:

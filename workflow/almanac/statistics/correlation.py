@@ -8,6 +8,7 @@ import numpy.typing as npt
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
 
 Table = npt.NDArray[np.float64]
+LEAST = 20  # rows below which the percentiles of a bootstrap, which are to cover 95 %, cover less than 90
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> Estimate:
@@ -43,16 +44,20 @@ def mean_correlation(columns: Table, first: Sequence[int], second: Sequence[int]
         seed: of the draws.
 
     Returns:
-        Nothing where there is no pair, fewer than four rows, or a column is constant.
+        Nothing where there is no pair, fewer than four rows, or a column is constant; of fewer than `LEAST` rows no
+        interval.
     """
     pairs = [(i, j) for i in first for j in second if i != j and (set(first) != set(second) or i < j)]
     if not pairs or len(columns) < 4:
         return NOTHING
+    draws = draws if len(columns) >= LEAST else 0
     drawn = np.random.default_rng(seed).integers(len(columns), size=(draws, len(columns)))
     value, *found = _means_of_pairs(np.concatenate([columns[None], columns[drawn]]), pairs)
     found = [one for one in found if np.isfinite(one)]
-    if not np.isfinite(value) or not found:
+    if not np.isfinite(value):
         return NOTHING
+    if not found:
+        return Estimate(float(value), None, None)
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     return Estimate(float(value), float(low), float(high))
 

@@ -12,7 +12,8 @@ from almanac.suites.suite import Method
 ENDS = 5  # relations shown at the top and at the bottom
 CORRELATIONS = (
     "Correlations with intervals. Of two models the interval is Fisher's; of two families, whose value is a mean over "
-    "pairs of models, it is of a bootstrap over the relations. Of few relations neither says much."
+    "pairs of models, it is of a bootstrap over the relations, and there is none of fewer than 20 relations, where it "
+    "would be too narrow."
 )
 POPULARITY = ("head", "torso", "tail")
 
@@ -62,7 +63,7 @@ def chapter(
         of_families = (
             "; between families, the mean over pairs of their members, over the relations that all models answered"
         )
-        caption = f"Pearson's correlation of accuracies over relations{of_families if families else ''}."
+        caption = f"Pearson's correlation of accuracies over relations (dark: low){of_families if families else ''}."
         parts.append(Drawing("likeness", caption, lambda: figures.likeness(rows)))
     parts += _pretrained(rows, models, relations) + _subsumption(found) + _tuned(found)
     if pairs:
@@ -132,14 +133,15 @@ def _ends(rows: Sequence[Measure], relations: Mapping[str, str]) -> list[str]:
 
     def listed(some: Sequence[Measure]) -> str:
         return ", ".join(
-            f"{relations.get(name, name)} {row.value or 0.0:.3f}"
+            f"{relations.get(name, name)} {_share(row.value)}"
             for row in some
             for name in [str(conditions_of(row)["relation"])]
         )
 
-    least = rows[max(ENDS, len(rows) - ENDS) :]
+    best = [row for row in rows[:ENDS] if row.value]
+    least = [row for row in rows[ENDS:][-ENDS:] if row.value != rows[ENDS - 1].value]  # of equal ones none is least
     more = f" Least known: {listed(least)}." if least else ""
-    return [f"Best known relations, by the mean over models: {listed(rows[:ENDS])}.{more}"] if rows else []
+    return [f"Best known relations, by the mean over models: {listed(best)}.{more}"] if best else []
 
 
 def _subsumption(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
@@ -164,11 +166,16 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
     ]
     caption = (
         "What tuning changes. Difference: accuracy of the tuned model minus that of its base on the facts that both "
-        "answered, averaged over relations. p: of McNemar's exact test on the facts. η: the share of what the tuned "
+        "answered, averaged over relations. p: of McNemar's exact test on the facts, for this row alone; the table "
+        "of all methods adjusts it for all rows. η: the share of what the tuned "
         "model knows that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 
 
 def _p(value: float | None) -> str:
-    return "–" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    return "<.001" if value is not None and value < 0.001 else _share(value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}".removeprefix("0")

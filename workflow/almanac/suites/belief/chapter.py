@@ -24,7 +24,8 @@ ACCURACY = (
     "Accuracy: the mean over all prompt sets, each with one prompt per pair. UHN (LAMA-UHN, “unhelpful names”): "
     "without the pairs whose object the subject's name gives away. SD and range: over drawn sets{resample}. "
     "Consistency: the share of pairs of prompts that are answered alike. Overconfidence: mean confidence minus "
-    "accuracy, over the answers that have a confidence; their number is in the next column. ECE: expected calibration "
+    "accuracy, over the answers that have a confidence; their number is in the next column, and of fewer than "
+    f"{LEAST} nothing is said. ECE: expected calibration "
     "error, the mean distance of confidence and accuracy over bins, where each bin has "
     f"{LEAST} subjects or more. Control: how often the same texts would be right if a wrong object were the true one. "
     "If a planted model read no text in a format, its answers in that format say nothing."
@@ -36,9 +37,8 @@ TEMPLATES = (
     "with one prompt drawn per pair."
 )
 AGREEMENT = (
-    "Consistency between paraphrases of one written template (inner) and of different ones (inter); between names "
-    "of the subject with the same template, and between templates with the same name. A relation with one template "
-    "has none."
+    "Consistency between paraphrases of one written template (inner) and of different ones (inter). A relation with "
+    "one template has none."
 )
 ANSWERS = (
     "One word: the share of texts whose first line is a single word. Unsafe: the share that is right only by a name "
@@ -47,6 +47,8 @@ ANSWERS = (
 )
 # What a caption adds where a table has the column.
 ABOUT = {
+    "between names": "Between names: of the subject, with the same template.",
+    "between templates": "Between templates: with the same name of the subject.",
     "written": "Written: accuracy with the templates that are no paraphrase; paraphrased: with the others.",
     "rank": "Rank: of the written templates among their paraphrases, 0 the most accurate, 1 the least.",
     "by label": "By label, by other names: accuracy of the prompts with the subject's label, and with its other names.",
@@ -149,6 +151,10 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
         row = shown.one("overconfidence", model, **where, **known)
         return None if row is None or row.value is None else row.n
 
+    def overconfident(model: str, where: Mapping[str, Any]) -> Cell:
+        row = shown.one("overconfidence", model, **where, **known)
+        return row if row is not None and row.n >= LEAST else None
+
     known = {"confidence": Not(None), "hit": Not(None)}
     columns: dict[str, Column] = {
         "accuracy": _one(shown, "accuracy"),
@@ -156,7 +162,7 @@ def _accuracy(shown: Shown, options: BeliefOptions, untaught: Untaught) -> Table
         "SD": _one(shown, "deviation"),
         "range": _one(shown, "range"),
         "consistency": _one(shown, "consistency"),
-        "overconfidence": _one(shown, "overconfidence", **known),
+        "overconfidence": overconfident,
         "confidences": confidences,
         "ECE": _one(shown, "calibration_error", **known),
         "control": control,

@@ -134,7 +134,7 @@ def drawing(shown: Shown, way: Way) -> Iterator[Drawing]:
         for rate in figures.RATES
     }
     if found["accuracy"]:
-        caption = "Accuracy and hallucination rate from head to tail, all questions and by domain (Figure 1, Table 4)."
+        caption = "Accuracy and hallucination rate from head to tail, also by domain if there are several (Table 4)."
         yield Drawing("head_to_tail", caption, lambda: figures.head_to_tail(found))
 
 

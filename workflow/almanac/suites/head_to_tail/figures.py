@@ -20,6 +20,8 @@ def head_to_tail(rows: Mapping[str, Sequence[Measure]]) -> Figure:
         rows: of each rate its numbers by domain and level, or by level alone, of one way of asking; all have a value.
     """
     domains = sorted({str(_at(row, "domain")) for row in rows[RATES[0]]})
+    if len(domains) == 2 and "None" in domains:  # all, and a single one, which is all
+        domains = ["None"]
     models = list(dict.fromkeys(str(row.model) for row in rows[RATES[0]]))
     figure = Figure(figsize=(1.8 + 2.1 * len(domains), 4.6), layout="constrained")
     panels = figure.subplots(len(RATES), len(domains), sharex=True, sharey=True, squeeze=False)

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from almanac.rows import Measure
 from almanac.suites.judged import Range, conditions_of
-from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, look, unit_axis, values
+from almanac.suites.looks import COLOURS, GREY, MARKERS, chance_line, legend, look, unit_axis, values
 
 LOOKS: dict[str, dict[str, Any]] = {
     "probability_at": {"color": COLOURS[0], "marker": "o", "markersize": 2.5, "label": "true pairs"},
@@ -36,7 +36,7 @@ def accuracy_at_k(rows: Sequence[Measure], chance: float) -> Figure:
         lower.plot(level, [row.n or np.nan for row in own], markersize=4, **look(index, model))
     chance_line(upper, chance)
     upper.set_ylabel("accuracy")
-    upper.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.08))  # above the line of chance
+    legend(figure, [upper])
     lower.set_ylabel("facts")
     lower.set_yscale("log")  # the points on the right stand for few facts, and it must be seen how few
     lower.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0)))
