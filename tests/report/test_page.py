@@ -130,7 +130,7 @@ def test_each_item_shows_the_text_that_was_asked(layout, page):
         for link in tables.read(files.folder / "links.parquet", Link):
             request = requests[link.request_id]
             whole = contexts.get(request.context_id, "") + (request.text or "".join(request.pieces or ()))
-            choices = f"\n[choices: {'; '.join(one.strip() for one in request.choices)}]"
+            choices = f"\n[choices, each scored alone: {'; '.join(one.strip() for one in request.choices)}]"
             asked.setdefault(link.item, whole + (choices if request.kind == "choices" else BLANK))
         columns = carried["columns"]
         shown = [carried["texts"][code] for code in columns["*asked"]["codes"]]

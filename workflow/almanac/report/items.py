@@ -232,7 +232,7 @@ def _shown(row: Mapping[str, Any]) -> str:
     parts = (row["instruction"], row["text"], *(row["options"] or ()))
     notes = []
     if row["kind"] == "choices" and row["choices"]:
-        notes.append(f"[choices: {'; '.join(map(str.strip, row['choices']))}]")
+        notes.append(f"[choices, each scored alone: {'; '.join(map(str.strip, row['choices']))}]")
     if row["kind"] == "fill":
         notes.append("[a causal model reads this up to the blank]")
     if row["texts"] > 1:
