@@ -125,6 +125,33 @@ return { wrong, fact, asked, said, scripts: document.querySelectorAll("head scri
 """
 
 
+def test_the_field_finds_what_cells_show_and_an_outcome_whole(browse):
+    said, errors = browse(
+        """
+        const box = document.getElementById("items"), field = box.querySelector("input");
+        const buttons = [...document.querySelectorAll("button[data-n]")];
+        const found = (words) => {
+          field.value = words;
+          field.dispatchEvent(new Event("input"));
+          return Number(box.querySelector(".place").textContent.split(" ")[0]);
+        };
+        for (const one of buttons) {
+          await show(data.numbers[one.dataset.n]);
+          const counts = Object.fromEntries(OUTCOMES.map((name) => [name, found(name)]));
+          const outcomes = open.places.map((at) => value(open.columns.outcome, at));
+          const own = OUTCOMES.map((name) => outcomes.filter((one) => one === name).length);
+          if (!counts.correct || !counts.incorrect) { box.close(); continue; }
+          const label = shownOf(open.columns, "relation", open.places[0]);
+          return { counts: Object.values(counts), own, all: found(""), label: found(` ${label.toUpperCase()} `) };
+        }
+        return null;
+        """
+    )
+    assert errors == []
+    assert said["counts"] == said["own"] and sum(said["own"]) == said["all"]
+    assert 0 < said["label"] <= said["all"]
+
+
 def test_items_in_files_next_to_the_page_are_loaded_from_disk_when_asked_for_and_are_those_of_one_file(
     browse, layout, aside
 ):
