@@ -261,7 +261,8 @@ def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequ
     if astray:
         labels = _listed(astray, "; ")
         out.append(
-            f"Most answers of a model were not in the form that was asked for, and say nothing of facts: {labels}."
+            "Most answers of a model could not be judged, being in another form than was asked for or of several tokens "
+            f"where one is scored: {labels}."
         )
     return out
 
