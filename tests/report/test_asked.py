@@ -24,7 +24,7 @@ MINE = FactsAsked(
 def test_a_relation_with_too_few_facts_is_named_with_the_reason():
     asked, left = sentences([MINE])
     assert asked == (
-        "Dataset mine: up to 32 of 165 facts are asked, 8 serve as examples, 114 are not drawn, 11 are left out."
+        "Dataset mine: 32 of 165 facts can be asked, 8 serve as examples, 114 are not drawn, 11 are left out."
     )
     assert left == f"Relations of mine that are not asked: industry ({SHORT})."
     assert [row[1:] for row in table([MINE]).rows] == [
@@ -59,7 +59,9 @@ def test_of_facts_that_were_taught_among_others_it_is_said_how_many_and_how_they
 
 def test_relations_without_a_label_are_named_with_how_they_are_asked():
     told = FactsAsked("mine", [], unlabelled=["industry", "born"]).asked_by_id()
-    assert told.startswith("Relations of mine without a label: industry, born. They are asked by their id")
+    assert told.startswith(
+        "Relations of mine without a label: industry, born. Methods without templates of their own ask them by"
+    )
     assert "“The industry of …”" in told
     for identity, label, found in (
         ("P47", "P47", True),
@@ -72,8 +74,6 @@ def test_relations_without_a_label_are_named_with_how_they_are_asked():
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():
     whole = FactsAsked("mine", [counted("born", True, 50, train=8, test=32)])
-    assert sentences([whole]) == [
-        "Dataset mine: up to 32 of 50 facts are asked, 8 serve as examples, 10 are not drawn."
-    ]
+    assert sentences([whole]) == ["Dataset mine: 32 of 50 facts can be asked, 8 serve as examples, 10 are not drawn."]
     assert table([whole]) is None
-    assert sentences([whole] * 4) == ["Of 4 datasets, up to 128 of 200 facts are asked."]
+    assert sentences([whole] * 4) == ["Of 4 datasets, 128 of 200 facts can be asked."]

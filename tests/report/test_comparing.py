@@ -1,9 +1,12 @@
 """Each two models side by side: one table of all methods, whose tests are adjusted together, and a sentence a pair."""
 
+from dataclasses import replace
+
 import pytest
 
 from almanac.report.comparing import MODELS, chapter, sentences
 from almanac.rows import Measure
+from almanac.suites.comparison import ALONE
 from almanac.suites.judged import as_text
 from almanac.suites.listing import SUITES
 
@@ -51,6 +54,16 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     assert chapter([*rows, difference(0.2, 1.0, one="one too many")]) is None
     assert chapter([]) is None
     assert sentences([]) == []
+
+
+def test_how_many_facts_one_of_two_models_alone_has_right_stands_in_their_row():
+    alone = [
+        replace(difference(count, None, one=one, other=other, metric=ALONE), low=None, high=None)
+        for count, one, other in ((7, "second", "first"), (3, "first", "second"))
+    ]
+    [table] = chapter([difference(0.1, 0.3), *alone]).parts
+    row = dict(zip(table.head, table.rows[0], strict=True))
+    assert (row["model"], row["one alone"], row["other alone"], row["facts"]) == ("second", 7, 3, 40)
 
 
 def test_that_models_differ_from_one_that_was_taught_nothing_true_is_no_finding():

@@ -143,7 +143,7 @@ def test_the_page_says_how_many_facts_are_asked_shown_and_not_drawn(layout, page
         splits = [fact.split for fact in tables.read(layout.dataset(name, "facts"), Fact)]
         test, train, rest = (splits.count(one) for one in ("test", "train", None))
         assert test and train and rest
-        counted = f"up to {test} of {len(splits)} facts are asked, {train} serve as examples, {rest} are not drawn"
+        counted = f"{test} of {len(splits)} facts can be asked, {train} serve as examples, {rest} are not drawn"
         [cell] = [row[1] for row in page.rows["provenance"] if row[0] == name]
         assert cell.endswith(f": {counted}")
 

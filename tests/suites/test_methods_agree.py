@@ -66,15 +66,23 @@ def test_a_fact_is_known_where_more_than_half_of_its_items_are_right():
 
 
 def test_answers_that_are_mostly_not_in_the_form_say_nothing_of_facts():
-    def said(invalid, missing, error):
-        counts = {"correct": 10 - invalid, "wrong": 0, "missing": missing, "invalid": invalid, "error": error}
-        return of("a", {"f": (True, 0.0)})._replace(
-            facts=pl.DataFrame({name: [counts.get(name, 0)] for name in OUTCOMES})
+    def said(invalid, missing, error, hit=0.0):
+        counts = {"correct": 10 - invalid, "missing": missing, "invalid": invalid, "error": error}
+        outcomes = [name for name, count in counts.items() for _ in range(count)]
+        many = len(outcomes)
+        frame = pl.DataFrame({"fact": [f"f{at}" for at in range(many)], "outcome": outcomes, "score": [1.0] * many})
+        frame = frame.with_columns(
+            pl.when(pl.col("outcome") == "invalid").then(hit).otherwise(1.0).alias("hit"),
+            *(pl.lit(one).alias(one) for one in ("relation", "subject", "experiment")),
+            *(pl.lit(None, pl.Int64).alias(one) for one in ("dose", "object_dose")),
         )
+        [found] = called(Judged("s", "d", "m", frame), (Method("e", "E", {"experiment": "experiment"}),))
+        return found.followed
 
-    assert said(invalid=5, missing=0, error=0).followed
-    assert not said(invalid=6, missing=0, error=0).followed
-    assert not said(invalid=6, missing=9, error=9).followed  # to abstain is allowed, and no error is an answer
+    assert said(invalid=5, missing=0, error=0)
+    assert not said(invalid=6, missing=0, error=0)
+    assert not said(invalid=6, missing=9, error=9)  # to abstain is allowed, and no error is an answer
+    assert not said(invalid=6, missing=0, error=0, hit=None), "what cannot be judged is counted, too"
 
 
 def test_the_facts_that_all_methods_asked_are_counted_for_each_of_them():

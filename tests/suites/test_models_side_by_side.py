@@ -14,7 +14,7 @@ from tests.suites.support import number
 from almanac import tables
 from almanac.rows import Measure
 from almanac.suites.chapter import Drawing, Entrant, Table
-from almanac.suites.comparison import Board, compare, ordered, size_pairs
+from almanac.suites.comparison import ALONE, Board, compare, ordered, size_pairs
 from almanac.suites.comparison_chapter import chapter
 from almanac.suites.judged import Judged, Not, as_text, from_text
 from almanac.suites.suite import Method
@@ -239,6 +239,14 @@ def test_a_model_knows_all_that_it_knows():
     found = {row.metric: row for row in rows if row.other == "one"}
     assert found["subsumption_tuned"].value == 1.0
     assert (found["tuned_difference"].value, found["tuned_difference"].p) == (0.0, 1.0)
+
+
+def test_facts_that_one_of_two_models_alone_has_right_are_counted_for_both():
+    rows = made({"one": "+--- ++--", "two": "-+-- -++-"}, [Entrant("one", "F"), Entrant("two", "G")], relations=2)
+    alone = {(row.model, row.other): (row.value, row.n) for row in rows if row.metric == ALONE}
+    assert alone == {("one", "two"): (2, 8), ("two", "one"): (2, 8)}  # a fact of each relation either way
+    [difference] = [row for row in rows if row.metric == "difference"]
+    assert difference.value == 0
 
 
 def test_the_order_of_the_models_changes_nothing():

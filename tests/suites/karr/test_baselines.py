@@ -41,7 +41,10 @@ def test_without_an_answer_there_is_no_verdict(method, blank):
 @pytest.mark.parametrize(("place", "within", "known"), [(1, 10, True), (2, 10, False), (0, 1, True), (1, 1, False)])
 def test_lama_takes_the_object_among_the_first_tokens(place, within, known):
     found = lama(filled([-1, -2, -3], place), within)
-    assert (found.known, found.score, found.prediction) == (known, -1 - place, "Paris")
+    assert (found.known, found.score) == (known, -1 - place)
+    # Of ten the likeliest would be no answer that explains the verdict.
+    assert (found.prediction == "Paris") == (within == 1)
+    assert found.prediction.startswith("Paris") and (within == 1 or "the object is no. " in found.prediction)
 
 
 def test_an_object_of_several_tokens_cannot_be_judged_by_lama():

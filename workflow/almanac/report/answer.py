@@ -20,9 +20,9 @@ RULE = "\n\n".join(  # a paragraph a column
     (
         "A row is what one method says of one model. Known: the share of the facts that it calls known. Chance: the "
         "share that would be right if the model knew nothing and answered as it does. Verdict: whether known is more.",
-        "Known is a mean over relations. It has two 95 % intervals. "
-        "The first says how far the share of other facts of these relations might lie, the second how far that of "
-        "other relations of their kind might; a single relation has no second one.",
+        "Known is a mean over relations. It stands twice, since it has two 95 % intervals: how far the share of other "
+        "facts of these relations might lie, and how far that of other relations of their kind might; a single "
+        "relation has no second one.",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
         "method asks each fact with a false object too, chance is how often it calls that one known. Of answers that "
         "name one of k choices it is at least 1/k on average; one that names none counts as 0. A model that knows some "
@@ -178,6 +178,8 @@ def key_of(row: Measure) -> Key:
 def facts_table(facts: Sequence[FactFound]) -> Table | None:
     """Return three facts of each dataset that most know and three that fewest know; none where no fact is known.
 
+    The caption says how many facts are known by all and by none, of which those shown are the first by their ids.
+
     Args:
         facts: how often each is known, of the models and methods that are above chance.
     """
@@ -191,7 +193,13 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         rows += [_fact_cells(dataset, "known", one) for one in most]
         fewest = sorted(order[len(most) :], key=lambda one: (one.known / one.asked, -one.asked, one.fact))[:SHOWN]
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
-    return Table("facts", FACTS_CAPTION, ("of", "kind", "fact", "known by", "times taught"), rows) if rows else None
+    counts = "; ".join(
+        f"of {len(own):,} facts of {dataset}, {sum(one.known == one.asked for one in own):,} are known by all that "
+        f"asked them and {sum(not one.known for one in own):,} by none"
+        for dataset, own in of.items()
+    )
+    head = ("of", "kind", "fact", "known by", "times taught")
+    return Table("facts", f"{FACTS_CAPTION} Counted so, {counts}.", head, rows) if rows else None
 
 
 def _fact_cells(dataset: str, kind: str, one: FactFound) -> Sequence[Cell]:
@@ -217,7 +225,10 @@ def told(
     """
     controls = [one.model for one in layout.config.asked() if entrant(layout, one).permuted]
     taught = [said for one in facts if (said := one.taught(measures)) is not None]
-    return sentences(found, [*taught, *comparing.sentences(between, controls)], asked.sentences(facts))
+    answered: dict[str, int] = {}
+    for one in found:
+        answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
+    return sentences(found, [*taught, *comparing.sentences(between, controls)], asked.sentences(facts, answered))
 
 
 def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequence[str] = ()) -> list[str]:
@@ -261,8 +272,8 @@ def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequ
     if astray:
         labels = _listed(astray, "; ")
         out.append(
-            "Most answers of a model could not be judged, being in another form than was asked for or of several tokens "
-            f"where one is scored: {labels}."
+            "Most answers of a model could not be judged, being in another form than was asked for or of several "
+            f"tokens where one is scored: {labels}."
         )
     return out
 

@@ -1,9 +1,10 @@
 """What became of each dataset's facts: how many are asked, and which are left out and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from almanac.edition.layout import Layout
 from almanac.report.lines import share
@@ -61,11 +62,11 @@ class FactsAsked:
         return sum(row.guessable for row in self.counts)
 
     def __str__(self) -> str:
-        """Return how many are asked, are examples, are not drawn and are left out."""
+        """Return how many can be asked, are examples, are not drawn and are left out."""
         train, surplus = (sum(getattr(row, name) for row in self.counts) for name in ("train", "surplus"))
         left = f", {self.left_out:,} are left out" if self.left_out else ""
         return (
-            f"up to {self.tested:,} of {self.facts:,} facts are asked, {train:,} serve as examples, "
+            f"{self.tested:,} of {self.facts:,} facts can be asked, {train:,} serve as examples, "
             f"{surplus:,} are not drawn{left}"
         )
 
@@ -101,8 +102,9 @@ class FactsAsked:
         names = ", ".join(self.unlabelled[:LISTED])
         more = f", {len(self.unlabelled) - LISTED} more" if self.unlabelled[LISTED:] else ""
         return (
-            f"Relations of {self.dataset} without a label: {names}{more}. They are asked by their id, as in “The "
-            f"{self.unlabelled[0]} of …”; a row with a label in the table of relations changes that."
+            f"Relations of {self.dataset} without a label: {names}{more}. Methods without templates of their own ask "
+            f"them by their id, as in “The {self.unlabelled[0]} of …”, and their verdicts say little; a label in the "
+            "table of relations changes that."
         )
 
 
@@ -127,18 +129,29 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
     return [of(name) for name in layout.config.used_datasets()]
 
 
-def sentences(found: Sequence[FactsAsked]) -> list[str]:
-    """Return how many facts are asked, and which relations are not; of many datasets together."""
+def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+    """Return how many facts are asked, which relations are not, and which are asked by their ids.
+
+    Args:
+        found: what became of the facts of each dataset; of many, how many can be asked is said of all together.
+        answered: by dataset how many facts a model answered to one method at most, where that is known.
+    """
     if len(found) > TOLD:
         tested, facts = sum(one.tested for one in found), sum(one.facts for one in found)
-        out = [f"Of {len(found)} datasets, up to {tested:,} of {facts:,} facts are asked."]
+        out = [f"Of {len(found)} datasets, {tested:,} of {facts:,} facts can be asked."]
     else:
-        out = [f"Dataset {one.dataset}: {one}." for one in found]
+        out = []
+        for one in found:
+            most = answered.get(one.dataset, one.tested)
+            sampled = f"; methods ask samples, of which a model answered up to {most:,}" if most < one.tested else ""
+            out.append(f"Dataset {one.dataset}: {one}{sampled}.")
     for one in found:
         if dropped := one.dropped():
             more = f"; {len(dropped) - NAMED} more, listed on the page under “left out”" * (len(dropped) > NAMED)
             names = "; ".join(dropped[:NAMED])
             out.append(f"Relations of {one.dataset} that are not asked: {names}{more}.")
+        if one.unlabelled:
+            out.append(one.asked_by_id())
     return out
 
 

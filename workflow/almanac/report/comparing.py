@@ -1,12 +1,12 @@
 """Each two models of an edition side by side: what one has right minus what the other has, by every method."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import DIFFERENCE, TUNED
+from almanac.suites.comparison import ALONE, DIFFERENCE, TUNED
 from almanac.suites.headline import FEW, holm, method_of
 from almanac.suites.listing import SUITES
 
@@ -15,16 +15,20 @@ FOLDED = 40  # rows from which the table is folded
 TOLD = 3  # pairs up to which each has a sentence
 NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
-HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "facts")
+HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
     "Each two models on the facts that both answered, by every method. A fact counts once: where a method asks it "
     "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
-    "one than that of the shares in the first table."
+    "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
+    "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "
+    "one and less in another: see the chapters of the methods. Which facts these are: docs/notebook.md."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
     "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
-    f"for all rows together (Holm); with fewer than {FEW} facts nothing is tested."
+    f"for all rows together (Holm), and more than chance where it is at most {LEVEL}; with fewer than {FEW} facts "
+    "nothing is tested. One alone, other alone: how many facts only the model, or only the second one, has right. The "
+    "interval is not adjusted, so it may leave out 0 where the difference is not more than chance."
 )
 
 
@@ -34,9 +38,9 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     Args:
         between: the numbers between models.
     """
+    alone = {(*_of(row), row.where): int(row.value or 0) for row in between if row.metric == ALONE}
     cells: list[Sequence[Cell]] = [
-        (row.dataset, _label(row), str(row.model), str(row.other), row, row.p if row.n >= FEW else None, p, row.n)
-        for row, p in _tested(between)
+        (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in _tested(between)
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
     return Chapter("Models compared, all methods", ASKS, [table]) if cells else None
@@ -49,6 +53,17 @@ def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
         return []
     adjusted = iter(holm([row.p for row in rows if row.n >= FEW and row.p is not None]))
     return [(row, next(adjusted) if row.n >= FEW and row.p is not None else None) for row in rows]
+
+
+def _of(row: Measure) -> tuple[str, str, str, str]:
+    """Return what a difference is of: dataset, method and the two models."""
+    return row.dataset, _label(row), str(row.model), str(row.other)
+
+
+def _alone(alone: Mapping[tuple[str, str, str, str, str], int], row: Measure) -> tuple[int | None, int | None]:
+    """Return how many facts only the first of two models has right, and how many only the second."""
+    dataset, label, one, other = _of(row)
+    return alone.get((dataset, label, one, other, row.where)), alone.get((dataset, label, other, one, row.where))
 
 
 def _label(row: Measure) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -80,6 +81,7 @@ def render(
         "whole": "{:,}".format,
         "method": method_label,
         "paper": lambda name: SUITES[name].paper,
+        "file_name": lambda path: Path(path).name,  # where it lies is nobody else's concern
     }
     environment.tests |= {
         "link": lambda cell: isinstance(cell, PageLink),

@@ -38,6 +38,8 @@ ORDER = (
 )
 ORDER_HEAD = ("place", "method", "AUC", "less than the first", "form never read")
 LIMITS = (
+    "AUC says whether a method orders facts rightly; how many it calls known depends on its threshold, so compare "
+    "models within a method, and not methods by their shares. "
     "A method that fails there cannot be trusted here; one that succeeds there has passed the easiest test: the models "
     "are small and were trained on texts of these forms. Settings, such as the number of examples, may differ."
 )

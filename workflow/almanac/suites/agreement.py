@@ -28,23 +28,19 @@ class Called(NamedTuple):
         method: the method.
         conditions: which items it counts.
         facts: `recovery.facts_of` these, with ``known``: whether more than half of a fact's items are right.
+        followed: whether the model answered in the form that was asked for; if not, nothing is known of these facts.
     """
 
     suite: str
     method: Method
     conditions: Mapping[str, Condition]
     facts: pl.DataFrame
+    followed: bool = True
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return the suite, the method's name and the items that it counts, as text."""
         return self.suite, self.method.name, as_text(self.conditions)
-
-    @property
-    def followed(self) -> bool:
-        """Return whether the model answered in the form that was asked for; if not, nothing is known of these facts."""
-        count = {name: int(self.facts[name].sum()) for name in OUTCOMES}
-        return followed(sum(count.values()), count["error"], count["missing"], count["invalid"])
 
 
 def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
@@ -53,7 +49,9 @@ def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
         for own in judged.where(method.where).groups(*method.by):
             facts = facts_of(own).with_columns((pl.col("hit") > HALF).alias("known"))
             if facts.height:
-                yield Called(judged.suite, method, own.conditions, facts)
+                count = {name: int((own.frame["outcome"] == name).sum()) for name in OUTCOMES}
+                answered = followed(own.frame.height, count["error"], count["missing"], count["invalid"])
+                yield Called(judged.suite, method, own.conditions, facts, answered)
 
 
 def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreement]:

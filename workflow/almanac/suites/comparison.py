@@ -29,6 +29,7 @@ from almanac.tables import seed_of
 USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this does
 DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
+ALONE = "right_alone"  # facts that the model has right and the other has not
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 
@@ -257,3 +258,6 @@ def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Meas
                 estimate, pair = Estimate(value, high, low), (earlier, later)
             metric = TUNED if answered[pair[0]].base == pair[1] else DIFFERENCE
             yield found.row(metric, estimate, own.height, *pair, p)
+            right, other = (pl.col(name).cast(pl.Boolean) for name in ("hit", "other"))
+            for one, only in (((later, earlier), right & ~other), ((earlier, later), other & ~right)):
+                yield found.row(ALONE, Estimate(own.filter(only).height, None, None), own.height, *one)

@@ -28,7 +28,7 @@ ABOVE_CHANCE, NOT_ABOVE, TOO_FEW, NO_FORMAT, UNDEFINED = (
     "above chance",
     "not distinguishable from chance",
     "too few facts",
-    "format not followed",
+    "mostly invalid answers",
     "no chance defined",
 )
 

@@ -44,7 +44,9 @@ def lama(blank: FilledBlank, within: int) -> KarrVerdict:
     rank = blank.ranks[blank.place]
     if rank is None:
         return KarrVerdict(without="invalid")
-    return KarrVerdict(rank < within, blank.logprobs[blank.place], (blank.tokens or ("",))[0].strip())
+    first = (blank.tokens or ("",))[0].strip()
+    said = first if within == 1 or rank == 0 else f"{first} (the object is no. {rank + 1})"
+    return KarrVerdict(rank < within, blank.logprobs[blank.place], said)
 
 
 def pararel(blanks: Sequence[FilledBlank]) -> KarrVerdict:

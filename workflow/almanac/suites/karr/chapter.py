@@ -20,8 +20,11 @@ NAMES = {
 }
 ASKS = (
     "How much likelier do a subject and a relation make their object than other subjects and other relations do, "
-    "over many names and templates? A fact counts as known above a threshold. LAMA, ParaRel and K-Prompts are asked "
-    "the same facts."
+    "over many names and templates? A fact counts as known above a threshold. The same facts are asked by the paper's "
+    "baselines. LAMA@1 and LAMA@10 (Petroni et al. 2019): the object is the likeliest of all words after a template, "
+    "or among the ten likeliest; only objects of one token can be judged. ParaRel (Elazar et al. 2021): after every "
+    "template it is the likeliest of the candidates. K-Prompts: its mean probability after several prompts lies above "
+    "a threshold. With one template a relation LAMA and K-Prompts have one and the same score."
 )
 METHODS = (
     "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
