@@ -95,8 +95,8 @@ class Building:
         self._relations = sorted(relations, key=lambda row: row.relation_id)
         self._facts, self._options = facts, options
         self._objects, self._numbers = Objects.of(facts, entities)
-        self._readings = readings(facts["subject_id"], entities)
-        self._labels = entities.select("entity_id", "label")
+        self._names = labels_of(facts["subject_id"], entities)
+        self._readings = readings(self._names)
         runs = facts["relation_id"].rle().struct.unnest()
         ends = np.cumsum(runs["len"].to_numpy(), dtype=np.int64).tolist()
         self._slices = dict(zip(runs["value"], map(slice, [0, *ends], ends), strict=True))
@@ -139,7 +139,7 @@ class Building:
         needed = f"wrong choices; needed are {options.choices - 1}"
         reasons = {fact: f"{found} {needed}" for fact, found in wrong.lacking().items()}
         reasons |= namesakes(facts, subjects, self._objects.label_codes[numbers])
-        guessable = self._guessable(facts["subject_id"], numbers, subjects)
+        guessable = self._guessable(self._names[own], numbers, subjects)
         if not options.guessable:
             reasons |= dict.fromkeys(np.flatnonzero(guessable).tolist(), "its objects stand in its subject's name")
         left_out = np.array(sorted(reasons), np.int64)
@@ -180,12 +180,11 @@ class Building:
         """Return whether all objects of each fact's subject stand in the subject's name, (facts,).
 
         Args:
-            names: the facts' subjects by id, (facts,).
+            names: the labels of the facts' subjects, (facts,).
             numbers: of their objects, (facts,).
             subjects: numbers, equal for subjects that read alike, (facts,).
         """
-        named = names.alias("entity_id").to_frame().join(self._labels, "entity_id", how="left", maintain_order="left")
-        labels = zip(named["label"].fill_null(names), self._objects.labels.gather(numbers), strict=True)
+        labels = zip(names, self._objects.labels.gather(numbers), strict=True)
         every = np.ones(subjects.max(initial=-1) + 1, bool)
         np.logical_and.at(every, subjects, [in_name(*one) for one in labels])
         return every[subjects]
@@ -201,19 +200,23 @@ class Building:
         return pl.DataFrame({"fact_id": identities, "distractors": keys, "labels": labels})
 
 
-def readings(subjects: pl.Series, entities: pl.DataFrame) -> Integers:
-    """Return a number for each subject of facts, equal for subjects whose labels are the same as they are compared.
+def labels_of(subjects: pl.Series, entities: pl.DataFrame) -> pl.Series:
+    """Return the label of each subject of facts, (facts,); of one that is no entity its id.
 
     Args:
         subjects: the ids of entities, (facts,).
         entities: rows of `Entity`.
     """
-    every = subjects.unique().alias("entity_id").to_frame()
-    labels = every.join(entities.select("entity_id", "label"), on="entity_id", how="left", maintain_order="left")
-    folded = pl.Series(map(normalise, labels.select(pl.coalesce("label", "entity_id")).to_series()), dtype=pl.String)
-    numbered = every.with_columns(number=folded.rank("dense"))
-    found = subjects.alias("entity_id").to_frame().join(numbered, on="entity_id", how="left", maintain_order="left")
-    return found["number"].to_numpy().astype(np.int64)
+    named = subjects.alias("entity_id").to_frame()
+    joined = named.join(entities.select("entity_id", "label"), "entity_id", how="left", maintain_order="left")
+    return joined.select(pl.coalesce("label", "entity_id")).to_series()
+
+
+def readings(labels: pl.Series) -> Integers:
+    """Return a number for each label of facts' subjects, equal for those that are the same as they are compared."""
+    every = labels.unique()
+    numbers = pl.Series(map(normalise, every), dtype=pl.String).rank("dense")
+    return labels.replace_strict(every, numbers, return_dtype=pl.Int64).to_numpy()
 
 
 def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dict[int, str]:
