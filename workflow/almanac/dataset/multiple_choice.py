@@ -232,7 +232,7 @@ def namesakes(facts: pl.DataFrame, subjects: Integers, objects: Integers) -> dic
         objects: numbers, equal for objects that read alike, (facts,).
     """
     named = facts.select("fact_id", "subject_id", "split", reading=subjects, object=objects).with_row_index("at")
-    named = named.filter((pl.col("subject_id") != pl.col("subject_id").first()).any().over("reading"))
+    named = named.filter(pl.col("subject_id").n_unique().over("reading") > 1)
     first = pl.struct("subject_id", "fact_id").first().over("reading", "object").alias("first")
     shown = named.filter(pl.col("split") == "train").group_by("reading").agg(pl.col("subject_id").unique().sort())
     out = {}
