@@ -771,6 +771,61 @@ def test_a_number_or_brackets_without_end_are_no_json(tmp_path, value):
     assert "facts.jsonl: line 1 is no JSON that can be read (" in refusal(path)
 
 
+ODD_LINES = [
+    '{"entity_id":"Q5","label":"A","label":"B"}',  # a key twice
+    '{"entity_id":"Q5","label":"A"} {"entity_id":"Q6","label":"B"}',  # two objects
+    '{"entity_id":"Q5","label":"A"}}',
+    '{"entity_id":"Q5",\n"label":"A"}',  # one on two lines
+    '{"entity_id":"Q5"}{"label":"A"\n}',
+    '{"entity_id":"Q5","label":"A"}\0}',
+    '{"entity_id":"Q5","label":"A\0"}',
+    '{"entity_id":"Q5","label":"A\tB"}',
+    '{"entity_id":"Q5","label":"\\ud800"}',
+    '{"entity_id":"Q5","label":"\\ud83d\\ude00 \\/ \\u0041\u2028\\n"}',
+    ' { "label" : "A" , "entity_id" : " Q5 " , "aliases" : [ "B" , "" , null ] } ',
+    '{"entity_id":"Q5","label":"A","aliases":"B|C"}',
+    '{"entity_id":"Q5","label":"A","aliases":[1,2.50,true]}',
+    '{"entity_id":5,"label":1.0}',
+    '{"entity_id":12345678901234567890123,"label":NaN}',
+    '{"entity_id":"Q5","label":"1990-05-22","type":null}',
+    '{"entity_id":"Q5","label":"A","kind":"B"}',  # an unknown column
+    '{"entity_id":"Q5","label":{"en":"A"}}',
+    '{"entity_id":"Q5"}',
+    "{}",
+    "{'entity_id':'Q5','label':'A'}",
+    '{"entity_id":"Q5","label":"A",}',
+    '["Q5","A"]',
+    "null",
+    "",
+    "\r",
+]
+
+
+@pytest.mark.parametrize("odd", ODD_LINES)
+@pytest.mark.parametrize("lines", ["{odd}", "{odd}\n{plain}", "{plain}\n{odd}\n{plain}\n", "{plain}\n{odd}"])
+def test_arrow_reads_json_as_python_does_or_leaves_it_to_python(tmp_path, monkeypatch, odd, lines):
+    plain = '{"entity_id":"Q%s","label":"A","aliases":["B"]}'
+    text = lines.replace("{plain}", plain).replace("{odd}", odd)
+    text = text.replace("Q%s", "Q7", 1).replace("Q%s", "Q8")
+    path = written(tmp_path / "f", entities_jsonl=text, facts="relation_id,subject_id,object_id\nP,Q5,Q5\n")
+
+    def found() -> Any:
+        try:
+            return read_columns(path, "s").entities.to_dicts()
+        except AlmanacError as error:
+            return str(error)
+
+    by_arrow = found()
+    monkeypatch.setattr(records, "_plain", lambda lines, known: None)
+    assert by_arrow == found()
+
+
+def test_lines_as_they_are_expected_are_read_by_arrow(tmp_path, monkeypatch):
+    path = folder(tmp_path / "f", **{name: rows for name, rows in WHOLE.items() if name != "relations"})
+    monkeypatch.setattr(records, "_objects", lambda *_: pytest.fail("a line is read alone"))
+    assert len(read_columns(path, "s").facts) == len(FACTS)
+
+
 def test_the_rows_that_do_not_fit_are_counted_and_not_all_kept(tmp_path):
     path = written(tmp_path / "f", facts="relation_id,subject_id,value\n" + "x\n" * 70_000)
     lines = refusal(path).splitlines()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from almanac.errors import AlmanacError
@@ -29,7 +30,7 @@ SEPARATORS = ",;\t"  # of the cells of CSV; the one that the header holds most o
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
 ALIKE = 0.8  # `difflib`'s ratio from which a file's name is taken for a misspelt table
-PART = 50_000
+PART = 10_000
 ARROW_LIST = pa.list_(pa.string())
 TEXTUAL = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 BINARY = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
@@ -83,6 +84,7 @@ TABLES = {
 }
 TRIPLES = Columns(("subject", "relation", "object"), others=True)  # one file instead of a folder
 LISTS = {"aliases", "qualifiers", "entails"}
+TYPES = dict.fromkeys(LISTS, ARROW_LIST) | dict.fromkeys(("score", "dose", "popularity"), pa.int64())  # others: texts
 
 
 def find(folder: Path, table: str) -> Path | None:
@@ -266,17 +268,50 @@ def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
                 ragged = [number for number, line in numbered if line and len(line) != len(names)]
                 yield RowBlock([number for number, _ in whole], cells, ragged)
     else:
-        seen: dict[str, None] = {}
-        for objects in _batched(_objects(path)):
-            rows = [row for _, row in objects]
-            if known.others:
-                rows = [{known.called(name): cell for name, cell in row.items()} for row in rows]
-            for row in rows:
-                seen.update(dict.fromkeys(row))
-            yield RowBlock(
-                [number for number, _ in objects], {name: [row.get(name) for row in rows] for name in known.names}
-            )
-        names += seen
+        yield from _json_parts(path, names, known)
+
+
+def _json_parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
+    """Yield the rows of JSON Lines; see `parts`."""
+    seen: dict[str, None] = {}
+    before = 0
+    with _text(path, "\n") as text:
+        for lines in _batched(_lines(path, text)):
+            if (plain := _plain(lines, known)) is not None:
+                seen |= dict.fromkeys(name for name, column in plain.items() if column.null_count < len(lines))
+                numbers = range(before + 1, before + len(lines) + 1)
+                yield RowBlock(numbers, {name: _arrow(column) for name, column in plain.items()})
+            else:
+                objects = list(_objects(path, lines, before + 1))
+                rows = [row for _, row in objects]
+                if known.others:
+                    rows = [{known.called(name): cell for name, cell in row.items()} for row in rows]
+                seen |= dict.fromkeys(chain.from_iterable(rows))
+                cells = {name: [row.get(name) for row in rows] for name in known.names}
+                yield RowBlock([number for number, _ in objects], cells)
+            before += len(lines)
+    names += seen
+
+
+def _plain(lines: Sequence[str], known: Columns) -> dict[str, pa.Array] | None:
+    """Return the columns of lines of JSON that are as expected, as Arrow reads them in a tenth of the time.
+
+    None where any line is blank, is no object or more than one, or has an unknown key, a key twice or a value of
+    another type, or where nothing stands in a required column: such lines are looked at one by one.
+    """
+    text = "".join(lines)
+    if not text.startswith("{") or text.count("}\n{") != len(lines) - 1:  # Arrow reads two objects of one line as two
+        return None
+    expected = pa.schema([(name, TYPES.get(name, pa.string())) for name in known.names])
+    parsing = pj.ParseOptions(explicit_schema=expected, unexpected_field_behavior="error")
+    packed = text.encode()
+    try:
+        table = pj.read_json(pa.py_buffer(packed), pj.ReadOptions(use_threads=False, block_size=len(packed)), parsing)
+    except (pa.ArrowException, OverflowError):  # the latter of 2 GiB
+        return None
+    if table.num_rows != len(lines) or any(table[name].null_count == len(lines) for name in known.required):
+        return None
+    return {name: table[name].combine_chunks() for name in known.names}
 
 
 def look(path: Path, known: Columns) -> None:
@@ -315,23 +350,22 @@ def _arrow(column: pa.Array) -> pa.Array | list[Any]:
     return plain.to_pylist()
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a file of JSON Lines with their numbers; blank lines are counted and left out."""
-    with _text(path, "\n") as text:
-        for number, ended in enumerate(_lines(path, text), 1):
-            line = ended.removesuffix("\n")
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-                reason = str(error).partition(";")[0]
-                raise AlmanacError(
-                    f"{path}: line {number} is no JSON that can be read ({reason}); one object a line is expected"
-                ) from error
-            if not isinstance(row, dict):
-                raise AlmanacError(f"{path}: line {number} is {line[:60]!r}; one JSON object a line is expected")
-            yield number, row
+def _objects(path: Path, lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of lines of JSON with their numbers; blank lines are counted and left out."""
+    for number, ended in enumerate(lines, first):
+        line = ended.removesuffix("\n")
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+            reason = str(error).partition(";")[0]
+            raise AlmanacError(
+                f"{path}: line {number} is no JSON that can be read ({reason}); one object a line is expected"
+            ) from error
+        if not isinstance(row, dict):
+            raise AlmanacError(f"{path}: line {number} is {line[:60]!r}; one JSON object a line is expected")
+        yield number, row
 
 
 def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -364,5 +398,6 @@ def read(path: Path) -> tuple[Sequence[str], Iterable[tuple[int, dict[str, Any] 
                     for number, (_, line) in enumerate(lines, 1)
                     if line
                 ]
-        rows = list(_objects(path))
+        with _text(path, "\n") as text:
+            rows = list(_objects(path, _lines(path, text)))
         return list(dict.fromkeys(name for _, row in rows for name in row)), rows
