@@ -1,16 +1,23 @@
 """What holds for all tests: how long one takes says how busy the machine is; those of one file share a worker."""
 
+import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# An example that fails is printed so that it can be tried again: the next run draws others.
-settings.register_profile("almanac", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+# Each run draws other examples, so that a few a run are many in a week. One that fails is printed, to be tried again.
+settings.register_profile(
+    "almanac", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
 settings.load_profile("almanac")
 # Programs that tests start end by this signal, also where `nohup` has the tests ignore it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Compiled modules are kept, also where a container says otherwise: else each of hundreds of processes compiles them all.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin that runs tests side by side reads the groups

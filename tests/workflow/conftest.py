@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-LEFT_OUT = shutil.ignore_patterns(".venv*", ".snakemake", "results", ".git", "__pycache__", ".*_cache", ".hypothesis")
+LEFT_OUT = shutil.ignore_patterns(".venv*", ".snakemake", "results", ".git", ".*_cache", ".hypothesis", "*.pyc.*")
 
 
 @pytest.hookimpl(tryfirst=True)
