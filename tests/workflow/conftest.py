@@ -1,6 +1,7 @@
 """A copy of the project in a folder of its own, and runs of it as a user would make them."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -42,10 +43,11 @@ class Project:
         return os.environ | {"PATH": tools, "PYTHONPATH": str(self.root / "workflow"), "COLUMNS": "200"}
 
     def command(self, *words: str) -> list[str]:
-        return [
-            *(sys.executable, "-m", "almanac.locked", "snakemake", "--cores", "2", "--rerun-incomplete"),
-            *("--configfile", "tests/data/tiny.yaml", *words),
-        ]
+        return [sys.executable, "-m", "almanac.locked", "snakemake", *self.flags(*words)]
+
+    @staticmethod
+    def flags(*words: str, configuration: str = "tests/data/tiny.yaml") -> list[str]:
+        return ["--cores", "2", "--rerun-incomplete", "--configfile", configuration, *words]
 
     def snakemake(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run(*self.command(*words))
@@ -104,3 +106,23 @@ def done(tmp_path_factory):
     built = project.snakemake()
     assert built.returncode == 0, built.stdout + built.stderr
     return project
+
+
+@pytest.fixture(scope="session")
+def plan(done):
+    """Plan a run of the tiny edition's copy: ``plan(flags)`` is what Snakemake prints of a dry run that goes well."""
+    words, environment = [sys.executable, "-m", "tests.workflow.planner"], done.environment()
+    output = done.root / "planned.txt"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=done.root, env=environment, **pipes) as planner:
+
+        def planned(flags: list[str]) -> str:
+            output.write_text("")
+            planner.stdin.write(json.dumps([["--nolock", "--dry-run", *flags], str(output)]) + "\n")
+            planner.stdin.flush()
+            status, text = planner.stdout.readline().strip(), output.read_text("utf-8")
+            assert status == "0", text
+            return text
+
+        yield planned
+        planner.stdin.close()

@@ -61,13 +61,10 @@ def change(config, what):
     return config
 
 
-def planned(project, config):
+def planned(project, plan, config):
     """Return the jobs that are planned for a configuration, by the names of their logs."""
     (project.root / "changed.yaml").write_text(yaml.safe_dump(config))
-    words = [word if word != "tests/data/tiny.yaml" else "changed.yaml" for word in project.command("--dry-run")]
-    run = project.run(*words)
-    text = run.stdout + run.stderr
-    assert run.returncode == 0, text
+    text = plan(project.flags(configuration="changed.yaml"))
     jobs = re.findall(r"^ +log: results/tiny/logs/(\S+)\.log", text, re.MULTILINE)
     total = re.search(r"^total +(\d+)$", text, re.MULTILINE)
     targets = len(re.findall(r"^(?:local)?rule all:", text, re.MULTILINE))
@@ -76,6 +73,6 @@ def planned(project, config):
 
 
 @pytest.mark.parametrize("what", RERUNS)
-def test_what_has_changed_is_made_again_and_nothing_else(done, what):
+def test_what_has_changed_is_made_again_and_nothing_else(done, plan, what):
     config = yaml.safe_load((done.root / "tests" / "data" / "tiny.yaml").read_text())
-    assert planned(done, change(config, what)) == sorted(RERUNS[what])
+    assert planned(done, plan, change(config, what)) == sorted(RERUNS[what])
