@@ -8,8 +8,8 @@ from typing import Any
 
 from almanac.models.answering import LocalAnswerer
 from almanac.models.masked import MaskedModel
+from almanac.models.options import Engine
 from almanac.models.registry import Model, ModelSource, load
-from almanac.models.scoring.backends import Engine
 from almanac.models.scoring.boundaries import TokenSequence, tokenise
 from almanac.rows import Request, Response
 from benchmarks.workloads import Item, Workload

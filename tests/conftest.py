@@ -15,7 +15,7 @@ settings.register_profile(
 settings.load_profile("almanac")
 # Programs that tests start end by this signal, also where `nohup` has the tests ignore it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-# Compiled modules are kept, also where a container says otherwise: else each of hundreds of processes compiles them all.
+# Compiled modules are kept, also where a container says otherwise: else each of hundreds of processes compiles all.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,10 @@ def imported(tree: ast.AST, known: set[str], nested: bool = True) -> set[str]:
     return found
 
 
-GRAPH = {name: imported(ast.parse(path.read_text("utf-8")), set(MODULES)) for name, path in MODULES.items()}
+@cache
+def graph() -> dict[str, set[str]]:
+    """What each module imports; read once, by the worker that runs these tests."""
+    return {name: imported(ast.parse(path.read_text("utf-8")), set(MODULES)) for name, path in MODULES.items()}
 
 
 def within(name: str, *packages: str) -> bool:
@@ -69,7 +73,7 @@ def breaches(of: str, *, but: tuple[str, ...] = (), never: tuple[str, ...] = ())
     """Imports of a package that it must not have: outside ``but``, where given, or inside ``never``."""
     return [
         f"{name} imports {target}"
-        for name, targets in GRAPH.items()
+        for name, targets in graph().items()
         if within(name, of)
         for target in sorted(targets - {""})
         if within(target, *never) or (but and not within(target, *but))
@@ -78,10 +82,10 @@ def breaches(of: str, *, but: tuple[str, ...] = (), never: tuple[str, ...] = ())
 
 def test_the_package_is_found_whole():
     assert {"cli", "config", "tables", "dataset.multiple_choice", "models.registry", "suites.ic_lke.suite"} <= set(
-        GRAPH
+        graph()
     )
-    assert "rows" in GRAPH["dataset.multiple_choice"]
-    assert "tables" in GRAPH["verbs.build"], "from almanac import tables"
+    assert "rows" in graph()["dataset.multiple_choice"]
+    assert "tables" in graph()["verbs.build"], "from almanac import tables"
 
 
 def test_the_reader_of_imports_sees_every_form():
@@ -98,15 +102,15 @@ def test_there_is_no_import_cycle():
     def visit(name: str, path: tuple[str, ...]) -> None:
         assert name not in path, "a cycle: " + " > ".join((*path[path.index(name) :], name))
         if name not in done:
-            for target in GRAPH[name]:
+            for target in graph()[name]:
                 visit(target, (*path, name))
             done.add(name)
 
-    for name in GRAPH:
+    for name in graph():
         visit(name, ())
 
 
-FOLDERS = {name.split(".")[1] for name in GRAPH if name.startswith("suites.") and name.count(".") > 1}
+FOLDERS = {name.split(".")[1] for name in MODULES if name.startswith("suites.") and name.count(".") > 1}
 OUTER = ("cli", "__main__", "verbs", "report", "edition", "config", "resources", "locked", "versions")
 CONTRACT = {
     "errors": ("errors",),
@@ -128,7 +132,7 @@ CONTRACT = {
 
 @pytest.mark.parametrize("package", CONTRACT)
 def test_a_package_imports_only_what_lies_below_it(package):
-    assert any(within(name, package) for name in GRAPH)
+    assert any(within(name, package) for name in graph())
     assert breaches(package, but=CONTRACT[package]) == []
 
 
@@ -163,7 +167,7 @@ def test_one_suite_does_not_know_another():
 
 def test_the_list_alone_knows_the_suites():
     folders = tuple(f"suites.{folder}" for folder in FOLDERS)
-    found = {name for name, targets in GRAPH.items() for target in targets if within(target, *folders)}
+    found = {name for name, targets in graph().items() for target in targets if within(target, *folders)}
     assert {name for name in found if not within(name, *folders)} == {"suites.listing"}
 
 
@@ -172,7 +176,7 @@ def test_the_configuration_needs_settings_only():
     allowed = ("config", "options", "errors", "resources", "models.wrappers", "models.checkpoint", "models.digest")
     allowed += ("sealed", "sources.files", "suites.listing")  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
-    for name, targets in GRAPH.items():
+    for name, targets in graph().items():
         if name.endswith(".options"):
             # `rows` for the words that a table has, such as the kinds of request
             assert {one for one in targets if not one.endswith(".options")} <= {"options", "errors", "rows"}, name
@@ -181,8 +185,8 @@ def test_the_configuration_needs_settings_only():
 def test_the_command_line_loads_no_verb_before_it_runs():
     tree = ast.parse(MODULES["cli"].read_text("utf-8"))
     assert imported(tree, set(MODULES), nested=False) <= {"", "errors", "loading", "resources"}
-    assert not any(within(name, "verbs") for name in GRAPH["cli"])
-    importers = [name for name, targets in GRAPH.items() if any(within(target, "verbs") for target in targets)]
+    assert not any(within(name, "verbs") for name in graph()["cli"])
+    importers = [name for name, targets in graph().items() if any(within(target, "verbs") for target in targets)]
     assert importers == []
 
 

@@ -10,8 +10,8 @@ import torch
 from almanac.errors import AlmanacError
 from almanac.models import asked as lots_of_requests
 from almanac.models.answering import LocalAnswerer, answer
+from almanac.models.options import ENGINES
 from almanac.models.scoring import prefix_cache, reference, selftest
-from almanac.models.scoring.backends import ENGINES
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding, reading
 from almanac.rows import Request

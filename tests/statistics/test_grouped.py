@@ -138,7 +138,7 @@ def frame_of(rows):
     return pl.DataFrame(rows, schema).with_columns(pl.col("setting", "relation", "subject").cast(pl.Categorical))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(ROW, max_size=40), st.sampled_from([(), ("setting",), ("relation",), ("setting", "number")]))
 def test_every_groups_number_is_that_of_the_formula_in_plain_python(rows, by):
     frame, of_group = frame_of(rows), {}

@@ -280,23 +280,27 @@ def check_numbers(judged: Judged, rows: Sequence[Measure]) -> None:
     column = {name: judged.frame[name].to_list() for name in judged.frame.columns}
     keys = [(row.metric, row.where, row.other) for row in rows]
     assert len(set(keys)) == len(keys), "a number stands twice"
+    items = [dict(zip(column, own, strict=True)) for own in zip(*column.values(), strict=True)]
+    meeting: dict[tuple[str, str], set[int]] = {}  # the places of what meets one condition, as many numbers share it
+    counted: dict[str, list[dict[str, Any]]] = {}  # what a number's conditions together select, of which there are many
     for row in rows:
-        conditions = json.loads(row.where)
-        places = [
-            at
-            for at in range(judged.frame.height)
-            if all(meets(column[name][at], condition) for name, condition in conditions.items())
-        ]
         label = f"{row.metric} {row.where}"
-        counts = [sum(column["outcome"][at] == kind for at in places) for kind in OUTCOMES]
-        assert [row.n, *(getattr(row, f"n_{kind}") for kind in OUTCOMES)] == [len(places), *counts], label
-        assert as_text(from_text(row.where)) == row.where
-        again = judged.where(from_text(row.where)).frame["item"].to_list()
-        assert again == [column["item"][at] for at in places], label
+        if row.where not in counted:
+            places = set(range(len(items)))
+            for name, condition in json.loads(row.where).items():
+                key = name, json.dumps(condition)
+                if key not in meeting:
+                    meeting[key] = {at for at, value in enumerate(column[name]) if meets(value, condition)}
+                places &= meeting[key]
+            counted[row.where] = [items[at] for at in sorted(places)]
+            assert as_text(from_text(row.where)) == row.where
+            again = judged.where(from_text(row.where)).frame["item"].to_list()
+            assert again == [item["item"] for item in counted[row.where]], label
+        found = counted[row.where]
+        counts = [sum(item["outcome"] == kind for item in found) for kind in OUTCOMES]
+        assert [row.n, *(getattr(row, f"n_{kind}") for kind in OUTCOMES)] == [len(found), *counts], label
         if row.formula in FORMULAS:
-            expected = FORMULAS[row.formula](
-                [{name: own[at] for name, own in column.items()} for at in places], *row.of
-            )
+            expected = FORMULAS[row.formula](found, *row.of)
             assert row.value == (None if expected is None else pytest.approx(expected, rel=0, abs=1e-12)), label
         if None not in (row.value, row.low, row.high):
             assert row.low <= row.value <= row.high, label

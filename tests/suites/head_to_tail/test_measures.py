@@ -41,7 +41,7 @@ def check_sums(rows):
 REPLIES = ("Oslo", "in Oslo", "City of Lima", "unsure", "", "Atlantis", "Rome and Bonn", None, "refused")
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(REPLIES), min_size=12, max_size=12), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_accuracy_hallucination_and_missing_rate_always_add_up_to_one(tmp_path_factory, replies, verdicts):
     def say(question):

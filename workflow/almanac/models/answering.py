@@ -13,9 +13,10 @@ from almanac.models import embedding
 from almanac.models.asked import OpenRequest, RequestBatch, batches
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
+from almanac.models.options import ENGINES, Engine
 from almanac.models.registry import Model
 from almanac.models.scoring import backends, blanks, encdec, generation, selftest
-from almanac.models.scoring.backends import ENGINES, Backend, Engine, Values
+from almanac.models.scoring.backends import Backend, Values
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.attention import UnusableError

@@ -1,7 +1,7 @@
 """Settings of how a model answers: how a checkpoint is run, and where a server is and how it is asked."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -14,6 +14,9 @@ from almanac.rows import Kind
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 UNPINNED = "unpinned"  # a revision that is still to be looked up
+# The ways to score, fastest first; `scoring.backends` has them.
+Engine = Literal["forest", "stock_mask", "prefix_cache", "reference"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 
 class ServerOptions(Options):

@@ -15,19 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.loading import loading
 from almanac.models import windows
 from almanac.models.answerer import Answerer
-from almanac.models.answering import LocalAnswerer
-from almanac.models.options import AnswerOptions
+from almanac.models.options import ENGINES, AnswerOptions
 from almanac.models.parts import DoneParts
-from almanac.models.registry import ModelSource, load
 from almanac.models.reuse import FINAL, Reusable
-from almanac.models.scoring.backends import ENGINES
 from almanac.options import add_flags, from_flags, positive
 from almanac.progress import progress
 from almanac.rows import KINDS, Request, Response
@@ -123,6 +118,11 @@ def _answerer(arguments: argparse.Namespace, options: AnswerOptions) -> Answerer
         from almanac.models.api import ApiAnswerer  # a local model needs no client
 
         return ApiAnswerer(options)
+    with loading():  # seconds, which a server's model and a wrong command line need not wait for
+        import torch
+
+        from almanac.models.answering import LocalAnswerer
+        from almanac.models.registry import ModelSource, load
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
         # The tokenizers library has threads of its own, as many as there are cores.

@@ -7,12 +7,13 @@ reference   every text by itself, plainly
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 from torch import Tensor
 
 from almanac.models.causal import CausalModel
 from almanac.models.masked import MaskedModel
+from almanac.models.options import ENGINES, Engine
 from almanac.models.registry import Model
 from almanac.models.scoring import encdec, prefix_cache, pseudo, reference
 from almanac.models.scoring.best import Followed
@@ -21,8 +22,6 @@ from almanac.models.scoring.forest import levels, reading
 from almanac.models.scoring.forest.machines import Machine, StockMaskMachine, TreeMachine
 from almanac.models.seq2seq import Seq2SeqModel
 
-Engine = Literal["forest", "stock_mask", "prefix_cache", "reference"]
-ENGINES: tuple[Engine, ...] = get_args(Engine)
 Values = list[list[list[float]]]  # values[sequence][part][token], nats
 OnRow = Callable[[int, Tensor], None]
 BEGINNING = 16  # Tokens by which the prefix cache puts sequences together.

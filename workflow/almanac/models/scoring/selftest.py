@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from almanac import tables
 from almanac.models.causal import CausalModel
+from almanac.models.options import ENGINES, Engine
 from almanac.models.scoring import reference
-from almanac.models.scoring.backends import ENGINES, Backend, Engine, Trees, Values, backend
+from almanac.models.scoring.backends import Backend, Trees, Values, backend
 from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding, reading
 from almanac.models.scoring.forest.machines import TreeMachine
