@@ -18,6 +18,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Compiled modules are kept, also where a container says otherwise: else each of hundreds of processes compiles all.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Two threads show what depends on their order; one a core, in each of as many workers, only wait for one another.
+os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin that runs tests side by side reads the groups

@@ -94,6 +94,15 @@ def family(request, tmp_path_factory):
     return one, folder, load(ModelSource(str(folder), device="cpu"))
 
 
+@pytest.fixture(scope="module")
+def best(family):
+    """Return what answers for a family by the best way.
+
+    The chunks' samples are not checked here: what the self-test lets through has to be right by itself.
+    """
+    return LocalAnswerer(family[2], checked=0)
+
+
 def sequences_of(model, kind):
     """Return the sequences of the requests that the model can read."""
     asked = [
@@ -160,7 +169,7 @@ class Row:
     plain: float  # The largest difference between the plain way and bare float64.
 
 
-def measured(family, folder, model):
+def measured(family, folder, model, best):
     """Ask a family everything by the best way and by the plain one, and return its row.
 
     Raises:
@@ -171,8 +180,6 @@ def measured(family, folder, model):
     plain = reference.score(model, sequences)
     bare = Bare(family, folder, model)
     exact = bare.score(sequences)
-    # The chunks' samples are not checked here: what the self-test lets through has to be right by itself.
-    best = LocalAnswerer(model, checked=0)
     fast, slow = best.answer(asked, CONTEXTS), LocalAnswerer(model, "reference").answer(asked, CONTEXTS)
     difference = 0.0
     for one, other in zip(fast, slow, strict=True):
@@ -190,8 +197,8 @@ def measured(family, folder, model):
     return Row(", ".join(sorted(engines)), difference, largest(plain, exact))
 
 
-def test_it_is_right(family):
-    one, row = family[0], measured(*family)
+def test_it_is_right(family, best):
+    one, row = family[0], measured(*family, best)
     assert row.fast <= 1e-4, f"{row.way} differs from plain passes by {row.fast:.2g} nats"
     assert row.plain <= 1e-4, f"plain passes differ from float64 by {row.plain:.2g} nats: are the tokens right?"
     found, written = cells(table_line(one, row)), cells(committed().get(one.name, ""))
@@ -315,7 +322,7 @@ def test_a_window_that_is_counted_by_places_in_a_row_hides_no_ancestor(tmp_path)
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
-def test_texts_are_those_of_a_model_that_reads_all_from_the_beginning(family, monkeypatch):
+def test_texts_are_those_of_a_model_that_reads_all_from_the_beginning(family, best, monkeypatch):
     _, _, model = family
     asked = [request for request in FEW if request.kind == "generate"]
     # Prompts of two trees with a beginning for all their texts, and some that begin like no other.
@@ -327,7 +334,7 @@ def test_texts_are_those_of_a_model_that_reads_all_from_the_beginning(family, mo
         for context in ("long", "longer", None)
         for tail in tails
     ]
-    fast = [one.texts for one in LocalAnswerer(model).answer(asked, CONTEXTS)]
+    fast = [one.texts for one in best.answer(asked, CONTEXTS)]
     if isinstance(model, CausalModel):
         monkeypatch.setattr(generation, "_prefill", no_cache)
         assert fast == [one.texts for one in LocalAnswerer(model, "reference").answer(asked, CONTEXTS)]
@@ -376,7 +383,8 @@ def write(names=()):
             lines.append(kept[one.name] + "\n")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            row = measured(one, make(one, Path(folder)), load(ModelSource(folder, device="cpu")))
+            model = load(ModelSource(str(make(one, Path(folder))), device="cpu"))
+            row = measured(one, Path(folder), model, LocalAnswerer(model, checked=0))
         lines.append(table_line(one, row) + "\n")
     page = TABLE.read_text()
     begin, end = table(page)
