@@ -30,11 +30,15 @@ ASKS = (
     "method calls known, which should be guessing: one in as many as there are choices, or how often false objects are "
     "called known; – where an answer is open."
 )
-CAPTION = "What the methods asked here recover of planted knowledge, in all worlds of that edition."
+CAPTION = (
+    "What the methods asked here recover of planted knowledge in one model of that edition, its largest or the masked "
+    "one, over all its worlds."
+)
 ORDER = (
-    "The same methods on the same facts of that edition, in the order of their AUC; less than the first: the "
-    "difference, with its interval. Last, their AUC for a model that never read lists and questions: a method that "
-    "falls there may miss what a model knows if the model is not used to the method's form."
+    "The same methods on the same facts of several models of that edition, in the order of their AUC, with places "
+    "among all methods asked there; less than the first: the difference, with its interval. Last, their AUC for a "
+    "model that never read lists and questions: a method that falls there may miss what a model knows if it is not "
+    "used to the method's form."
 )
 ORDER_HEAD = ("place", "method", "AUC", "less than the first", "form never read")
 LIMITS = (
