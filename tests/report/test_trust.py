@@ -9,7 +9,7 @@ from almanac.edition.published import FOLDER
 from almanac.report.trust import EDITION, chapter
 from almanac.rows import Measure, Validation
 from almanac.suites.headline import ABOVE_CHANCE, Finding
-from almanac.suites.listing import SUITES
+from almanac.suites.listing import SUITES, guessing
 from almanac.suites.suite import Method
 
 
@@ -65,3 +65,10 @@ def test_a_page_of_planted_models_has_its_own_validation_instead(tmp_path):
 
 def test_a_method_that_was_not_asked_there_alone_makes_no_chapter(tmp_path):
     assert chapter(edition(tmp_path), [found("toy", Method("toy", "Toy", {}))]) is None
+
+
+def test_what_cannot_be_guessed_has_no_guessing_and_what_is_never_guessed_has_zero():
+    assert guessing("facteval", "saq-wh", 0.0) is None, "an open answer"
+    assert guessing("karr", "paper", 0.0) == 0.0, "false objects, none of which was called known"
+    assert guessing("ic_lke", "in_context", 0.05) == 0.05
+    assert guessing("not_installed", "any", 0.0) == 0.0

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from almanac.edition.layout import Layout
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.suites.agreement import SAME
-from almanac.suites.chapter import Cell, Chapter, Drawing, Table, without_items
+from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
 from almanac.suites.comparison_figures import Map, laid_out
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
@@ -185,16 +185,11 @@ def _pairs(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str])
             *(row.model, row.dataset),
             *(named[key] for key in _methods(row)),
             *(row.n, row.both, row.first, row.second, row.neither),
-            *(_number(row, name) for name in ("agreement", "kappa", "rho")),
+            *(spread(row, name, row.n) for name in ("agreement", "kappa", "rho")),
         )
         for row in rows
     ]
     return Table("pairs", PAIRS, head, cells, folded=True)
-
-
-def _number(row: Agreement, name: str) -> Measure:
-    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
-    return without_items(row.suite, name, row.where, value, low, high, row.n)
 
 
 def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], str]) -> Figure:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from almanac.edition.layout import Layout
 from almanac.report.lines import share
@@ -129,7 +128,7 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
     return [of(name) for name in layout.config.used_datasets()]
 
 
-def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = None) -> list[str]:
     """Return how many facts are asked, which relations are not, and which are asked by their ids.
 
     Args:
@@ -142,7 +141,7 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] = Mapping
     else:
         out = []
         for one in found:
-            most = answered.get(one.dataset, one.tested)
+            most = (answered or {}).get(one.dataset, one.tested)
             sampled = f"; methods ask samples, of which a model answered up to {most:,}" if most < one.tested else ""
             out.append(f"Dataset {one.dataset}: {one}{sampled}.")
     for one in found:

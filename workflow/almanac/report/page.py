@@ -17,7 +17,7 @@ from almanac.report.evidence import EvidenceFiles
 from almanac.report.lines import alone, share
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
-from almanac.suites.listing import SUITES, method_label
+from almanac.suites.listing import SUITES, guessing, method_label
 from almanac.suites.looks import coloured
 
 
@@ -80,6 +80,7 @@ def render(
         "alone": alone,
         "whole": "{:,}".format,
         "method": method_label,
+        "guessing": lambda row: guessing(row.suite, row.method, row.chance),
         "paper": lambda name: SUITES[name].paper,
         "file_name": lambda path: Path(path).name,  # where it lies is nobody else's concern
     }

@@ -11,7 +11,7 @@ from almanac.edition.layout import Layout
 from almanac.report.agreeing import labels
 from almanac.report.lines import share
 from almanac.rows import Standing
-from almanac.suites.chapter import Cell, Chapter, Drawing, Table, without_items
+from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
 from almanac.suites.looks import COLOURS, GREY
 from almanac.suites.standings import ALL, CHOICES, FORMAT, MODEL, TEMPLATES, WORLD, Key
 
@@ -96,10 +96,7 @@ def _key(row: Standing) -> Key:
 
 def _number(row: Standing, name: str) -> Cell:
     """Return an AUC, or how much less it is than the first's, with its interval."""
-    if name == "gap" and row.place == 1:
-        return None
-    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
-    return without_items(row.suite, name, row.where, value, low, high, row.facts)
+    return None if name == "gap" and row.place == 1 else spread(row, name, row.facts)
 
 
 def _cells(row: Standing, named: Mapping[Key, str]) -> Sequence[Cell]:

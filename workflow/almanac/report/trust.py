@@ -8,6 +8,7 @@ from almanac.edition.published import carried
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Cell, Chapter, Table, without_items
 from almanac.suites.headline import Finding
+from almanac.suites.listing import guessing
 from almanac.suites.standings import ALL, FORMAT
 from almanac.suites.suite import Method
 
@@ -90,7 +91,7 @@ def _order(methods: Mapping[tuple[str, str], Method]) -> Iterator[Sequence[Cell]
 
 def _cells(method: Method, row: Mapping[str, Any]) -> Sequence[Cell]:
     numbers = (_number(row, name, "n") for name in ("auc", "spearman", "never"))
-    return (method.label, row["model"], row["n"], *numbers, row["chance"] or None)
+    return (method.label, row["model"], row["n"], *numbers, guessing(row["suite"], row["method"], row["chance"]))
 
 
 def _number(row: Mapping[str, Any], name: str, count: str) -> Measure:

@@ -118,6 +118,18 @@ def without_items(
     return Measure(suite, "", None, None, metric, where, "other", (), value, low, high, None, *counts)
 
 
+def spread(row: Any, name: str, n: int) -> Measure:
+    """Return a number of a row that is no `Measure`, with its interval, as a cell: columns NAME, NAME_low, NAME_high.
+
+    Args:
+        row: has these attributes, and ``suite`` and ``where``.
+        name: of the number.
+        n: what it counts.
+    """
+    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    return without_items(row.suite, name, row.where, value, low, high, n)
+
+
 @dataclass(frozen=True)
 class Entrant:
     """A model as it is shown and compared.

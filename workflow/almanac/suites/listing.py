@@ -23,7 +23,7 @@ from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
 from almanac.suites.joining import check_names
 from almanac.suites.karr.suite import Karr
-from almanac.suites.suite import Asks, Author, Suite
+from almanac.suites.suite import Asks, Author, Method, Suite
 
 GROUP = "almanac.suites"  # of entry points
 NEEDED = ("name", "label", "summary", "options", "setting")  # what a suite's class must say
@@ -85,5 +85,16 @@ ASKING: dict[str, Asks[Any]] = {**SUITES, **AUTHORS}
 
 def method_label(suite: str, method: str) -> str:
     """Return what the page calls a method of a suite; its name where the suite is not installed."""
+    found = _method(suite, method)
+    return method if found is None else found.label
+
+
+def guessing(suite: str, method: str, chance: float) -> float | None:
+    """Return how often a method is right where nothing is known (`rows.Validation`); none of open answers."""
+    found = _method(suite, method)
+    return None if found is not None and found.guess == 0 else chance
+
+
+def _method(suite: str, method: str) -> Method | None:
     methods = SUITES[suite].methods if suite in SUITES else ()
-    return next((one.label for one in methods if one.name == method), method)
+    return next((one for one in methods if one.name == method), None)

@@ -125,7 +125,7 @@ def chapter(shown: Shown, options: FactEvalOptions) -> Chapter | None:
 
 def boards(shown: Shown) -> list[FormBoard]:
     """Return every model in every type, style and way of asking, by these, models in their order."""
-    order = {one.name: one for one in shown.models}
+    entrants = {one.name: one for one in shown.models}
     numbers: dict[tuple[Any, ...], dict[str, dict[str, Measure]]] = {}
     for metric, keys in {**dict.fromkeys((*SCORES, "abstained"), ()), "valid": ("type",)}.items():
         for row in shown.find(metric, *COUNTED, *keys):
@@ -135,9 +135,9 @@ def boards(shown: Shown) -> list[FormBoard]:
     found = []
     for (model, *told), own in numbers.items():
         where = dict(zip(ASKED, told, strict=True))
-        taught = order[model].understands(BLANKS if where["experiment"].endswith(f"-{FIB}") else None)
+        taught = entrants[model].understands(BLANKS if where["experiment"].endswith(f"-{FIB}") else None)
         found.append(FormBoard(model, where, own, taught))
-    return sorted(found, key=lambda one: (*map(str, one.where.values()), list(order).index(one.model)))
+    return sorted(found, key=lambda one: (*map(str, one.where.values()), list(entrants).index(one.model)))
 
 
 def _said(where: Mapping[str, Any]) -> str:
@@ -229,7 +229,8 @@ def _averages(shown: Shown) -> Table:
         own = [shown.one(f"paper_average_{metric}", row.model, eight=True, **where) for metric in SCORES]
         rows.append([row.model, f"{passage}{kind}, mode {where['reading']}", row, row.n, *own])
     caption = (
-        "Mean F1: the unweighted mean over types, styles and origins, of which one that is not applicable counts as 0. "
+        "Mean F1: the unweighted mean over types, styles and origins, also of those that are not applicable or not "
+        "taught (without any verdict F1 is 0), so it says less of such a model. "
         "AVG: the paper's mean over its eight columns, if all are asked: Wh-questions as a model wrote them, all "
         "others both from templates and as a model wrote them."
     )

@@ -24,7 +24,7 @@ ASKS = (
     "baselines. LAMA@1 and LAMA@10 (Petroni et al. 2019): the object is the likeliest of all words after a template, "
     "or among the ten likeliest; only objects of one token can be judged. ParaRel (Elazar et al. 2021): after every "
     "template it is the likeliest of the candidates. K-Prompts: its mean probability after several prompts lies above "
-    "a threshold. With one template a relation LAMA and K-Prompts have one and the same score."
+    "a threshold. With one template a relation and one name an object LAMA and K-Prompts have the same score."
 )
 METHODS = (
     "Known: the share of facts above the threshold. False: the same share with another, false object of the relation. "
