@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 34,
-    "report": 44,
+    "report": 45,
     "freeze": 8,
 }

@@ -1,7 +1,7 @@
 """An edition in a notebook: its tables as pandas frames, from its folder or from the archive that was frozen."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,32 @@ from almanac.edition.measuring import entrant, findings_of, judge, judged_of
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
-from almanac.rows import Measure, Outcome, Validation
+from almanac.rows import Agreement, Knowledge, Measure, Outcome, Validation
 from almanac.suites.agreement import called
+from almanac.suites.chapter import NOT_TAUGHT
 from almanac.suites.data import Data
+from almanac.suites.headline import Finding
 from almanac.suites.judged import Judged, as_text
 from almanac.suites.listing import SUITES
 
 if TYPE_CHECKING:
     import pandas
 
-ROWS: Mapping[str, type] = {**DATASET_TABLES, "measures": Measure, "between": Measure, "validation": Validation}
-# The columns of `Edition.known`.
+ROWS: Mapping[str, type] = {
+    **{**DATASET_TABLES, "measures": Measure, "between": Measure},
+    **{"validation": Validation, "agreements": Agreement, "knowledge": Knowledge},
+}
+# The columns of `Edition.findings` and `Edition.known`.
+ABOVE = ("chance", "above_chance", "above_low", "above_high")
+NUMBERS = ("known", "low", "high", "other_relations_low", "other_relations_high", *ABOVE)
+FINDINGS = {
+    **dict.fromkeys(("model", "dataset", "suite", "method"), pl.String()),
+    **dict.fromkeys(NUMBERS, pl.Float64()),
+    **{"facts": pl.Int64(), "p": pl.Float64(), "p_unadjusted": pl.Float64(), "verdict": pl.String()},
+}
 TEXTS = ("model", "dataset", "suite", "method", "where", "fact", "subject", "relation", "object")
 KNOWN = dict.fromkeys(TEXTS, pl.String()) | {"known": pl.Boolean(), "right": pl.Float64(), "score": pl.Float64()}
+FRAMES = {"findings": FINDINGS, "known": KNOWN}
 
 
 def read_edition(path: Path | str) -> "Edition":
@@ -69,9 +82,12 @@ class Edition:
 
     @property
     def findings(self) -> "pandas.DataFrame":
-        """What each method says of each model: known with both intervals, chance, the difference, the verdict.
+        """What each method says of each model: the page's first table.
 
-        Numbers of a format that a planted model was not taught, as the verdict says, mean nothing.
+        ``known`` with the intervals of these relations and of other ones, ``chance``, the difference, the facts that
+        were answered, and the ``verdict``. ``p`` is adjusted for all verdicts (Holm), as on the page;
+        ``p_unadjusted`` is that of the one test. Where a planted model was not taught a method's format, the verdict
+        says so, and there are no numbers.
         """
         rows = [
             {
@@ -79,23 +95,13 @@ class Edition:
                 "dataset": one.known.dataset,
                 "suite": one.known.suite,
                 "method": one.method.label,
-                "known": one.known.value,
-                "low": one.known.low,
-                "high": one.known.high,
-                "other_relations_low": one.elsewhere.low if one.elsewhere else None,
-                "other_relations_high": one.elsewhere.high if one.elsewhere else None,
-                "chance": one.chance.value if one.chance else None,
-                "above_chance": one.above.value if one.above else None,
-                "above_low": one.above.low if one.above else None,
-                "above_high": one.above.high if one.above else None,
+                **({} if one.verdict == NOT_TAUGHT else _numbers(one)),
                 "facts": one.facts,
-                "p": one.above.p if one.above else None,
-                "p_adjusted": one.adjusted,
                 "verdict": one.verdict,
             }
             for one in findings_of(self._layout)
         ]
-        return pl.DataFrame(rows, infer_schema_length=None).to_pandas()
+        return pl.DataFrame(rows, FINDINGS).to_pandas()
 
     @property
     def measures(self) -> "pandas.DataFrame":
@@ -113,6 +119,16 @@ class Edition:
         """What each method recovers of planted knowledge."""
         return read_frame(self._layout.between("validation"), Validation).to_pandas()
 
+    @property
+    def agreements(self) -> "pandas.DataFrame":
+        """How each two methods agree on the facts of one model that both asked."""
+        return read_frame(self._layout.between("agreements"), Agreement).to_pandas()
+
+    @property
+    def knowledge(self) -> "pandas.DataFrame":
+        """How many methods asked a fact of a model, and how many call it known."""
+        return read_frame(self._layout.between("knowledge"), Knowledge).to_pandas()
+
     def dataset(self, name: str, table: str = "facts") -> "pandas.DataFrame":
         """Return a table of a dataset: ``facts``, ``entities``, ``relations``, ``templates``, ``choices``, …."""
         if name not in self.datasets or table not in DATASET_TABLES:
@@ -125,8 +141,9 @@ class Edition:
         """Whether each method calls each fact of each model known: more than half of its items are right.
 
         A row a model, method and fact, with the items that the method counts (``where``), the fact's relation, subject
-        and object by name, ``known``, the share of items that are right, and the ``score`` by which the method ranks
-        facts. Methods whose format a planted model was not taught are left out.
+        and object by name, ``known``, the share of the fact's items that are ``right``, and the ``score`` by which the
+        method ranks facts. Shares of the page are means of ``right``. As in `knowledge`, a method is left out whose
+        format a planted model was not taught, or that most answers do not follow.
         """
         parts = [pl.DataFrame(schema=KNOWN)]
         names = {name: _names(self._layout.data(name)) for name in self.datasets}
@@ -134,6 +151,8 @@ class Edition:
             suite, model = SUITES[asking.suite], entrant(self._layout, asking)
             methods = [one for one in suite.counted(self._layout.options(asking)) if model.understands(one.format)]
             for one in called(self._judged(asking), methods):
+                if not one.followed:
+                    continue
                 of = {"method": one.method.label, "where": as_text(one.conditions), **asking._asdict()}
                 facts = one.facts.select(pl.col("fact").cast(pl.String), "known", "score", right="hit")
                 facts = facts.join(names[asking.dataset], on="fact", how="left", maintain_order="left")
@@ -143,7 +162,8 @@ class Edition:
     def outcomes(self, model: str, suite: str, dataset: str) -> "pandas.DataFrame":
         """Return what became of a model's items: a row an item and reading, with all that numbers are counted by.
 
-        ``prediction`` is the answer as it was read.
+        Choose an ``experiment`` and a ``reading`` before counting, and leave out rows without ``hit``, which no number
+        counts. ``prediction`` is the answer, without space around it; where the whole answer is judged, all of it.
         """
         asked = list(self._layout.config.asked())
         found = [one for one in asked if one == (model, suite, dataset)]
@@ -152,7 +172,7 @@ class Edition:
             raise AlmanacError(f"edition {self.name}: {suite} of {dataset} is not asked of {model}; asked are {there}")
         frame = self._judged(found[0]).frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
         said = read_frame(self._layout.judged(found[0], "outcomes"), Outcome, ["prediction"])
-        return frame.with_columns(said["prediction"]).to_pandas()
+        return frame.with_columns(said["prediction"].str.strip_chars()).to_pandas()
 
     def _judged(self, asking: Asking) -> Judged:
         """Return what became of a model's items, judged first where an archive carries the responses alone."""
@@ -164,10 +184,33 @@ class Edition:
 
     @staticmethod
     def describe(table: str) -> str:
-        """Return what a table's columns mean: one of a dataset, ``measures``, ``between`` or ``validation``."""
+        """Return what a table's columns mean: one of a dataset, or a property of this class."""
+        if table in FRAMES:
+            return _described(getattr(Edition, table), FRAMES[table])
         if table not in ROWS:
-            raise AlmanacError(f"there is no table {table!r}; there are {', '.join(ROWS)}")
-        return f"{inspect.getdoc(ROWS[table])}\n\nColumns: {', '.join(columns(ROWS[table]))}"
+            raise AlmanacError(f"there is no table {table!r}; there are {', '.join([*FRAMES, *ROWS])}")
+        return _described(ROWS[table], columns(ROWS[table]))
+
+
+def _described(what: object, names: Iterable[str]) -> str:
+    return f"{inspect.getdoc(what)}\n\nColumns: {', '.join(names)}"
+
+
+def _numbers(one: Finding) -> dict[str, float | None]:
+    """Return the numbers of a finding."""
+    return {
+        "known": one.known.value,
+        "low": one.known.low,
+        "high": one.known.high,
+        "other_relations_low": one.elsewhere.low if one.elsewhere else None,
+        "other_relations_high": one.elsewhere.high if one.elsewhere else None,
+        "chance": one.chance.value if one.chance else None,
+        "above_chance": one.above.value if one.above else None,
+        "above_low": one.above.low if one.above else None,
+        "above_high": one.above.high if one.above else None,
+        "p": one.adjusted,
+        "p_unadjusted": one.above.p if one.above else None,
+    }
 
 
 def _names(data: Data) -> pl.DataFrame:

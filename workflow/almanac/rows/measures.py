@@ -26,10 +26,18 @@ class Outcome:
 class Measure:
     """One number with its 95 % interval, and the items that it counts.
 
-    ``where`` says which items these are, as JSON: a condition a column of what was judged (`suites.judged`).
-    ``formula`` makes the number of them, from the columns ``of``. ``n`` is how many they are, followed by how many of
-    each outcome. A number over several datasets together has an empty ``dataset``. A number between models has no
-    ``model`` where it is of all of them, and names the ``other`` of two; ``p`` is that of a test.
+    ``where`` says which items these are, as JSON: a condition a column of what was judged (`suites.judged`). That is a
+    value, a list of them, ``null`` (no value), ``{"from": a, "below": b}`` (a range without b) or ``{"not": value}``
+    (with ``null``: any value).
+
+    ``formula`` makes the number of them, from the columns ``of``. ``share`` is of true values; ``mean`` of values, a
+    subject's being one draw; ``macro`` the mean over relations of their means; ``macro_of_facts`` the same, each fact's
+    items averaged first; ``ratio`` that of two sums; ``median``, ``auc``, ``spearman`` and ``count`` are what they
+    say; ``other`` is any other, which the suite's page defines.
+
+    ``n`` is how many items they are, followed by how many of each outcome; these are 0 where a number compares facts,
+    as between two models. A number over several datasets together has an empty ``dataset``. A number between models
+    has no ``model`` where it is of all of them, and names the ``other`` of two; ``p`` is that of a test, not adjusted.
     """
 
     KEY: ClassVar = ("suite", "dataset", "model", "other", "metric", "where")

@@ -74,6 +74,8 @@ def chapter(
         head = ("one", "other", "of", "correlation", "relations")
         parts.append(Table("correlations", CORRELATIONS, head, listed, folded=True))
     asks = f"All models' answers to the same questions of {method.label}."
+    if method.once:
+        asks += " A fact that is asked several times counts the first time, so means may differ from other tables."
     return Chapter(f"Models compared, {method.label}", asks, parts)
 
 

@@ -164,7 +164,7 @@ def levels(rates: Rates) -> Table:
         if domain == "all" or several
     ]
     head = ("model", "asked", "domain", *(f"{bucket}: {rate}" for bucket in buckets for rate in HEAD[:2]))
-    return Table("levels", "Head, torso and tail (Table 4).", head, rows)
+    return Table("levels", "Head, torso and tail (Table 4), by what the chapter's first lines say.", head, rows)
 
 
 def _predicates(rates: Rates) -> Table:
