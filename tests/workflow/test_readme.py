@@ -30,6 +30,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 EDITIONS = (REPOSITORY / "docs" / "editions.md").read_text(encoding="utf-8")
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+CLUSTERS = re.findall(
+    r"```bash\n(.*?)```", (REPOSITORY / "docs" / "clusters.md").read_text(encoding="utf-8"), re.DOTALL
+)
 BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 ENTRIES = re.findall(r"\{name: [^`]*?\}", README)
 COMMIT = "0123456789abcdef" * 2 + "01234567"
@@ -180,6 +183,22 @@ def test_the_command_on_a_server_plans_every_suite(clone, planned):
     answering = set(re.findall(r"^answer_requests +(\d+)$", made.stdout + made.stderr, re.MULTILINE))
     assert answering == {str(2 * len(SUITES))}, "two jobs a suite"
     assert "measure_" in made.stdout + made.stderr
+
+
+@pytest.mark.skipif(shutil.which("sbatch") is None, reason="SLURM is not installed")
+@pytest.mark.whole
+def test_the_commands_on_a_cluster_plan_jobs_for_each_model(clone, mine, planned):
+    """They run on a real cluster, with a small edition, in tests/workflow/test_slurm.py."""
+    models = mine.parent / "of_a_cluster"
+    for name in ("a", "b", "c", "large"):
+        shutil.copytree(mine, models / name)
+    for block, wanted in zip(
+        CLUSTERS, ({"plant_model"}, {"answer_together_a", "answer_together_c"}, {"answer_together_large"}), strict=True
+    ):
+        made = shell(block.replace("/models/", f"{models}/"), clone, **planned)
+        said = made.stdout + made.stderr
+        assert made.returncode == 0, said
+        assert wanted | {"ask_karr", "report_edition"} <= set(said.split())
 
 
 @pytest.mark.whole

@@ -28,8 +28,8 @@ CAPTION = (
     "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
     "for all rows together (Holm), those of controls too, and more than chance where it is at most "
     f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
-    "or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the difference is not "
-    "more than chance."
+    "or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the difference is "
+    "not more than chance."
 )
 
 
