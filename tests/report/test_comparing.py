@@ -7,7 +7,7 @@ import pytest
 from almanac.report.comparing import MODELS, chapter, sentences
 from almanac.rows import Measure
 from almanac.suites.comparison import ALONE
-from almanac.suites.judged import as_text
+from almanac.suites.judged import as_text, from_text
 from almanac.suites.listing import SUITES
 
 WHERE = as_text(SUITES["ic_lke"].methods[0].where)
@@ -56,14 +56,16 @@ def test_many_pairs_take_one_sentence_and_very_many_no_chapter():
     assert sentences([]) == []
 
 
-def test_how_many_facts_one_of_two_models_alone_has_right_stands_in_their_row():
+def test_how_many_facts_one_of_two_models_alone_has_right_stands_in_their_row_and_opens_them():
+    where = as_text({**from_text(difference(0.1, 0.3).where), "fact": ["f1", "f2"]})
     alone = [
-        replace(difference(count, None, one=one, other=other, metric=ALONE), low=None, high=None)
-        for count, one, other in ((7, "second", "first"), (3, "first", "second"))
+        replace(difference(300, None, one="second", other="first", metric=ALONE), low=None, high=None),
+        replace(difference(2, None, one="first", other="second", metric=ALONE), low=None, high=None, where=where),
     ]
     [table] = chapter([difference(0.1, 0.3), *alone]).parts
     row = dict(zip(table.head, table.rows[0], strict=True))
-    assert (row["model"], row["one alone"], row["other alone"], row["facts"]) == ("second", 7, 3, 40)
+    assert (row["model"], row["one alone"], row["facts"]) == ("second", 300, 40), "too many to be listed"
+    assert row["other alone"] == replace(alone[1], other=None), "the items of the one that has them right"
 
 
 def test_that_models_differ_from_one_that_was_taught_nothing_true_is_no_finding():

@@ -244,7 +244,14 @@ def test_a_model_knows_all_that_it_knows():
 def test_facts_that_one_of_two_models_alone_has_right_are_counted_for_both():
     rows = made({"one": "+--- ++--", "two": "-+-- -++-"}, [Entrant("one", "F"), Entrant("two", "G")], relations=2)
     alone = {(row.model, row.other): (row.value, row.n) for row in rows if row.metric == ALONE}
-    assert alone == {("one", "two"): (2, 8), ("two", "one"): (2, 8)}  # a fact of each relation either way
+    assert alone == {("one", "two"): (2, 2), ("two", "one"): (2, 2)}  # a fact of each relation either way
+    of = judged({"one": "+--- ++--", "two": "-+-- -++-"})
+    for row in rows:
+        if row.metric == ALONE:
+            listed, other = from_text(row.where), of[row.other].frame
+            facts = of[row.model].where(listed).frame
+            assert facts["hit"].to_list() == [True, True]
+            assert not other.filter(pl.col("fact").is_in(list(listed["fact"])))["hit"].any()
     [difference] = [row for row in rows if row.metric == "difference"]
     assert difference.value == 0
 

@@ -9,7 +9,7 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 8,
-    "measure": 34,
+    "measure": 35,
     "report": 45,
     "freeze": 8,
 }

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.suites.chapter import Cell, Chapter, Table
-from almanac.suites.comparison import ALONE, DIFFERENCE, TUNED
+from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED
 from almanac.suites.headline import FEW, holm, method_of
+from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import SUITES
 
 MODELS = 8  # of an edition, up to which all pairs are listed
@@ -21,7 +23,8 @@ ASKS = (
     "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
     "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
     "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "
-    "one and less in another: see the chapters of the methods. Which facts these are: docs/notebook.md."
+    "one and less in another: see the chapters of the methods. Click a count to see which facts it counts; where they "
+    f"are more than {LISTED}, docs/notebook.md lists them."
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
@@ -39,7 +42,7 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     Args:
         between: the numbers between models.
     """
-    alone = {(*_of(row), row.where): int(row.value or 0) for row in between if row.metric == ALONE}
+    alone = {(*_of(row), _asked(row)): row for row in between if row.metric == ALONE}
     cells: list[Sequence[Cell]] = [
         (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in _tested(between)
     ]
@@ -61,10 +64,20 @@ def _of(row: Measure) -> tuple[str, str, str, str]:
     return row.dataset, _label(row), str(row.model), str(row.other)
 
 
-def _alone(alone: Mapping[tuple[str, str, str, str, str], int], row: Measure) -> tuple[int | None, int | None]:
+def _alone(alone: Mapping[tuple[str, str, str, str, str], Measure], row: Measure) -> Sequence[Cell]:
     """Return how many facts only the first of two models has right, and how many only the second."""
     dataset, label, one, other = _of(row)
-    return alone.get((dataset, label, one, other, row.where)), alone.get((dataset, label, other, one, row.where))
+    found = (alone.get((*key, row.where)) for key in ((dataset, label, one, other), (dataset, label, other, one)))
+    # Where it lists the facts, it opens the items of the one model that has them right.
+    return [
+        None if one is None else replace(one, other=None) if FACT in conditions_of(one) else int(one.value or 0)
+        for one in found
+    ]
+
+
+def _asked(row: Measure) -> str:
+    """Return which items a count of facts is of, whatever facts these are."""
+    return as_text({name: one for name, one in conditions_of(row).items() if name != FACT})
 
 
 def _label(row: Measure) -> str:

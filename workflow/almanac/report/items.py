@@ -22,7 +22,7 @@ from almanac.suites.judged import Condition, Range, chosen, conditions_of
 from almanac.suites.listing import SUITES
 from almanac.suites.suite import Method
 
-RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio")  # formulas that the page's script has too
+RECOMPUTED = ("share", "mean", "macro", "macro_of_facts", "ratio", "count")  # formulas that the page's script has too
 ROWS = 50_000  # of a block, about, all models together: relations are put together up to that many
 ALWAYS = ("item", "fact", "relation", "subject", "object", "outcome", "score", "confidence", "dose")
 NAMED = ("relation", "subject", "object")

@@ -127,9 +127,14 @@ def alone(value: float | None) -> str:
     return "<.001" if value is not None and 0 < value < 0.0005 else share(value)
 
 
+def shown(row: Measure) -> str:
+    """Return a number without its interval: a count as a whole number, any other as `share` writes it."""
+    return share(row.value) if row.value is None or row.formula != "count" else f"{row.value:,.0f}"
+
+
 def with_interval(row: Measure) -> str:
     """Return a number with its interval; see `interval`."""
-    return interval(row.value, row.low, row.high)
+    return shown(row) if row.low is None else interval(row.value, row.low, row.high)
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:

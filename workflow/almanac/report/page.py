@@ -14,7 +14,7 @@ from almanac.config import EditionConfig
 from almanac.report.asked import FactsAsked
 from almanac.report.drawing import prefixed, style
 from almanac.report.evidence import EvidenceFiles
-from almanac.report.lines import alone, share
+from almanac.report.lines import alone, share, shown
 from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import SUITES, guessing, method_label
@@ -77,6 +77,7 @@ def render(
     )
     environment.filters |= {
         "share": share,
+        "shown": shown,
         "alone": alone,
         "whole": "{:,}".format,
         "method": method_label,
@@ -126,4 +127,4 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
 def _carried(row: Measure) -> dict[str, Any]:
     """Return what the page's script is told of a number."""
     names = ("suite", "dataset", "model", "metric", "where", "formula", "of", "value", "n")
-    return {**{name: getattr(row, name) for name in names}, "shown": share(row.value)}
+    return {**{name: getattr(row, name) for name in names}, "shown": shown(row)}

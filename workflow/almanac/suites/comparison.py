@@ -8,7 +8,7 @@ are left out, and ``n`` is the number that remain. A model that answered none is
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from typing import Any
@@ -22,7 +22,7 @@ from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.paired import macro_differences, mcnemar
 from almanac.suites.chapter import Entrant
-from almanac.suites.judged import Condition, Judged, Not, as_text
+from almanac.suites.judged import FACT, Condition, Judged, Not, as_text, conditions_of
 from almanac.suites.suite import Method
 from almanac.tables import seed_of
 
@@ -30,6 +30,7 @@ USUAL_SIZE = 7_000_000_000  # a family stands where its member closest to this d
 DRAWS = 1000  # of the bootstraps
 TUNED, DIFFERENCE = "tuned_difference", "difference"  # the metrics
 ALONE = "right_alone"  # facts that the model has right and the other has not
+LISTED = 200  # of these, up to which the number says which they are
 Shares = dict[str, dict[Any, tuple[Estimate, int]]]  # by model and value of a column; how many facts it is of
 
 
@@ -260,4 +261,7 @@ def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Meas
             yield found.row(metric, estimate, own.height, *pair, p)
             right, other = (pl.col(name).cast(pl.Boolean) for name in ("hit", "other"))
             for one, only in (((later, earlier), right & ~other), ((earlier, later), other & ~right)):
-                yield found.row(ALONE, Estimate(own.filter(only).height, None, None), own.height, *one)
+                facts = own.filter(only)["fact"].cast(pl.String).sort().to_list()
+                alone = found.row(ALONE, Estimate(len(facts), None, None), len(facts), *one)
+                listed = as_text({**conditions_of(alone), FACT: facts}) if 0 < len(facts) <= LISTED else alone.where
+                yield replace(alone, where=listed, formula="count", of=("hit",), n_correct=len(facts))

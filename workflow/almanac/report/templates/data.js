@@ -99,12 +99,13 @@ const FORMULAS = {
       mean(grouped(places, columns.relation).map((group) => mean(grouped(group, columns.fact).map((fact) => mean(own(fact)))))),
   },
   ratio: { words: "sum of “OF” over sum of “WHOLE”" },
+  count: { words: "how many items have a value of “OF”", of: (own, places) => places.length },
 };
 
 // Compute a number from its items; null where its formula is none of these, undefined where nothing has a value.
 function recomputed({ formula, of }, columns, places) {
   const found = FORMULAS[formula], used = of.map((name) => columns[name]);
-  if (!found || used.some((one) => !one)) return null;
+  if (!found || !used.length || used.some((one) => !one)) return null;
   const observed = places.filter((at) => used.every((one) => value(one, at) !== null));
   if (!observed.length) return undefined;
   const own = (column) => (group) => group.map((at) => Number(value(column, at)));
