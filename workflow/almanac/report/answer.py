@@ -9,6 +9,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
+from almanac.report.failing import Failures, failures
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
@@ -228,21 +229,29 @@ def told(
     answered: dict[str, int] = {}
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
-    return sentences(found, [*taught, *comparing.sentences(between, controls)], asked.sentences(facts, answered))
+    compared = [*taught, *comparing.sentences(between, controls)]
+    return sentences(found, compared, asked.sentences(facts, answered), failures(layout))
 
 
-def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequence[str] = ()) -> list[str]:
+def sentences(
+    rows: Sequence[Finding],
+    compared: Sequence[str] = (),
+    facts: Sequence[str] = (),
+    failed: Mapping[str, Failures] | None = None,
+) -> list[str]:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
     Args:
         rows: what was found.
         compared: what is said of taught facts, and of models side by side.
         facts: what is said of the facts that were asked and of those that were not.
+        failed: the requests that failed, by model.
     """
+    failing = [own.told(model) for model, own in list((failed or {}).items())[:LISTED]]
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
     if not tested:
         nothing = "Nothing can be said: no method was answered by enough facts, or in the form that was asked for."
-        return [nothing, *facts]
+        return [nothing, *failing, *facts]
     out = []
     if not any(one.verdict == ABOVE_CHANCE for one in tested):
         models = _listed(str(one.known.model) for one in tested)
@@ -252,8 +261,9 @@ def sentences(rows: Sequence[Finding], compared: Sequence[str] = (), facts: Sequ
         for one in tested:
             of[one.known.dataset].append(one)
         out += [_of_dataset(dataset, own) for dataset, own in of.items()]
-    out += [*compared, *facts]
-    if silent := _silent(rows):
+    out += [*failing, *compared, *facts]
+    broken = [model for model, own in (failed or {}).items() if own.count == own.of]
+    if silent := _silent([one for one in rows if one.known.model not in broken]):
         methods: dict[str, list[str]] = defaultdict(list)
         for model, own in silent.items():
             methods[_listed((one.method.label for one in own), "; ")].append(model)

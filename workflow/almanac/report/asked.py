@@ -142,7 +142,9 @@ def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = 
         out = []
         for one in found:
             most = (answered or {}).get(one.dataset, one.tested)
-            sampled = f"; methods ask samples, of which a model answered up to {most:,}" if most < one.tested else ""
+            sampled = (
+                f"; methods ask samples, of which a model answered up to {most:,}" if 0 < most < one.tested else ""
+            )
             out.append(f"Dataset {one.dataset}: {one}{sampled}.")
     for one in found:
         if dropped := one.dropped():
