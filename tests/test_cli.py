@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from almanac import __version__
-from almanac.cli import VERBS, main
+from almanac.cli import VERBS, load, main
 
 REPOSITORY = Path(__file__).parents[1]
 FACTS = "relation_id,subject_id,object_id\n" + "".join(f"P,s{one},o{one % 9}\n" for one in range(30))
@@ -143,6 +145,23 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path, facts, verb, capsys
     assert main([verb, *words, str(facts), "--output", str(output)]) == 1
     assert str(output) in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "kept"
+
+
+FULL = Path("/dev/full")
+FILLING = {
+    "polars": lambda: pl.DataFrame({"n": [1]}).write_parquet(FULL),
+    # Given a path, Arrow would remove what it could not write.
+    "Arrow": lambda: pq.write_table(pa.table({"n": [1]}), pa.OSFile(str(FULL), "wb")),
+    "text": lambda: FULL.write_text("text", encoding="utf-8"),
+}
+
+
+@pytest.mark.parametrize("kind", FILLING)
+def test_a_full_disk_ends_with_one_line(kind, monkeypatch, capsys):
+    monkeypatch.setattr(load("report"), "run", lambda arguments: FILLING[kind]())
+    assert main(["report", "page", "--edition", "e"]) == 1
+    said = "almanac report: the disk is full; free some space and run the same command again\n"
+    assert capsys.readouterr().err == said
 
 
 def test_an_impossible_setting_is_refused_by_its_flag(tmp_path, facts, capsys):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.test_cli import FILLING
 
 from almanac import rows, tables
 from almanac.errors import AlmanacError
@@ -383,3 +384,11 @@ def test_a_table_in_one_row_group_is_streamed_too(tmp_path):
     pq.write_table(pa.table({"fact_id": [str(number) for number in range(9000)], "dose": list(range(9000))}), path)
     assert pq.ParquetFile(path).num_row_groups == 1
     assert {batch.num_rows for batch in tables.stream(path, Exposure)} <= {tables.BATCH, 9000 % tables.BATCH}
+
+
+@pytest.mark.parametrize("kind", FILLING)
+def test_a_full_disk_is_named_with_the_file_however_it_is_written(kind, tmp_path):
+    expected = rf"the disk is full \({tmp_path / 'a.txt'}\); free some space and run the same command again"
+    with pytest.raises(AlmanacError, match=f"^{expected}$"), tables.atomic(tmp_path / "a.txt"):
+        FILLING[kind]()
+    assert list(tmp_path.iterdir()) == []

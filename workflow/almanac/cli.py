@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from almanac import __version__
-from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean
+from almanac.errors import INTERRUPTED, AlmanacError, did_you_mean, disk_full
 from almanac.loading import loading
 from almanac.resources import used
 
@@ -83,12 +83,14 @@ def _run(name: str, words: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"almanac {name}: {where}{error.strerror or error}; is the path right, and is there room?",
-            file=sys.stderr,
-        )
+    except Exception as error:
+        said = disk_full(error)
+        if said is None and isinstance(error, OSError):
+            where = f"{error.filename}: " if error.filename else ""
+            said = f"{where}{error.strerror or error}; is the path right, and is there room?"
+        if said is None:
+            raise
+        print(f"almanac {name}: {said}", file=sys.stderr)
         return failed
     print(f"almanac {name}: {used(started)}", file=sys.stderr)
     return status

@@ -1,6 +1,8 @@
 """The one error of the package: a message for the person who runs Almanac, without a traceback."""
 
 import difflib
+import errno
+import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +27,14 @@ def refuse(mistakes: Sequence[str], most: int = 20) -> None:
     if mistakes:
         more = [f"… and {len(mistakes) - most} more"] if len(mistakes) > most else []
         raise AlmanacError("\n".join([*mistakes[:most], *more]))
+
+
+def disk_full(error: BaseException, path: object = None) -> str | None:
+    """Return that the disk is full, where that is what went wrong; the errors of polars say so in their text alone."""
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
+    where = path or getattr(error, "filename", None)
+    named = f" ({where})" if where else ""
+    return f"the disk is full{named}; free some space and run the same command again" if full else None
 
 
 def nearest(path: Path, there: Iterable[Path], least: float = 0.6) -> str:

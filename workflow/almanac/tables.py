@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from almanac import sealed, unfinished
 from almanac.columns import check_column, check_key, conform, schema
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, disk_full
 
 Row = TypeVar("Row")
 
@@ -43,7 +43,7 @@ def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and move it there when the block ends without an error.
 
     Raises:
-        AlmanacError: the folder cannot be made or written.
+        AlmanacError: the folder cannot be made or written, or the disk is full.
     """
     stack = contextlib.ExitStack()
     try:
@@ -51,10 +51,16 @@ def atomic(path: Path) -> Iterator[Path]:
         made = stack.enter_context(unfinished.file(path))
     except OSError as error:
         raise AlmanacError(
-            f"{path}: cannot be written ({error.strerror}); give a folder that exists and is writable"
+            disk_full(error, path)
+            or f"{path}: cannot be written ({error.strerror}); give a folder that exists and is writable"
         ) from error
     with stack:
-        yield made
+        try:
+            yield made
+        except Exception as error:  # polars and Arrow have errors of their own
+            if full := disk_full(error, path):
+                raise AlmanacError(full) from error
+            raise
         try:
             made.replace(path)
         except OSError as error:
