@@ -265,7 +265,7 @@ MISTAKES = {
         "entities.csv: has the unknown column 'colour'",
     ),
     "column twice": ({"entities": "entity_id,label,label\nQ1,A,B\n"}, "entities.csv: has the column 'label' twice"),
-    "no header": ({"entities": ""}, "entities.csv: lacks the column entity_id, label; it has none"),
+    "no header": ({"entities": "\n"}, "entities.csv: lacks the column entity_id, label; it has none"),
     "empty label": ({"entities": E + "Q3,  ,\n"}, "entities.csv: line 4: label is empty"),
     "empty id": ({"entities": E + ",C,\n"}, "entities.csv: line 4: entity_id is empty"),
     "duplicate entity": (
@@ -427,6 +427,7 @@ def test_a_mistake_is_named_by_file_and_row_and_nothing_is_read(tmp_path, mistak
     assert "Nothing was read" in message
 
 
+OPEN = "a quotation mark is opened there and not closed; close it"
 BROKEN = {
     "a line that is no JSON": (
         "facts_jsonl",
@@ -434,7 +435,10 @@ BROKEN = {
         "facts.jsonl: line 2 is no JSON that can be read",
     ),
     "a line that is no object": ("facts_jsonl", b'\n["P","Q1","Q2"]\n', 'facts.jsonl: line 2 is \'["P","Q1","Q2"]\''),
-    "an open quote": ("entities", b'entity_id,label\nQ1,"A\nQ2,B\n', "entities.csv: cannot be read"),
+    "an open quote": ("entities", b'entity_id,label\nQ0,"A\nB"\nQ1,"A\nQ2,B\n', f"entities.csv: line 4: {OPEN}"),
+    "a quote within a cell": ("entities", b'entity_id,label\nQ1,"A"B\n', "entities.csv: cannot be read (line 2: "),
+    "no byte": ("facts", b"", "facts.csv: is empty; save it again with its rows"),
+    "no byte of JSON": ("facts_jsonl", b"", "facts.jsonl: is empty"),
     "a truncated gzip": ("facts_csv_gz", gzip.compress(as_csv(FACTS))[:-12], "facts.csv.gz: cannot be read"),
     "a gzip with a wrong block": (
         "facts_jsonl_gz",
@@ -509,6 +513,27 @@ def csv_folder(path: Path, separator: str = ",", encoding: str = "utf-8") -> Pat
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_cells_may_be_separated_as_some_spreadsheet_programs_do(tmp_path, separator):
     assert read_folder(csv_folder(tmp_path / "a", separator), "s") == read_folder(csv_folder(tmp_path / "b"), "s")
+
+
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "SEP=;\n"])
+def test_the_line_that_names_the_separator_for_excel_is_no_header(tmp_path, first):
+    path = csv_folder(tmp_path / "a", ";")
+    for table in path.iterdir():
+        table.write_text(first + table.read_text("utf-8"), "utf-8")
+    check_folder(path)
+    assert read_folder(path, "s") == read_folder(csv_folder(tmp_path / "b"), "s")
+    (path / "entities.csv").write_text(f"{first}entity_id;label\nQ1;A\nQ2;\n")
+    assert "entities.csv: line 4: " in refusal(path)
+
+
+@pytest.mark.parametrize("look", [check_folder, lambda path: read_folder(path, "s")])
+def test_a_header_without_facts_is_refused_by_the_name_of_the_file(tmp_path, look):
+    path, file = csv_folder(tmp_path / "f"), tmp_path / "mine.csv"
+    (path / "facts.csv").write_text("relation_id,subject_id,object_id\n")
+    file.write_text("subject,relation,object\n")
+    for place, named in ((path, path / "facts.csv"), (file, file)):
+        with pytest.raises(AlmanacError, match=f"{named}: has no facts; write a row for each below its header"):
+            look(place)
 
 
 MISNAMED = {  # the file of the facts, and what is said of it

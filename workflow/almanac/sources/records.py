@@ -6,6 +6,7 @@ No more of a file than `PART` rows is held as Python's objects.
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ PARQUET = ".parquet"
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", PARQUET)
 LIST_SEPARATOR = "|"
 SEPARATORS = ",;\t"  # of the cells of CSV; the one that the header holds most often
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's line above a header
+NO_FACTS = "has no facts; write a row for each below its header"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SAVE_AS_CSV = "save each sheet as CSV in UTF-8, under the name of its table"
 ALIKE = 0.8  # `difflib`'s ratio from which a file's name is taken for a misspelt table
@@ -83,6 +86,7 @@ TABLES = {
     "exposures": Columns(("fact_id", "dose"), ()),
 }
 TRIPLES = Columns(("subject", "relation", "object"), others=True)  # one file instead of a folder
+OF_FACTS = (TRIPLES, TABLES["facts"])  # tables without which there is nothing to ask
 LISTS = {"aliases", "qualifiers", "entails"}
 TYPES = dict.fromkeys(LISTS, ARROW_LIST) | dict.fromkeys(("score", "dose", "popularity"), pa.int64())  # others: texts
 
@@ -200,8 +204,10 @@ def _check_is_text(path: Path, begins: bytes) -> None:
     """Refuse a file that is another thing than its ending says.
 
     Raises:
-        AlmanacError: it is UTF-16 or a spreadsheet program's own, or holds bytes that no text has.
+        AlmanacError: it is empty, UTF-16 or a spreadsheet program's own, or holds bytes that no text has.
     """
+    if not begins:
+        raise AlmanacError(f"{path}: is empty; save it again with its rows")
     if begins.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise AlmanacError(f"{path}: is a spreadsheet or an archive, whatever its ending says; {SAVE_AS_CSV}")
     if begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * begins.count(0) > len(begins):
@@ -234,17 +240,29 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
 def _csv(path: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of CSV, blank ones too, each with the number of its first line.
 
-    A cell may be as long as a line. Cells are separated by what separates those of the header: some spreadsheet
-    programs write semicolons.
+    A cell may be as long as a line. Cells are separated as a line above the header says (`SEPARATOR_LINE`), else by
+    what separates those of the header: some spreadsheet programs write semicolons.
+
+    Raises:
+        AlmanacError: a quotation mark is not closed.
+        csv.Error: anything else is wrong with a row.
     """
     csv.field_size_limit(LONGEST)
-    lines = _lines(path, text)
+    lines, first = _lines(path, text), 1
     header = next(lines, "")
     separator = max(SEPARATORS, key=header.count)
-    rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator), 1
-    for row in rows:
-        yield number, row
-        number = rows.line_num + 1
+    if (said := SEPARATOR_LINE.fullmatch(header)) is not None:
+        separator, header, first = said[1], next(lines, ""), 2
+    rows, number = csv.reader(chain([header], lines), strict=True, delimiter=separator), first
+    try:
+        for row in rows:
+            yield number, row
+            number = rows.line_num + first
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            opened = "a quotation mark is opened there and not closed; close it"
+            raise AlmanacError(f"{path}: line {number}: {opened}") from error
+        raise csv.Error(f"line {number}: {error}") from error
 
 
 def parts(path: Path, names: list[str], known: Columns) -> Iterator[RowBlock]:
@@ -318,19 +336,25 @@ def look(path: Path, known: Columns) -> None:
     """Look at how a table's file begins, before any job reads it: whether it is text, and which columns it has.
 
     Raises:
-        AlmanacError: it cannot be read, or its columns are wrong. Rows are not looked at.
+        AlmanacError: it cannot be read, its columns are wrong, or it is one of facts and has none. Other rows are not
+            looked at.
     """
+    bare = False
     with readable(path):
         if _ending(path) == PARQUET:
             names: Sequence[str] = pq.read_schema(path).names
         elif _ending(path) in CSV:
             with _text(path, "") as text:
-                names = next(_csv(path, text), (1, []))[1]
+                rows = _csv(path, text)
+                names = next(rows, (1, []))[1]
+                bare = known in OF_FACTS and next(rows, None) is None
         else:  # which keys there are shows in the last row
             with _text(path, "\n"):
                 return
     if wrong := wrong_columns([*map(known.called, names)], known):
         raise AlmanacError(f"{path}: {wrong}")
+    if bare:
+        raise AlmanacError(f"{path}: {NO_FACTS}")
 
 
 def _arrow(column: pa.Array) -> pa.Array | list[Any]:

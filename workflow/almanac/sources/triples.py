@@ -11,7 +11,7 @@ import polars as pl
 
 from almanac.frames import frame_of
 from almanac.rows import Relation
-from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES
+from almanac.sources.records import LIST_SEPARATOR, NO_FACTS, TABLES, TRIPLES
 from almanac.sources.user_table import ROW, Check, UserTable, completed
 
 WRITTEN = {  # what a file says of a folder's tables
@@ -25,6 +25,8 @@ def tables_of(found: UserTable) -> dict[str, UserTable]:
     """Return the tables `WRITTEN` that a file states; rows keep their numbers, and `facts` what is wrong with them."""
     cells = [pl.col(name) for name in TRIPLES.required]
     found.drop(pl.all_horizontal(*(cell.is_null() for cell in cells)), lambda _: "is an empty row; it is left out")
+    if found.rows.is_empty() and not found.count:
+        found.refuse(0, NO_FACTS)
     found.check(_complete(), *(_without_bar(name) for name in ("subject", "relation")))
     identity = pl.col("relation").str.to_lowercase().str.replace_all(r"\s+", "_")
     rows = found.rows.with_columns(relation_id=identity)

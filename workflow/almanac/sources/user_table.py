@@ -22,6 +22,7 @@ from almanac.sources.records import (
     ARROW_LIST,
     LIST_SEPARATOR,
     LISTS,
+    NO_FACTS,
     TABLES,
     Cells,
     Columns,
@@ -157,7 +158,10 @@ def read_file(path: Path, known: Columns) -> UserTable:
         return UserTable(path, empty, [(0, wrong)], 1)
     if others := [name for name in names if name not in known.names]:
         out.notes.append(f"{path}: columns not read: {', '.join(map(repr, others))}; read: {', '.join(known.names)}")
-    out.rows = _seen(out, pl.concat([empty, *frames]))
+    rows = pl.concat([empty, *frames])
+    if known == TABLES["facts"] and rows.is_empty() and not out.count:
+        return UserTable(path, empty, [(0, NO_FACTS)], 1)
+    out.rows = _seen(out, rows)
     out.known.append(out.rows[known.required[0]])
     return out
 
