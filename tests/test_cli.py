@@ -120,8 +120,8 @@ def test_a_bad_folder_ends_with_1_and_one_message(tmp_path, words):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        f"almanac {words[0]}: there is no folder {folder}; correct its path; name one that holds the tables facts and "
-        "entities, or one file of facts"
+        f"almanac {words[0]}: there is no folder {folder}; correct its path; name a folder that holds the tables facts "
+        "and entities, or one file of facts"
     ]
     assert list(tmp_path.iterdir()) == []
 

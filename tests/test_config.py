@@ -454,6 +454,19 @@ def test_several_models_can_be_named_in_short(tmp_path):
     assert (alone.name, alone.path) == ("last-step", str(spaced))
 
 
+@pytest.mark.parametrize("between", [" ", ",", ", "])
+def test_several_models_that_are_not_there_are_named_one_by_one(tmp_path, between):
+    one, other = tmp_path / "one", tmp_path / "other"
+    text = f"{one}{between}{other}"
+    said = "; several models are separated by spaces"
+    assert f"model: there is no folder {one} and no folder {other}{said}" in refusal(GOOD | {"model": text})
+    one.mkdir()
+    if "," in between:
+        assert f"there is no folder {other}{said}" in refusal(GOOD | {"model": f"{one},{other}"})
+        other.mkdir()
+        assert f"there is no folder {one},{other}{said}" in refusal(GOOD | {"model": f"{one},{other}"})
+
+
 @pytest.mark.parametrize("name", ["model.gguf", "models/model.gguf"])
 def test_a_file_that_is_there_is_no_repository(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

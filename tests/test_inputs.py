@@ -35,7 +35,7 @@ def home(saved, tmp_path):
         (tmp_path / folder).mkdir()
     for name in ("facts/facts.csv", "facts/entities.csv", "lama/data.zip", "phrases.yaml", "drafts.jsonl"):
         (tmp_path / name).write_text("x")
-    (tmp_path / "facts" / "facts.csv").write_text("relation_id,subject_id,object_id\n")
+    (tmp_path / "facts" / "facts.csv").write_text("relation_id,subject_id,object_id\nP,Q1,Q2\n")
     (tmp_path / "facts" / "entities.csv").write_text("entity_id,label\n")
     return tmp_path
 

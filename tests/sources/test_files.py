@@ -499,6 +499,9 @@ def test_a_missing_folder_is_named(tmp_path):
     assert f"there is no folder {tmp_path / 'gone'}" in refusal(tmp_path / "gone")
     path = written(tmp_path / "facts")
     assert f"there is no folder {tmp_path / 'fact'}; did you mean {path}?" in refusal(tmp_path / "fact")
+    (tmp_path / "good.csv").write_text("")
+    said = f"there is no file {tmp_path / 'god.csv'}; did you mean {tmp_path / 'good.csv'}?"
+    assert said in refusal(tmp_path / "god.csv")
 
 
 def csv_folder(path: Path, separator: str = ",", encoding: str = "utf-8") -> Path:

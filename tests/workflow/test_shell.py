@@ -129,7 +129,7 @@ def changed(values, way, value):
     return out
 
 
-HEADERS = {"facts": "relation_id,subject_id,object_id\n", "entities": "entity_id,label\n"}
+HEADERS = {"facts": "relation_id,subject_id,object_id\nP,Q1,Q2\n", "entities": "entity_id,label\n"}
 
 
 def users_files(folder, name=""):

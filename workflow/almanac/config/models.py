@@ -31,7 +31,8 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
         registry: these names, one of which may have been meant.
 
     Raises:
-        AlmanacError: a repository of a hub has no commit, an address no http://, or a name is none of the registry's.
+        AlmanacError: a repository of a hub has no commit, an address no http://, a name is none of the registry's, or
+            several models are named of which none is there, or with commas between them.
     """
     repository, _, commit = text.partition("@")
     if ADDRESS.match(text):
@@ -39,6 +40,11 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if SERVER.match(text):
         return {"name": as_name(urlsplit(text).netloc.rpartition("@")[2]), "api": text}
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 (a user who is not there is no error to it)
+    words = re.split(r"[\s,]+", text.strip())  # the name of one folder may have spaces itself
+    if len(words) > 1 and ("," in text or all("/" in word for word in words)) and not folder.exists():
+        gone = [word for word in words if not os.path.exists(os.path.expanduser(word))] or [text]  # noqa: PTH110, PTH111
+        named = " and no folder ".join(dict.fromkeys(gone))
+        raise AlmanacError(f"model: there is no folder {named}; several models are separated by spaces")
     if folder.exists() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):

@@ -59,8 +59,9 @@ def table_files(folder: Path) -> list[Path]:
         _check_file(folder)
         return [folder]
     if not folder.is_dir():
+        kind = "file" if folder.suffix else "folder"
         raise AlmanacError(
-            f"{no_such(folder, 'folder')}; name one that holds the tables facts and entities, or one file of facts"
+            f"{no_such(folder, kind)}; name a folder that holds the tables facts and entities, or one file of facts"
         )
     files = {table: find(folder, table) for table in TABLES}
     if meant := misnamed(folder):
