@@ -11,7 +11,7 @@ from almanac.cli import main
 from almanac.config import EditionConfig, load
 from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
 from almanac.resources import needs
-from almanac.verbs.plan import overrides
+from almanac.verbs.plan import overrides, remarks
 
 REPOSITORY = Path(__file__).parents[1]
 B = 1_000_000_000
@@ -109,6 +109,10 @@ def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
     assert sizes(config) == {"real": Size(2, 10, True)}
     assert sizes(edition())["real"] == Size(50, 100, False)
     assert sizes(edition())["one"] == Size(10, 20, True)
+    alone = {"real": dataset | {"min_facts": 30, "train": 29}}
+    (tmp_path / "facts.csv").write_text("\n".join(["relation_id,subject_id,object_id", *rows[:30]]) + "\n")
+    one = edition(facts=str(tmp_path), datasets=alone, suites={}, planting={}, models=[])
+    assert "Dataset real: 1 relation of 1 test fact (counted)." in remarks(one, [], Costs(), [])
 
 
 def test_what_has_run_here_says_what_work_costs_here(tmp_path):

@@ -120,7 +120,8 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions:
         out.append("Assumed: a GPU of 100 TFLOP/s.")
     for name, size in sizes(config).items():
         kind = "counted" if size.counted else "assumed, since its facts are not here yet or are many"
-        out.append(f"Dataset {name}: {size.relations} relations of {size.facts} test facts ({kind}).")
+        relations, facts = f"relation{'s' * (size.relations != 1)}", f"test fact{'s' * (size.facts != 1)}"
+        out.append(f"Dataset {name}: {size.relations} {relations} of {size.facts} {facts} ({kind}).")
     if not rows:
         out.append("No model is asked anything: `models` or `suites` is empty.")
     for name, source in config.sources.items():
