@@ -24,10 +24,14 @@ from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
-from almanac.locked import MADE, begin
+from almanac.locked import MADE, begin, mistake_in
 from almanac.options import to_flags
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS
+
+# Whatever started Snakemake: also without `make` and without the logger that stop at these mistakes before.
+if workflow.is_main_process and (MISTAKE := mistake_in(sys.argv[1:])) is not None:
+    sys.exit(f"almanac: {MISTAKE}")
 
 REMARKS = []
 try:

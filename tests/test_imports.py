@@ -174,7 +174,12 @@ def test_the_list_alone_knows_the_suites():
 def test_the_configuration_needs_settings_only():
     # What lies on the user's disk is looked at by its files alone.
     allowed = ("config", "options", "errors", "resources", "models.wrappers", "models.checkpoint", "models.digest")
-    allowed += ("sealed", "sources.files", "suites.listing")  # of the list: what can be asked, whose settings are keys
+    allowed += (
+        "sealed",
+        "yaml_file",
+        "sources.files",
+        "suites.listing",
+    )  # of the list: what can be asked, whose settings are keys
     assert [found for found in breaches("config", but=allowed) if not found.endswith(".options")] == []
     for name, targets in graph().items():
         if name.endswith(".options"):

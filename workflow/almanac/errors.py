@@ -37,16 +37,15 @@ def disk_full(error: BaseException, path: object = None) -> str | None:
     return f"the disk is full{named}; free some space and run the same command again" if full else None
 
 
-def nearest(path: Path, there: Iterable[Path], least: float = 0.6) -> str:
+def nearest(path: Path, there: Iterable[Path]) -> str:
     """Return "; did you mean …?" with the path whose name is most like that of a misspelt one, or "" where none is.
 
     Args:
         path: what was named.
         there: what could have been meant.
-        least: how alike the names must be, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
     """
     by_name = {one.name: one for one in sorted(there) if one != path}
-    found = difflib.get_close_matches(path.name, by_name, 1, least)
+    found = difflib.get_close_matches(path.name, by_name, 1)
     return f"; did you mean {by_name[found[0]]}?" if found else ""
 
 
@@ -65,5 +64,7 @@ def no_such(path: Path, what: str) -> str:
 def no_configuration(path: Path) -> str:
     """Return that a configuration file is not there, with the one that is whose name is most like its own."""
     folders = dict.fromkeys((path.parent, Path("config")))
-    meant = nearest(path, (one for folder in folders for one in folder.glob("*.y*ml")), least=0.0)
-    return f"there is no configuration file {path}{meant or '; name one that is there'}"
+    there = {one.stem: one for folder in folders for one in sorted(folder.glob("*.y*ml"))}  # all end alike
+    found = difflib.get_close_matches(path.stem, there, 1)
+    meant = f"did you mean {there[found[0]]}?" if found else "name one that is there"
+    return f"there is no configuration file {path}; {meant}"

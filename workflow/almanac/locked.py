@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from almanac import unfinished
-from almanac.errors import AlmanacError, no_configuration
+from almanac.errors import AlmanacError
+from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
@@ -79,15 +80,17 @@ def _written(path: Path) -> str:
 def mistake_in(command: Sequence[str]) -> str | None:
     """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
 
-    That is a configuration file that is not there, a word that is no KEY=VALUE, and a second `--config`.
+    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE, and a second `--config`.
     """
     flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
     flags.add_argument("--config", "-C", nargs="*", action="append", default=[])
     given, _ = flags.parse_known_args(command)
-    for path in given.configfile:
-        if not path.is_file():
-            return no_configuration(path)
+    try:
+        for path in given.configfile:
+            read_yaml(path)
+    except AlmanacError as error:
+        return str(error)
     if len(given.config) > 1:
         return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
     bare = next((word for words in given.config for word in words if "=" not in word), None)

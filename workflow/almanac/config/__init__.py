@@ -1,6 +1,7 @@
 """One YAML file an edition: what is asked of whom. Everything is checked before any job starts."""
 
 from almanac.config.edition import Asking, EditionConfig
-from almanac.config.reading import check, given, load, read_yaml
+from almanac.config.reading import check, given, load
+from almanac.yaml_file import read_yaml
 
 __all__ = ["Asking", "EditionConfig", "check", "given", "load", "read_yaml"]

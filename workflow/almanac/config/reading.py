@@ -10,14 +10,14 @@ from operator import getitem
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from pydantic import ValidationError
 
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
-from almanac.errors import AlmanacError, did_you_mean, no_configuration
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.options import explain, with_places, written_key
+from almanac.yaml_file import read_yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
 SHIPPED = PROJECT / "resources" / "facts"
@@ -145,27 +145,6 @@ def _one_more(text: str, registry: Mapping[str, Any], where: str) -> dict[str, A
         return in_short(text, registry)
     except AlmanacError as error:
         raise AlmanacError(f"{where}: {error}") from error
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file that holds one mapping.
-
-    Raises:
-        AlmanacError: it is missing, no YAML, or no mapping, naming the file and the line.
-    """
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise AlmanacError(no_configuration(path)) from error
-    except OSError as error:
-        raise AlmanacError(f"{path}: cannot be read ({error.strerror}); name a configuration file") from error
-    except UnicodeDecodeError as error:
-        raise AlmanacError(f"{path}: is no text in UTF-8 ({error.reason}); save it as UTF-8") from error
-    except yaml.YAMLError as error:
-        raise AlmanacError(f"{path}: is no YAML: {error}; mend the line") from error
-    if not isinstance(values, dict):
-        raise AlmanacError(f"{path}: must hold keys and values, found {type(values).__name__}")
-    return values
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> EditionConfig:

@@ -1,0 +1,50 @@
+"""Reading a YAML file of keys and values: an edition's configuration, a registry of models, a profile of Snakemake."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from almanac.errors import AlmanacError, no_configuration
+
+
+class UniqueKeys(yaml.SafeLoader):
+    """Refuses a key that is given twice; PyYAML would drop the first."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Read one mapping, and compare its keys.
+
+        Raises:
+            yaml.YAMLError: a key is given twice, naming both lines.
+        """
+        mapping = super().compose_mapping_node(anchor)
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in mapping.value:
+            name, line = (key.tag, str(key.value)), key.start_mark.line + 1
+            if name in lines:
+                raise yaml.YAMLError(f"the key {key.value} is given in line {lines[name]} and again in line {line}")
+            lines[name] = line
+        return mapping
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file that holds one mapping.
+
+    Raises:
+        AlmanacError: it is missing, no YAML, or no mapping, naming the file and the line.
+    """
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), UniqueKeys)
+    except FileNotFoundError as error:
+        raise AlmanacError(no_configuration(path)) from error
+    except IsADirectoryError as error:
+        raise AlmanacError(f"{path}: is a folder; name a configuration file") from error
+    except OSError as error:
+        raise AlmanacError(f"{path}: cannot be read ({error.strerror}); name a configuration file") from error
+    except UnicodeDecodeError as error:
+        raise AlmanacError(f"{path}: is no text in UTF-8 ({error.reason}); save it as UTF-8") from error
+    except yaml.YAMLError as error:
+        raise AlmanacError(f"{path}: is no YAML: {error}; mend the line") from error
+    if not isinstance(values, dict):
+        raise AlmanacError(f"{path}: must hold keys and values, found {type(values).__name__}")
+    return values
