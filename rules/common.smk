@@ -18,6 +18,7 @@ if not (ROOT / "workflow" / "almanac").is_dir():
 sys.path.insert(0, str(ROOT / "workflow"))
 
 from almanac import sealed
+from almanac.clusters import check_cluster
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name
@@ -35,6 +36,8 @@ if workflow.is_main_process and (MISTAKE := mistake_in(sys.argv[1:])) is not Non
 
 REMARKS = []
 try:
+    if workflow.is_main_process:
+        check_cluster(sys.argv[1:], Path(workflow.main_snakefile))
     EDITION = check(
         config,
         f"configuration of {config.get('edition')!r}",

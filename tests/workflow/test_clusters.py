@@ -1,0 +1,64 @@
+"""What was meant for a cluster never runs here, and a mistake in its files is told with the file and the key."""
+
+from pathlib import Path
+
+import pytest
+
+from almanac.clusters import check_cluster
+from almanac.errors import AlmanacError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROFILE = "workflow/profiles/slurm"
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+
+
+def refusal(*words):
+    with pytest.raises(AlmanacError) as error:
+        check_cluster(["--cores", "1", *words], REPOSITORY / "Snakefile")
+    return str(error.value)
+
+
+def test_a_misspelt_profile_is_refused_by_snakemake_itself_too(fresh):
+    """Snakemake passes it over, and would run every job on the login node."""
+    said = "there is no profile workflow/profiles/slrum; did you mean workflow/profiles/slurm?"
+    assert refusal("--workflow-profile", "workflow/profiles/slrum") == said
+    refused = fresh().snakemake("--dry-run", "--workflow-profile", "workflow/profiles/slrum")
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (1, f"almanac: {said}")
+
+
+@pytest.mark.parametrize("profile", ["none", "default", "profiles/default", f"{PROFILE}/config.yaml"])
+def test_a_profile_is_looked_for_where_snakemake_looks(profile, tmp_path, monkeypatch):
+    if profile == "default":  # beside the Snakefile
+        monkeypatch.chdir(tmp_path)
+    snakefile = REPOSITORY / "Snakefile"
+    check_cluster(["--snakefile", str(snakefile), "--workflow-profile", profile, "--dry-run"], snakefile)
+
+
+def test_the_words_of_another_program_are_not_snakemakes():
+    check_cluster(["--no-such-flag", "slrum"], REPOSITORY / "Snakefile")
+
+
+def test_a_run_on_slurm_needs_slurm_and_a_plan_does_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert refusal("--workflow-profile", PROFILE).startswith("there is no sbatch here; start this on a login node")
+    for words in (["--dry-run"], ["-np"], ["--executor", "local"]):
+        check_cluster(["--workflow-profile", PROFILE, *words], REPOSITORY / "Snakefile")
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("{max_gpus: 0}", "partitions.cpu.max_gpus: is unknown; did you mean max_gpu?"),
+        ("", "partitions.cpu: must hold keys and values, as max_gpu: 0; found None"),
+        ("{max_gpu: 0, max_gpu: 1}", "the key max_gpu is given in line 2 and again in line 2"),
+    ],
+)
+def test_a_mistake_in_the_partitions_is_told_with_file_and_key(tmp_path, limits, said):
+    path = tmp_path / "partitions.yaml"
+    path.write_text(f"partitions:\n  cpu: {limits}\n")
+    message = refusal("--workflow-profile", PROFILE, "--slurm-partition-config", str(path), "--dry-run")
+    assert message.startswith(f"{path}: ") and said in message
