@@ -11,6 +11,11 @@
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
+KNOWN := MODEL FACTS SIZE SUITES CONFIG ARGS PYTHON
+# A misspelt one would be passed over. Names alone are looked at here, never what they hold.
+UNKNOWN := $(filter-out $(KNOWN) SHELL MAKEFLAGS,$(sort $(foreach name,$(.VARIABLES),$(if \
+	$(filter command,$(origin $(name))),$(name)))))
+$(if $(UNKNOWN),$(error almanac: make knows no $(UNKNOWN:%=%=); it knows $(KNOWN)))
 export MODEL FACTS SIZE SUITES
 BIN := .venv/bin
 # exec: a SIGTERM to make ends the run too, not the shell between the two alone.
@@ -82,6 +87,10 @@ benchmark: .venv-benchmark/installed
 
 clean:
 	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
+
+.DEFAULT:
+	@: $(error almanac: there is no target $@; there are demo, own, validate, edition, test, test-all, benchmark, \
+		test-servers, lint, clean; `make help` says more)
 
 help:
 	@sed -n '1,9p' Makefile

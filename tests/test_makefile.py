@@ -1,0 +1,47 @@
+"""`make` refuses a misspelt variable or target instead of passing it over, and no shell reads what a variable holds."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def make(*words):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        ["make", *words], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["own", "MODEL=/m", "FACT=x.csv"], "almanac: make knows no FACT=; it knows MODEL FACTS SIZE SUITES CONFIG"),
+        (["own", "SUITE=karr", "SIZES=all"], "almanac: make knows no SIZES= SUITE=; it knows MODEL FACTS"),
+        (["demo", "model=/m"], "almanac: make knows no model=;"),
+        (["dmo"], "almanac: there is no target dmo; there are demo, own, "),
+        (["it's $(touch hit); touch hit"], "there are demo, own, "),
+    ],
+)
+def test_what_make_does_not_know_is_refused_with_what_it_knows(words, said):
+    refused = make(*words)
+    assert refused.returncode == 2
+    assert said in refused.stderr and refused.stdout == ""
+    assert not (REPOSITORY / "hit").exists()
+
+
+def test_what_make_knows_is_taken_whatever_it_holds():
+    hard = 'it\'s "so" `touch hit` $$(touch hit); a  b'
+    known = [f"{name}={hard}" for name in ("MODEL", "FACTS", "SIZE", "SUITES", "CONFIG", "ARGS", "PYTHON")]
+    shown = make("help", "-j2", "SHELL=/bin/sh", *known)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "make own MODEL=…" in shown.stdout and not (REPOSITORY / "hit").exists()
+
+
+def test_the_targets_offered_are_those_that_there_are():
+    [phony] = [line.split()[1:] for line in (REPOSITORY / "Makefile").read_text().splitlines() if "PHONY" in line]
+    offered = make("dmo").stderr.partition("there are ")[2].partition(";")[0].split(", ")
+    assert sorted(offered) == sorted({*phony} - {"help"})
