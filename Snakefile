@@ -88,6 +88,10 @@ rule edition:
         LAYOUT.frozen(),
 
 
+TARGETS += [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+TARGETS += rules.all.input
+
+
 onstart:
     # Before the first job; a dry run is a plan, which needs no commits.
     refuse_unpinned()

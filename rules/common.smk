@@ -25,7 +25,7 @@ from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
-from almanac.locked import MADE, begin, mistake_in
+from almanac.locked import MADE, TARGETS, begin, mistake_in
 from almanac.options import to_flags
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS

@@ -344,6 +344,25 @@ def test_a_configuration_that_is_not_there_is_named_with_the_nearest_one(done):
     assert refused.stderr.splitlines() == [message]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--", "karrr"], "there is no target karrr; did you mean karr?"),
+        (["--dry-run", "--", "karrr"], "there is no target karrr; did you mean karr?"),
+        (
+            ["--dry-run", "results/tiny/report.htm"],
+            "there is no target results/tiny/report.htm; did you mean results/tiny/report.html?",
+        ),
+        (["--dry-run", "xyzzy"], "there is no target xyzzy; snakemake --list lists them"),
+        (["--dry-run", "shards=4"], "shards=4 is a setting and stands where targets do; write settings before"),
+    ],
+)
+def test_a_target_that_is_not_there_is_named_with_the_nearest_one(done, words, said):
+    refused = done.snakemake(*words)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].startswith(f"almanac: {said}") and "Exception" not in refused.stderr
+
+
 def test_a_configuration_of_which_a_part_would_be_dropped_is_refused(done):
     refused = done.snakemake("--dry-run", "--config", "shards=4", "--config", "edition=mine")
     assert refused.returncode == 1

@@ -7,11 +7,13 @@ How long it still takes is estimated by the jobs that have ended in the run (`Ru
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -20,8 +22,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from almanac.errors import INTERRUPTED
-from almanac.locked import MADE, mistake_in
+from almanac.errors import INTERRUPTED, nearest
+from almanac.locked import MADE, TARGETS, mistake_in
 
 KEYS = ("model", "about", "suite", "dataset", "source", "world", "round", "shard")  # of wildcards, as they are said
 # What else of Snakemake's own lines is printed; to create an environment takes minutes.
@@ -38,6 +40,7 @@ STOPS = {
     ),
 }
 UNSAID = "Cannot restore"  # before a file that a job has not made when it fails or is stopped; that is said already
+NO_TARGET = re.compile(r"No rule to produce (.+) \(if you use input functions")
 OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a job that has failed, which is said already
 
 
@@ -130,6 +133,14 @@ def as_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
+def no_target(word: str) -> str:
+    """Return what is wrong with a word that Snakemake can make nothing for: a setting out of place, or misspelt."""
+    if re.match(r"\w+=", word):
+        first = f'make own ARGS="{word} …", elsewhere --config {word} …'
+        return f"{word} is a setting and stands where targets do; write settings before other options: {first}"
+    return f"there is no target {word}{nearest(Path(word), map(Path, TARGETS)) or '; snakemake --list lists them'}"
+
+
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Say in one line that Snakemake was interrupted while it read the workflow; it would print a traceback."""
     if issubclass(kind, KeyboardInterrupt):
@@ -162,7 +173,7 @@ class LogHandler(LogHandlerBase):
     def emit(self, record: logging.LogRecord) -> None:
         """Show what a record says of the run."""
         try:
-            if self.common_settings.dryrun:
+            if self.common_settings.dryrun and not NO_TARGET.search(str(record.msg)):
                 print(self.format(record), file=sys.stderr)
             else:
                 self._show(record)
@@ -197,6 +208,8 @@ class LogHandler(LogHandlerBase):
             self.console.print(f"almanac: {said}", markup=False)
         elif text.startswith(ENDED):
             self.display.stop()
+        elif (word := NO_TARGET.search(text)) is not None:
+            self.console.print(f"almanac: {no_target(word[1])}", markup=False)
         elif text.startswith(SAID) or (record.levelno >= logging.WARNING and not exception.startswith(OF_A_JOB)):
             self.console.print(text, markup=False)
             if text.startswith(NOTHING) and MADE in os.environ:
