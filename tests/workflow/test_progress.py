@@ -12,7 +12,7 @@ import pytest
 
 from almanac.errors import INTERRUPTED
 from almanac.report.lines import failed
-from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time
+from snakemake_logger_plugin_almanac import RunJobs, RunningJob, as_time, why_failed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEFILE = """
@@ -22,7 +22,7 @@ rule all:
 rule answer_requests:
     output: update("{model}_{suite}.txt")
     log: "{model}_{suite}.log"
-    shell: "test {wildcards.model} != FAILS 2> {log} && touch {output}"
+    shell: "date > {log}; test {wildcards.model} != FAILS && touch {output}"
 
 onsuccess:
     shell("echo what was found")
@@ -182,12 +182,43 @@ def test_what_is_left_is_the_seconds_of_each_rule_over_how_many_run_side_by_side
     assert jobs.left() == "about 40 s"
 
 
-def test_a_rule_of_which_nothing_has_ended_makes_what_is_left_the_least_that_it_takes():
+def test_a_rule_of_which_nothing_has_ended_is_taken_to_last_as_long_as_the_others():
     jobs = RunJobs()
     jobs.expect({"known": 1, "new": 2})
     jobs.start(job(0, "known", 0.0))
     jobs.finish(job(0, "known", 0.0), 60.0)
-    assert jobs.left() == "at least 2 min"
+    assert jobs.left() == "about 2 min"
+
+
+def test_nothing_is_said_of_what_is_left_until_as_many_have_ended_as_ran_side_by_side():
+    """The first to end of many is the quickest."""
+    jobs = RunJobs()
+    jobs.expect({"rule": 6})
+    for number in range(3):
+        jobs.start(job(number, "rule", 0.0))
+    said = []
+    for number in range(3):
+        jobs.finish(job(number, "rule", 0.0), 10.0 * (number + 1))
+        said.append(jobs.left())
+    assert said == ["", "", "about 30 s"]
+
+
+REFUSAL = """SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: cpuu
+sbatch: error: Batch job submission failed: Invalid partition name specified'.
+    sbatch call:
+        sbatch --parsable -p cpuu --wrap="…"
+"""
+
+
+def test_what_slurm_says_of_a_job_is_told_and_a_log_only_where_there_is_one(tmp_path):
+    (tmp_path / "empty.log").touch()
+    (tmp_path / "full.log").write_text("almanac pull: …\n")
+    logs = [str(tmp_path / f"{name}.log") for name in ("gone", "empty", "full")]
+    assert why_failed({"rule_msg": REFUSAL, "log": logs[:2]}) == (
+        ": SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: cpuu "
+        "sbatch: error: Batch job submission failed: Invalid partition name specified'."
+    )
+    assert why_failed({"rule_msg": None, "log": logs}) == f"; its log: {logs[2]}"
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h")])

@@ -70,6 +70,7 @@ class RunJobs:
     Attributes:
         planned: how many jobs each rule has.
         running: those that run, by number.
+        widest: how many have run side by side at most.
         seconds: of each rule, how long its ended jobs took.
         began: when the first began.
         ended: when the last ended.
@@ -77,6 +78,7 @@ class RunJobs:
 
     planned: Counter[str] = field(default_factory=Counter)
     running: dict[int, RunningJob] = field(default_factory=dict)
+    widest: int = 0
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     began: float | None = None
     ended: float = 0.0
@@ -98,6 +100,7 @@ class RunJobs:
     def start(self, job: RunningJob) -> None:
         """A job begins."""
         self.running[job.number] = job
+        self.widest = max(self.widest, len(self.running))
         self.began = job.since if self.began is None else self.began
 
     def finish(self, job: RunningJob, now: float) -> None:
@@ -107,13 +110,12 @@ class RunJobs:
         self.ended = now
 
     def left(self) -> str:
-        """Return in words how long the rest takes, "" before any job has ended and after the last.
+        """Return in words how long the rest takes; "" before as many jobs have ended as ran side by side, and when done.
 
-        A job is taken to last as long as those of its rule did; as many run at a time as did so far. Where none of a
-        rule has ended yet, its jobs are taken to last as long as all did, and the words are "at least": what is quick
-        runs first, and what loads a model later.
+        A job is taken to last as long as those of its rule did, or as all did where none of its rule has ended yet; as
+        many run at a time as did so far. On a cluster a job's time includes that in the queue, so that this is a guess.
         """
-        if self.began is None or not self.done or self.done >= self.total:
+        if self.began is None or not self.widest <= self.done < self.total:
             return ""
         every = [second for own in self.seconds.values() for second in own]
         mean = sum(every) / len(every)
@@ -122,8 +124,7 @@ class RunJobs:
         for rule, count in self.planned.items():
             own = self.seconds.get(rule, [])
             rest += (count - len(own)) * (sum(own) / len(own) if own else mean)
-        known = all(self.seconds.get(rule) for rule in self.planned)
-        return f"{'about' if known else 'at least'} {as_time(rest / side_by_side)}"
+        return f"about {as_time(rest / side_by_side)}"
 
 
 def as_time(seconds: float) -> str:
@@ -131,6 +132,13 @@ def as_time(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def why_failed(values: Mapping[str, Any]) -> str:
+    """Return what an executor says of a failed job (SLURM's refusal, or how it ended there), and the logs with text."""
+    said = " ".join(str(values.get("rule_msg") or "").partition("sbatch call:")[0].split())
+    logs = [log for log in map(Path, values["log"]) if log.is_file() and log.stat().st_size]
+    return (f": {said}" if said else "") + "".join(f"; its log: {log}" for log in logs)
 
 
 def no_target(word: str) -> str:
@@ -191,9 +199,8 @@ class LogHandler(LogHandlerBase):
             self._finish(values["job_id"], record.created)
         elif event == LogEvent.JOB_ERROR:
             job = self._drop(values["jobid"]) or RunningJob.of(values, record.created)
-            logs = "".join(f"; its log: {log}" for log in values["log"])
             if not self.stopped:
-                self.console.print(f"failed: {job.label}{logs}", markup=False)
+                self.console.print(f"failed: {job.label}{why_failed(values)}", markup=False)
         elif event is None or event == LogEvent.ERROR:
             self._say(record, str(values.get("exception", "")))
 
