@@ -110,7 +110,7 @@ class RunJobs:
         self.ended = now
 
     def left(self) -> str:
-        """Return in words how long the rest takes; "" before as many jobs have ended as ran side by side, and when done.
+        """Return in words how long the rest takes; "" before as many have ended as ran side by side, and at the end.
 
         A job is taken to last as long as those of its rule did, or as all did where none of its rule has ended yet; as
         many run at a time as did so far. On a cluster a job's time includes that in the queue, so that this is a guess.

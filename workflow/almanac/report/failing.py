@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -13,7 +13,8 @@ from almanac.rows import Response
 NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
 
 
-class Failures(NamedTuple):
+@dataclass(frozen=True)
+class Failures:
     """Why so many of a model's requests failed: ``reasons``, each with its number, ``of`` so many requests."""
 
     reasons: Mapping[str, int]

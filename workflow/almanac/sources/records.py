@@ -207,7 +207,7 @@ def _check_is_text(path: Path, begins: bytes) -> None:
         AlmanacError: it is empty, UTF-16 or a spreadsheet program's own, or holds bytes that no text has.
     """
     if not begins:
-        raise AlmanacError(f"{path}: is empty; save it again with its rows")
+        raise AlmanacError(f"{path}: is empty; save it again with its rows, or remove it")
     if begins.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise AlmanacError(f"{path}: is a spreadsheet or an archive, whatever its ending says; {SAVE_AS_CSV}")
     if begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * begins.count(0) > len(begins):
