@@ -98,7 +98,7 @@ def render(
         config=config,
         chapters=chapters,
         validation=validation,
-        vectors={name: Markup(prefixed(text, name)) for name, text in vectors.items()},
+        vectors={name: Markup(_labelled(prefixed(text, name), name)) for name, text in vectors.items()},
         data=evidence.data({**items, "numbers": [_carried(row) for row in numbers]}),
         evidence=evidence,
         items_root=items["root"],
@@ -106,6 +106,11 @@ def render(
         asked={one.dataset: one for one in asked},
         version=__version__,
     )
+
+
+def _labelled(vector: str, name: str) -> str:
+    """Return SVG that is read out as one picture, by the figure's caption."""
+    return vector.replace("<svg", f'<svg role="img" aria-labelledby="{name}-caption"', 1)
 
 
 def tables_of(chapters: Sequence[Page]) -> Iterator[tuple[str, Table]]:
