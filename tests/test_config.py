@@ -296,7 +296,11 @@ def test_models_are_looked_up_by_name(registry):
         ),
         ({"merge": True, "shards": 0}, "merge: is unknown; see the keys"),
         ({"colour": "red"}, "colour: is unknown; see the keys"),
-        ({"suites": "karr"}, "suites: must hold keys and values; found 'karr'"),
+        (
+            {"suites": "karr"},
+            "suites: must hold keys and values; found 'karr'; to ask some suites alone: only='karr'",
+        ),
+        ({"edition": False}, "edition: must be a text (put it in quotes); found False"),
     ],
 )
 def test_a_mistake_is_told_in_plain_words_with_what_was_meant(registry, wrong, said):
@@ -598,6 +602,8 @@ def test_only_the_suites_that_are_named_are_asked():
     assert found.settled() == found
     with pytest.raises(AlmanacError, match=r"only: there is no suite 'kar'; did you mean karr\?"):
         check(own | {"only": "kar"}, "own.yaml", REPOSITORY)
+    with pytest.raises(AlmanacError, match=r'put spaces between suites: make own SUITES="ic_lke karr"'):
+        check(own | {"only": "ic_lke, karr"}, "own.yaml", REPOSITORY)
 
 
 def test_what_is_said_of_the_full_size_is_what_own_yaml_draws_of_the_facts_that_ship(tmp_path):

@@ -35,7 +35,7 @@ WORDS = {
     "dict_type": "must hold keys and values",
     "model_type": "must hold keys and values",
     "model_attributes_type": "must hold keys and values",
-    "string_type": "must be a text",
+    "string_type": "must be a text (put it in quotes)",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",

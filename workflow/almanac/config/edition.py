@@ -140,6 +140,9 @@ class EditionConfig(AuthorsConfig):
 
     def _check_suites(self, registry: Collection[str]) -> None:
         entries = {model.name for model in self.models} | set(registry)
+        if "," in (self.only or ""):
+            spaced = " ".join(str(self.only).replace(",", " ").split())
+            raise ValueError(f'only: found {self.only!r}; put spaces between suites: make own SUITES="{spaced}"')
         for name in (self.only or "").split():
             _known("suite", name, self.suites.by_name(), "only")
         for suite, datasets in self.suites.by_name().items():

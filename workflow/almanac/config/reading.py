@@ -55,6 +55,9 @@ def check(
         names = [name.strip() for name in models.split(",")]
         meant = f"models='[{models}]'" if set(names) <= set(read_yaml(registry_path)) else f"model={models}"
         raise AlmanacError(f"{where}: models: must be a list, as [a, b]; found {models!r}; did you mean {meant}?")
+    if isinstance(suites := filled.get("suites"), str):
+        alone = f'to ask some suites alone: only={suites!r}, or make own SUITES="{suites}"'
+        raise AlmanacError(f"{where}: suites: must hold keys and values; found {suites!r}; {alone}")
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     if isinstance(models, list):
