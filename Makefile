@@ -22,7 +22,8 @@ BIN := .venv/bin
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
 	snakemake --cores all --rerun-incomplete --workflow-profile none --logger almanac
 
-.PHONY: demo own validate edition test test-all test-servers lint benchmark clean help
+TARGETS := demo own validate edition test test-all test-servers lint benchmark clean help
+.PHONY: $(TARGETS)
 
 demo: .venv/installed
 	@$(RUN) --configfile $(CONFIG) $(ARGS)
@@ -89,8 +90,7 @@ clean:
 	rm -rf .venv .venv-benchmark .venv-servers .snakemake results
 
 .DEFAULT:
-	@: $(error almanac: there is no target $@; there are demo, own, validate, edition, test, test-all, benchmark, \
-		test-servers, lint, clean; `make help` says more)
+	@: $(error almanac: there is no target $@; there are $(TARGETS))
 
 help:
 	@sed -n '1,9p' Makefile

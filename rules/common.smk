@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 from almanac import sealed
 from almanac.clusters import check_cluster
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known
+from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
@@ -47,6 +47,7 @@ try:
     )
     RESULTS = f"results/{EDITION.edition}"
     check_inputs(EDITION, Path(RESULTS))
+    check_writable(Path(RESULTS))
     LAYOUT = Layout(Path(RESULTS), EDITION)
     if workflow.is_main_process:
         check_copied(LAYOUT, Path(".snakemake/metadata"))
@@ -60,11 +61,6 @@ if set(str(ROOT)) & set("{}"):
 for REMARK in REMARKS if workflow.is_main_process else ():
     print(f"almanac: {REMARK}", file=sys.stderr)
 
-STANDS = next(path for path in (Path(RESULTS), *Path(RESULTS).parents) if path.exists())
-if not STANDS.is_dir() or not os.access(STANDS, os.W_OK):
-    sys.exit(
-        f"almanac: {RESULTS}: cannot be written, since {STANDS} is no writable folder; move it or mend its rights"
-    )
 if workflow.is_main_process and not workflow.output_settings.dryrun:
     try:
         begin(sys.argv[1:], Path("results"))

@@ -300,7 +300,7 @@ def test_models_are_looked_up_by_name(registry):
             {"suites": "karr"},
             "suites: must hold keys and values; found 'karr'; to ask some suites alone: only='karr'",
         ),
-        ({"edition": False}, "edition: must be a text (put it in quotes); found False"),
+        ({"edition": False}, "edition: must be a text; found False; put it in quotes, so that YAML reads a text"),
     ],
 )
 def test_a_mistake_is_told_in_plain_words_with_what_was_meant(registry, wrong, said):
@@ -311,7 +311,9 @@ def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
     message = refusal(named("tiny", "tinny"), registry)
     assert f"models: 'tinny' is not in {registry / 'known.yaml'}; did you mean tiny?" in message
     assert "known.yaml: empty: must hold keys and values, found None" in refusal(named("empty"), registry)
-    assert "a name may occur once" in refusal(named("tiny", "tiny"), registry)
+    assert "a name may occur once; given again: tiny-one, tiny-two" in refusal(named("tiny", "tiny"), registry)
+    twice = named(*({"name": "m", "path": f"/models/{folder}/m"} for folder in "ab"))
+    assert "given again: m (of /models/a/m and /models/b/m)" in refusal(twice, registry)
 
 
 @pytest.mark.parametrize(

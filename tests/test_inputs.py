@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from tests.models.tiny_networks import llama
 from tests.models.tiny_tokenizers import byte_level
 
 from almanac.config import check
-from almanac.config.inputs import check_inputs, check_pinned, known
+from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
 from almanac.errors import AlmanacError
 from almanac.models import checkpoint
 
@@ -61,6 +62,21 @@ def refusal(home, **changes):
     with pytest.raises(AlmanacError) as error:
         check_inputs(configuration(home, **changes), home / "results")
     return str(error.value)
+
+
+def test_results_are_refused_where_nothing_can_be_written(tmp_path):
+    check_writable(tmp_path / "results" / "mine")
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(AlmanacError, match=r"results/mine: cannot be written, since .*results is no writable folder"):
+        check_writable(tmp_path / "results" / "mine")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(tmp_path)], check=False).returncode:
+        pytest.skip("a read-only file system can be mounted by root alone")
+    try:
+        with pytest.raises(AlmanacError) as error:
+            check_writable(tmp_path)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert str(error.value) == f"{tmp_path}: is on a read-only file system; work in a copy on another disk"
 
 
 def test_what_is_there_is_good(home):

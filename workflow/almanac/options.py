@@ -35,7 +35,7 @@ WORDS = {
     "dict_type": "must hold keys and values",
     "model_type": "must hold keys and values",
     "model_attributes_type": "must hold keys and values",
-    "string_type": "must be a text (put it in quotes)",
+    "string_type": "must be a text",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -166,6 +166,8 @@ def explain(error: ValidationError, where: str, tagged: str | None = None, keys:
             own = WORDS.get(kind)  # what a validator says may hold braces of the user's
             message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
             message += f"; found {mistake['input']!r}"[:120] if mistake["loc"] else ""
+            if kind == "string_type" and isinstance(mistake["input"], bool | int | float):
+                message += "; put it in quotes, so that YAML reads a text"
             if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
                 message += f"; did you mean {meant[0]}?"
         lines.append(f"{where}: {key}: {message}" if mistake["loc"] else f"{where}: {message}")

@@ -1,5 +1,6 @@
 """The whole of an edition, what its parts must say of each other, and who is asked what."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -97,8 +98,10 @@ class EditionConfig(AuthorsConfig):
                 raise ValueError(f"planting.taught: dataset {taught!r} is itself a planted world; name a real one")
         self._check_suites((info.context or {}).get(KNOWN, set()))
         names = [name for model in self.models for name in self._names_of(model)]
-        if len(set(names)) != len(names):
-            raise ValueError(f"models: a name may occur once; found {names}")
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            paths = sorted({model.path for model in self.models if model.name in twice and model.path})
+            of = f" (of {' and '.join(paths)})" if paths else ""
+            raise ValueError(f"models: a name may occur once; given again: {', '.join(twice)}{of}")
         for model in self.models:
             for dataset_name in model.datasets or ():
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")

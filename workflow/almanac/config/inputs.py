@@ -1,6 +1,7 @@
 """What an edition reads on the user's disk: looked at before any job is planned, and known by more than its date."""
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +32,21 @@ def check_inputs(config: EditionConfig, results: Path) -> None:
     """
     wrong = [mistake for place in places(config) if (mistake := _mistake(place, results)) is not None]
     _refuse(config, wrong)
+
+
+def check_writable(results: Path) -> None:
+    """Look at whether an edition's folder can be written, or made where it is not there.
+
+    Raises:
+        AlmanacError: it cannot.
+    """
+    stands = next(path for path in (results, *results.parents) if path.exists())
+    if stands.is_dir() and os.access(stands, os.W_OK):
+        return
+    what = f"{results}: " if stands == results else f"{results}: cannot be written, since {stands} "
+    if os.statvfs(stands).f_flag & os.ST_RDONLY:
+        raise AlmanacError(f"{what}is on a read-only file system; work in a copy on another disk")
+    raise AlmanacError(f"{what}is no writable folder; move it or mend its rights")
 
 
 def check_pinned(config: EditionConfig) -> None:

@@ -11,7 +11,7 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, ModernBertConfig, ModernBertForMaskedLM, PreTrainedTokenizerFast
 
 from almanac import unfinished
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, disk_full
 from almanac.planting.corpus import Document
 from almanac.planting.muon import Muon
 from almanac.planting.options import TrainingOptions
@@ -273,6 +273,5 @@ def save(trained: Trained, tokenizer: PreTrainedTokenizerFast, folder: Path) -> 
                 folder.unlink(missing_ok=True)
             new.replace(folder)
     except OSError as error:
-        raise AlmanacError(
-            f"{folder}: cannot be written ({error}); give a folder that exists and is writable"
-        ) from error
+        message = f"{folder}: cannot be written ({error}); give a folder that exists and is writable"
+        raise AlmanacError(disk_full(error, folder) or message) from error

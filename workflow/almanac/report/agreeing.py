@@ -122,7 +122,7 @@ def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[s
     if row.value is None or row.low is None or row.high is None:
         return
     filled = style["color"] if found.verdict == ABOVE_CHANCE else "white"
-    clear = 1.0 if found.verdict in (ABOVE_CHANCE, NOT_ABOVE) else 0.35
+    clear = 1.0 if found.verdict in (ABOVE_CHANCE, NOT_ABOVE) else 0.55
     axes.plot([row.low, row.high], [at, at], color=style["color"], linewidth=1, alpha=clear)
     axes.plot([row.value], [at], **style, markersize=4.5, markerfacecolor=filled, alpha=clear)
     if found.chance is not None and found.chance.value is not None:
@@ -203,6 +203,6 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     names = [named[key] for key in place]
     figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
     image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
-    write_cells(image, lambda value: f"{value:z.2f}".replace("0.", "."), 6)
+    write_cells(image, lambda value: f"{value:z.2f}".replace("0.", "."), 7)
     figure.colorbar(image, cax=scale, label="Cohen's κ")
     return figure

@@ -247,7 +247,8 @@ def sentences(
         facts: what is said of the facts that were asked and of those that were not.
         failed: the requests that failed, by model.
     """
-    failing = [own.told(model) for model, own in list((failed or {}).items())[:LISTED]]
+    failed = failed or {}
+    failing = [own.told(model) for model, own in failed.items()]
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
     if not tested:
         nothing = "Nothing can be said: no method was answered by enough facts, or in the form that was asked for."
@@ -262,7 +263,7 @@ def sentences(
             of[one.known.dataset].append(one)
         out += [_of_dataset(dataset, own) for dataset, own in of.items()]
     out += [*failing, *compared, *facts]
-    broken = [model for model, own in (failed or {}).items() if own.count == own.of]
+    broken = [model for model, own in failed.items() if own.count == own.of]
     if silent := _silent([one for one in rows if one.known.model not in broken]):
         methods: dict[str, list[str]] = defaultdict(list)
         for model, own in silent.items():

@@ -55,7 +55,7 @@ def write_table(table: Table, folder: Path, name: str) -> None:
 
 def exact(table: Table) -> Iterator[list[str | int | float | None]]:
     """Yield a table's lines with all digits; a column of numbers with intervals is followed by their ends."""
-    spread = [_spread(table, at) for at in range(len(table.head))]
+    spread = [_has_ends(table, at) for at in range(len(table.head))]
     yield [
         name
         for head, wide in zip(table.head, spread, strict=True)
@@ -65,7 +65,7 @@ def exact(table: Table) -> Iterator[list[str | int | float | None]]:
         yield [one for cell, wide in zip(row, spread, strict=True) for one in _exact(cell, wide)]
 
 
-def _spread(table: Table, at: int) -> bool:
+def _has_ends(table: Table, at: int) -> bool:
     """Return whether a column holds numbers that may have intervals; counts have none."""
     return any(isinstance(cell := row[at], Measure) and cell.formula != "count" for row in table.rows)
 
@@ -112,9 +112,9 @@ def reference(shown: Mapping[str, Table], rows: Mapping[str, type]) -> str:
             numbers = [line[place] for line in table.rows if isinstance(line[place], Measure)]
             column = own.columns[at]
             lines.append(f"| {head} | {kind[column]} | {_made_of(numbers)} |")
-            if _spread(table, place):
+            if _has_ends(table, place):
                 lines.append(f"| {head}, low; {head}, high | {kind[own.columns[at + 1]]} | its 95 % interval |")
-            at += 3 if _spread(table, place) else 1
+            at += 3 if _has_ends(table, place) else 1
         caption = " ".join(table.caption.split())
         parts.append(f"## {name}\n\n{caption}\n\n{HEAD}" + "\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from almanac import __version__, unfinished
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, disk_full
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
 from almanac.rows import Omission
@@ -146,7 +146,8 @@ def replace_tables(folder: Path, fill: Callable[[Path], object]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             beside.replace(folder)
     except OSError as error:
-        raise AlmanacError(f"{folder}: cannot be written ({error.strerror}); give a writable folder") from error
+        message = f"{folder}: cannot be written ({error.strerror}); give a writable folder"
+        raise AlmanacError(disk_full(error, folder) or message) from error
 
 
 def pull_source(options: NetworkOptions, contact: str | None, snapshots: Path, output: Path) -> None:
