@@ -1,5 +1,6 @@
 // The items of a number: how it is made of them, and all of them, a hundred a page.
 const PAGE = 100;
+const NAMED = 3; // values of a condition that the title of a window names; of more it says how many there are
 const HEADS = { object: "true object", prediction: "answer", dose: "times taught", asked: "what was asked" };
 const ALWAYS = ["relation", "subject", "object", "prediction", "outcome", "confidence", "score", "dose"];
 const OUTCOMES = ["correct", "incorrect", "missing", "invalid", "error"];
@@ -72,7 +73,7 @@ async function show(number) {
   const conditions = JSON.parse(number.where), dialog = document.getElementById("items");
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
   const title = (method) => {
-    const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
+    const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => Array.isArray(one) && one.length > NAMED ? `${one.length} ${plain(name)}s` : `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
     return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
   };
   dialog.querySelector("h3").textContent = title(null);
