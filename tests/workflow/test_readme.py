@@ -331,7 +331,7 @@ def test_the_tutorial_as_it_stands(clone):
     assert "model.safetensors" in shell(listed, clone).stdout
     assert shell(written, clone).returncode == 0
     plan = shell(planned, clone, **outside)
-    assert "Dataset facts: 1 relations of 12 test facts (counted)." in plan.stderr, plan.stderr
+    assert "Dataset facts: 1 relation of 12 test facts (counted)." in plan.stderr, plan.stderr
     table = clone / "continents.csv"
     right = table.read_text()
     table.write_text(right + "Oman,continent,\n")
