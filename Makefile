@@ -11,12 +11,18 @@
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 ARGS ?=
-KNOWN := MODEL FACTS SIZE SUITES CONFIG ARGS PYTHON
-# A misspelt one would be passed over. Names alone are looked at here, never what they hold.
-UNKNOWN := $(filter-out $(KNOWN) SHELL MAKEFLAGS,$(sort $(foreach name,$(.VARIABLES),$(if \
-	$(filter command,$(origin $(name))),$(name)))))
+OF_OWN := MODEL FACTS SIZE SUITES
+KNOWN := $(OF_OWN) CONFIG ARGS PYTHON
+# One that is misspelt, or another target's, would be passed over. Names alone are looked at here, never what they hold.
+GIVEN := $(sort $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
+UNKNOWN := $(filter-out $(KNOWN) SHELL MAKEFLAGS,$(GIVEN))
 $(if $(UNKNOWN),$(error almanac: make knows no $(UNKNOWN:%=%=); it knows $(KNOWN)))
-export MODEL FACTS SIZE SUITES
+GOALS := $(or $(MAKECMDGOALS),demo)
+MISPLACED := $(if $(filter own,$(GOALS)),,$(if $(filter demo validate edition,$(GOALS)),$(filter $(OF_OWN),$(GIVEN))))
+$(if $(MISPLACED),$(error almanac: $(MISPLACED:%=%=) goes with make own; another edition is chosen by CONFIG=))
+$(if $(filter CONFIG,$(if $(filter own validate,$(GOALS)),$(GIVEN))),$(error \
+	almanac: CONFIG= goes with make demo and make edition))
+export $(OF_OWN)
 BIN := .venv/bin
 # exec: a SIGTERM to make ends the run too, not the shell between the two alone.
 RUN = exec env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=workflow $(BIN)/python -m almanac.locked \
