@@ -40,6 +40,7 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
         == "On real, nothing is distinguishable from chance over all facts that were asked: m1, 1 tested method."
     )
     assert all(len(one) < 400 for one in found)
+    assert sentences(rows, controls=["m0"])[0].endswith("; m0 (a control) by 0 of 1 tested method.")
 
 
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():

@@ -1,7 +1,7 @@
 """The first thing that the page says, and the last that a run prints: who knows more than chance, by which method."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -230,7 +230,7 @@ def told(
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
     compared = [*taught, *comparing.sentences(between, controls)]
-    return sentences(found, compared, asked.sentences(facts, answered), failures(layout))
+    return sentences(found, compared, asked.sentences(facts, answered), failures(layout), controls)
 
 
 def sentences(
@@ -238,6 +238,7 @@ def sentences(
     compared: Sequence[str] = (),
     facts: Sequence[str] = (),
     failed: Mapping[str, Failures] | None = None,
+    controls: Collection[str] = (),
 ) -> list[str]:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
@@ -246,6 +247,7 @@ def sentences(
         compared: what is said of taught facts, and of models side by side.
         facts: what is said of the facts that were asked and of those that were not.
         failed: the requests that failed, by model.
+        controls: models that were taught nothing true.
     """
     failed = failed or {}
     failing = [own.told(model) for model, own in failed.items()]
@@ -261,7 +263,7 @@ def sentences(
         of: dict[str, list[Finding]] = defaultdict(list)
         for one in tested:
             of[one.known.dataset].append(one)
-        out += [_of_dataset(dataset, own) for dataset, own in of.items()]
+        out += [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
     out += [*failing, *compared, *facts]
     broken = [model for model, own in failed.items() if own.count == own.of]
     if silent := _silent([one for one in rows if one.known.model not in broken]):
@@ -289,7 +291,7 @@ def sentences(
     return out
 
 
-def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
+def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:
     """Return by how many of its methods each model is above chance, and by how much; models of equal numbers together.
 
     The least and the most that is known more than by chance are those of the methods that are above it.
@@ -310,7 +312,8 @@ def _of_dataset(dataset: str, rows: Sequence[Finding]) -> str:
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
         span = f" ({ends} above it)" if more else ""
         each = ", each" if len(names) > 1 else ""
-        parts.append(f"{_listed(names)}{each} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
+        listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
+        parts.append(f"{listed}{each} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
 
