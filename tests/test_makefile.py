@@ -23,7 +23,10 @@ def make(*words):
         (["own", "MODEL=/m", "FACT=x.csv"], "almanac: make knows no FACT=; it knows MODEL FACTS SIZE SUITES CONFIG"),
         (["own", "SUITE=karr", "SIZES=all"], "almanac: make knows no SIZES= SUITE=; it knows MODEL FACTS"),
         (["demo", "model=/m"], "almanac: make knows no model=;"),
-        (["demo", "MODEL=/m", "SIZE=all"], "almanac: MODEL= SIZE= goes with make own; another edition is chosen by CONFIG="),
+        (
+            ["demo", "MODEL=/m", "SIZE=all"],
+            "almanac: MODEL= SIZE= goes with make own; another edition is chosen by CONFIG=",
+        ),
         (["MODEL=/m"], "almanac: MODEL= goes with make own;"),
         (["own", "MODEL=/m", "CONFIG=c.yaml"], "almanac: CONFIG= goes with make demo and make edition"),
         (["dmo"], "almanac: there is no target dmo; there are demo own "),

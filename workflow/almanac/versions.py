@@ -10,6 +10,6 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 35,
-    "report": 45,
+    "report": 46,
     "freeze": 8,
 }

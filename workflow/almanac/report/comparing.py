@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from almanac.report.lines import share
 from almanac.rows import Measure
@@ -69,10 +68,7 @@ def _alone(alone: Mapping[tuple[str, str, str, str, str], Measure], row: Measure
     dataset, label, one, other = _of(row)
     found = (alone.get((*key, row.where)) for key in ((dataset, label, one, other), (dataset, label, other, one)))
     # Where it lists the facts, it opens the items of the one model that has them right.
-    return [
-        None if one is None else replace(one, other=None) if FACT in conditions_of(one) else int(one.value or 0)
-        for one in found
-    ]
+    return [one if one is None or FACT in conditions_of(one) else int(one.value or 0) for one in found]
 
 
 def _asked(row: Measure) -> str:

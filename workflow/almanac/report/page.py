@@ -93,7 +93,7 @@ def render(
         "drawing": lambda part: isinstance(part, Drawing),
     }
     numbers = numbered(chapters)
-    environment.filters["place"] = numbers.__getitem__
+    environment.filters["place"] = numbers.get
     return environment.get_template("page.html.j2").render(
         config=config,
         chapters=chapters,
@@ -125,11 +125,14 @@ def numbered(chapters: Sequence[Page]) -> dict[Measure, int]:
     """Return the numbers that open their items, each with its place in the page's data."""
     cells = (cell for _, table in tables_of(chapters) for row in table.rows for cell in row)
     opening = (cell for cell in cells if isinstance(cell, Measure) and cell.value is not None)
-    own = dict.fromkeys(row for row in opening if row.model and row.dataset and not row.other)
+    # Of two models a count alone is of items that one of them has: those right where the other's are not.
+    own = dict.fromkeys(
+        row for row in opening if row.model and row.dataset and (not row.other or row.formula == "count")
+    )
     return {row: at for at, row in enumerate(own)}
 
 
 def _carried(row: Measure) -> dict[str, Any]:
     """Return what the page's script is told of a number."""
-    names = ("suite", "dataset", "model", "metric", "where", "formula", "of", "value", "n")
+    names = ("suite", "dataset", "model", "other", "metric", "where", "formula", "of", "value", "n")
     return {**{name: getattr(row, name) for name in names}, "shown": shown(row)}

@@ -74,7 +74,7 @@ async function show(number) {
   const file = `${data.root}/outcomes/${number.model}/${number.suite}/${number.dataset}/outcomes.parquet`;
   const title = (method) => {
     const words = Object.entries(conditions).filter(([name]) => !(method && name === "experiment")).map(([name, one]) => Array.isArray(one) && one.length > NAMED ? `${one.length} ${plain(name)}s` : `${plain(name)} ${name === "relation" ? data.relations[number.dataset]?.[one] ?? said(one) : plain(said(one))}`);
-    return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
+    return `${METRICS[number.metric] ?? plain(number.metric)} ${number.shown}: ${[number.model, ...(number.other ? [`not ${number.other}`] : []), number.dataset, ...(method ? [method] : []), ...words].join(" · ")}`;
   };
   dialog.querySelector("h3").textContent = title(null);
   const lines = dialog.querySelectorAll("p");
