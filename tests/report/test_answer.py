@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
-from almanac.report.answer import CANNOT, FactFound, chapter, facts_table, markdown, sentences
+from almanac.report.answer import CANNOT, FactFound, Told, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import Drawing
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
 from almanac.suites.suite import Method
+
+SAID = Told(["It knows."], [])
 
 
 def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
@@ -22,33 +24,33 @@ def finding(model, label, verdict, value=0.4, facts=100, dataset="world"):
 
 def test_where_nothing_is_above_chance_the_first_sentence_says_so():
     rows = [finding("random", label, NOT_ABOVE) for label in ("asking", "counting")]
-    assert sentences(rows) == ["Nothing is distinguishable from chance: random, 2 tested methods."]
+    assert sentences(rows) == (["Nothing is distinguishable from chance: random, 2 tested methods."], [])
 
 
 def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     rows = [finding(f"m{at}", "asking", ABOVE_CHANCE if at else NOT_ABOVE, at / 100) for at in range(40)]
     rows += [finding(f"m{at}", "filling", TOO_FEW, facts=0) for at in range(40)]
     rows += [finding("m1", "judging", NO_FORMAT), finding("m1", "asking", NOT_ABOVE, dataset="real")]
-    found = sentences(rows)
-    assert len(found) == 4
+    found, notes = sentences(rows)
+    assert len(found) == len(notes) == 2
     assert found[0] == (
-        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more, each by 1 of 1 tested method "
-        "(−.090 to .290 above it); m0 by 0 of 1 tested method."
+        "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more, each by its 1 tested method "
+        "(−.090 to .290 above chance); m0 by 0 of 1 tested method."
     )
     assert (
         found[1]
         == "On real, nothing is distinguishable from chance over all facts that were asked: m1, 1 tested method."
     )
-    assert all(len(one) < 400 for one in found)
-    assert sentences(rows, controls=["m0"])[0].endswith("; m0 (a control) by 0 of 1 tested method.")
+    assert all(len(one) < 400 for one in [*found, *notes])
+    assert sentences(rows, controls=["m0"]).found[0].endswith("; m0 (a control) by 0 of 1 tested method.")
 
 
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
-    assert sentences(rows)[1] == f"No answers from m to a; b. No answers from n to a. {CANNOT}"
+    assert sentences(rows).notes == [f"No answers from m to a; b. No answers from n to a. {CANNOT}"]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
-    assert sentences(rows)[1] == "3 models did not answer some methods; the page names them below its first table."
+    assert sentences(rows).notes == ["3 models did not answer some methods; the page names them below its first table."]
 
 
 def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answers():
@@ -66,11 +68,26 @@ def test_facts_that_most_know_and_fewest_know_are_shown_and_lead_to_their_answer
 
 def test_what_is_said_of_models_and_facts_stands_before_what_was_not_answered():
     rows = [finding("m", "asking", ABOVE_CHANCE), finding("m", "b", NO_FORMAT), finding("m", "c", UNDEFINED)]
-    first, *told = sentences(rows, ["n has more right."], ["9 are left out."])
+    [first, *more], notes = sentences(rows, ["n has more right."], ["9 are left out."])
     assert first.startswith("Above chance")
-    assert told[:2] == ["n has more right.", "9 are left out."]
-    assert told[2] == "Not tested, since no chance is defined: c."
-    assert sentences([], facts=["9 are left out."])[1:] == ["9 are left out."]
+    assert more == ["n has more right."]
+    assert notes[:2] == ["9 are left out.", "Not tested, since no chance is defined: c."]
+    assert sentences([], facts=["9 are left out."]).notes == ["9 are left out."]
+
+
+def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_whatever_their_number():
+    rows = [finding(model, label, ABOVE_CHANCE) for model, labels in (("m", "abc"), ("n", "ab")) for label in labels]
+    rows += [finding("o", label, ABOVE_CHANCE if label == "a" else NOT_ABOVE) for label in "abc"]
+    assert sentences(rows).found == [
+        "Above chance on world: m, n, each by all of its 2 to 3 tested methods (.300 above chance); "
+        "o by 1 of 3 tested methods (.300 above chance)."
+    ]
+
+
+def test_paragraphs_and_figures_before_the_first_table_lead_the_chapter():
+    figure = Drawing("all", "All methods.", lambda: None)
+    made = chapter(Told(["It knows."], ["9 are left out."]), [finding("m", "a", ABOVE_CHANCE)], {}, figures=[figure])
+    assert (made.asks, made.leading) == ("It knows.", ["9 are left out.", figure])
 
 
 def test_the_page_says_how_many_facts_can_be_read_off_their_question():
@@ -79,10 +96,10 @@ def test_the_page_says_how_many_facts_can_be_read_off_their_question():
         FactsAsked(name, [RelationCount("P1", "capital", True, test, 9, 0, 0, test, 0, 0, guessable)])
         for name, (guessable, test) in counts.items()
     ]
-    [table] = chapter([], {}, facts).parts
+    [table] = chapter(SAID, [], {}, facts).parts
     assert "12 of 1,300 test facts (dataset real);" in table.caption
     assert "invented" not in table.caption
-    [table] = chapter([], {}, facts[1:]).parts
+    [table] = chapter(SAID, [], {}, facts[1:]).parts
     assert "Readable" not in table.caption
 
 
@@ -90,7 +107,7 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
     silent = [finding(model, "filling", TOO_FEW, facts=0) for model in ("m", "n")]
     figure = Drawing("all", "All methods.", lambda: None)
     rows = [finding("m", "asking", ABOVE_CHANCE), *silent, finding("n", "judging", TOO_FEW, facts=0)]
-    first, table, note = chapter(rows, {}, figures=[figure]).parts
+    first, table, note = chapter(SAID, rows, {}, figures=[figure]).parts
     assert first is figure
     assert [(row[0], row[2]) for row in table.shown] == [("m", "asking")]
     assert len(table.rows) == len(rows)
@@ -99,7 +116,7 @@ def test_the_table_has_what_was_answered_and_a_note_names_the_rest():
 
 def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
     rows = [finding("m", "asking", NOT_ABOVE)]
-    [table] = chapter(rows, {}).parts
+    [table] = chapter(SAID, rows, {}).parts
     spread = [name for name, cell in zip(table.head, table.rows[0], strict=True) if isinstance(cell, Measure)]
     assert spread == ["known, of these relations", "above chance, of these relations"]
     assert "known, of other relations" in table.head
@@ -110,9 +127,9 @@ def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
 def test_methods_whose_verdicts_compare_scores_with_those_of_false_objects_are_named():
     by_scores = finding("m", "KaRR", ABOVE_CHANCE)
     by_scores = by_scores._replace(method=Method("karr", "KaRR", {}, guess={"asked": "null"}))
-    [table] = chapter([finding("m", "asking", ABOVE_CHANCE), by_scores], {}).parts
+    [table] = chapter(SAID, [finding("m", "asking", ABOVE_CHANCE), by_scores], {}).parts
     assert "Verdicts by scores: KaRR ask each fact with a false object too." in table.caption
-    [table] = chapter([finding("m", "asking", ABOVE_CHANCE)], {}).parts
+    [table] = chapter(SAID, [finding("m", "asking", ABOVE_CHANCE)], {}).parts
     assert "Verdicts by scores" not in table.caption
 
 
@@ -121,7 +138,7 @@ def test_a_method_that_shows_examples_says_how_many():
     shown = Method("in_context", "IC-LKE", {}, ("shots",))
     shown = one._replace(method=shown, known=replace(one.known, where='{"shots":8}'))
     assert shown.label == "IC-LKE, 8 examples"
-    [table] = chapter([shown], {}).parts
+    [table] = chapter(SAID, [shown], {}).parts
     assert "Shown before each question: IC-LKE, 8 examples." in table.caption
     assert table.rows[0][2] == "IC-LKE", "rows of a published edition are found by this name"
     assert one.label == "IC-LKE"

@@ -42,7 +42,7 @@ def test_requests_that_failed_are_counted_and_a_model_without_any_answer_is_no_m
     some = Failures({"the server is busy.": 2, "no token": 1}, 240)
     rows = [finding("m", "asking", ABOVE_CHANCE), finding("n", "asking", TOO_FEW, facts=0)]
     found = sentences(rows, failed={"m": some, "n": Failures({"is nan, no finite number": 8}, 8)})
-    assert found[1:] == [
+    assert found.found[1:] == [
         "3 of 240 requests of m failed, most often: the server is busy.",
         f"All 8 requests of n failed: is nan, no finite number; {NOT_FINITE}",
     ]

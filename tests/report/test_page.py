@@ -148,6 +148,17 @@ def test_the_page_says_how_many_facts_are_asked_shown_and_not_drawn(layout, page
         assert cell.endswith(f": {counted}")
 
 
+def test_the_page_begins_with_what_was_asked_and_nothing_else(tmp_path, page):
+    only_real = {"suites": {"ic_lke": {REAL: {"shots": 4}}}, "models": [{"name": "silent", "path": "models/silent"}]}
+    known = editions.Known([Relation("P1", "plain", *[None] * 4)], editions.facts_of(["P1"]), entities_of(), [])
+    layout = editions.asked(tmp_path, CONFIGURATION | only_real, known)
+    editions.finish(layout, answer, [])
+    plain = Page(layout.page().read_text("utf-8"))
+    for said in ("planted ones were trained here", "(an invented world)", "A planted model was trained here"):
+        assert said in " ".join(page.everything) and said not in " ".join(plain.everything)
+    assert [row[0] for row in plain.rows["provenance"]] == ["dataset", REAL]
+
+
 def test_where_a_model_answered_nothing_the_page_says_not_applicable(page):
     notes = [text for text in page.everything if text.startswith("Not applicable: ")]
     # A decoder fills no blanks; who was not taught an invented world is not asked of it.

@@ -66,9 +66,9 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_what_it_would_read():
     assert [line for line in lines if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
 
 
-def test_the_summary_has_what_was_found_and_no_long_or_folded_table():
+def test_the_summary_has_what_was_found_with_its_notes_and_no_long_or_folded_table():
     long = Table("long", "too long", ("model",), [("m",)] * (SHORT + 1))
     folded = Table("more", "folded", ("model",), [("m",)], folded=True)
     found = summary([Chapter("What was found", "Nothing.", [TABLE, long, folded, "a note"])])
     assert found.startswith("## What was found\n\nNothing.\n\na caption\n\n| model | known | facts |\n| --- |")
-    assert found.endswith("| x — y | .250 | – |\n") and found.count("| model") == 1
+    assert found.endswith("| x — y | .250 | – |\n\na note\n") and found.count("| model") == 1

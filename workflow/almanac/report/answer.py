@@ -68,6 +68,13 @@ TOLD = 2  # kinds of models that did not answer the same methods
 Key = tuple[str, str, str, str]
 
 
+class Told(NamedTuple):
+    """What is said in words: ``found`` of the models; ``notes`` of what was not asked, not answered or not tested."""
+
+    found: Sequence[str]
+    notes: Sequence[str]
+
+
 class FactFound(NamedTuple):
     """How often a fact is known: ``known`` of ``asked`` models × methods; ``dose``, how often it was taught."""
 
@@ -80,20 +87,20 @@ class FactFound(NamedTuple):
 
 
 def chapter(
+    told: Told,
     rows: Sequence[Finding],
     nulls: Mapping[Key, Measure],
     facts: Sequence[FactsAsked] = (),
     figures: Iterable[Drawing] = (),
-    told: Sequence[str] = (),
 ) -> Chapter:
     """Return the page's first chapter: sentences, figures, and a table of what was answered.
 
     Args:
+        told: the `sentences`.
         rows: what was found.
         nulls: by model, suite, dataset and condition what the same method finds in the model's null.
         facts: what became of the facts of each dataset.
         figures: what all methods found, side by side.
-        told: the `sentences`.
     """
     cells: list[Sequence[Cell]] = [
         (
@@ -113,12 +120,13 @@ def chapter(
     caption = "\n\n".join([RULE, *_by_scores(rows), *_examples(rows), *_guessed(facts)])
     unanswered = [at for at, one in enumerate(rows) if not one.facts]
     parts: list[Table | Drawing | str] = [
+        *told.notes,
         *figures,
         Table("findings", caption, head, cells, hidden=unanswered),
         *_unanswered(rows),
         *([left_out] if (left_out := asked.table(facts)) is not None else []),
     ]
-    return Chapter("What was found", "\n\n".join(told), parts)
+    return Chapter("What was found", "\n\n".join(told.found), parts)
 
 
 def _unanswered(rows: Sequence[Finding]) -> list[str]:
@@ -214,7 +222,7 @@ def told(
     measures: Sequence[Measure],
     between: Sequence[Measure],
     facts: Sequence[FactsAsked],
-) -> list[str]:
+) -> Told:
     """Return what was found, in words: what the page begins with, and what a run ends with.
 
     Args:
@@ -239,7 +247,7 @@ def sentences(
     facts: Sequence[str] = (),
     failed: Mapping[str, Failures] | None = None,
     controls: Collection[str] = (),
-) -> list[str]:
+) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
 
     Args:
@@ -250,49 +258,50 @@ def sentences(
         controls: models that were taught nothing true.
     """
     failed = failed or {}
-    failing = [own.told(model) for model, own in failed.items()]
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
+    of: dict[str, list[Finding]] = defaultdict(list)
+    for one in tested:
+        of[one.known.dataset].append(one)
     if not tested:
-        nothing = "Nothing can be said: no method was answered by enough facts, or in the form that was asked for."
-        return [nothing, *failing, *facts]
-    out = []
-    if not any(one.verdict == ABOVE_CHANCE for one in tested):
+        out = ["Nothing can be said: no method was answered by enough facts, or in the form that was asked for."]
+    elif not any(one.verdict == ABOVE_CHANCE for one in tested):
         models = _listed(str(one.known.model) for one in tested)
-        out.append(f"Nothing is distinguishable from chance: {models}, {_methods(tested)}.")
+        out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
     else:
-        of: dict[str, list[Finding]] = defaultdict(list)
-        for one in tested:
-            of[one.known.dataset].append(one)
-        out += [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
-    out += [*failing, *compared, *facts]
-    broken = [model for model, own in failed.items() if own.count == own.of]
-    if silent := _silent([one for one in rows if one.known.model not in broken]):
-        methods: dict[str, list[str]] = defaultdict(list)
-        for model, own in silent.items():
-            methods[_listed((one.method.label for one in own), "; ")].append(model)
-        if len(methods) <= TOLD:
-            parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
-            out.append(" ".join([*parts, CANNOT]))
-        else:
-            out.append(f"{len(silent)} models did not answer some methods; the page names them below its first table.")
-    few = {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}
-    if few:
-        out.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
-    untested = {one.method.label: None for one in rows if one.verdict == UNDEFINED}
-    if untested:
-        out.append(f"Not tested, since no chance is defined: {_listed(untested, '; ')}.")
-    astray = {one.method.label: None for one in rows if one.verdict == NO_FORMAT}
-    if astray:
-        labels = _listed(astray, "; ")
-        out.append(
+        out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
+    failing = [own.told(model) for model, own in failed.items()]
+    notes = [*facts, *_not_answered([one for one in rows if not _broken(failed.get(str(one.known.model)))])]
+    if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
+        notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
+    if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
+        notes.append(f"Not tested, since no chance is defined: {_listed(untested, '; ')}.")
+    if astray := {one.method.label: None for one in rows if one.verdict == NO_FORMAT}:
+        notes.append(
             "Most answers of a model could not be judged, being in another form than was asked for or of several "
-            f"tokens where one is scored: {labels}."
+            f"tokens where one is scored: {_listed(astray, '; ')}."
         )
-    return out
+    return Told([*out, *failing, *compared], notes)
+
+
+def _broken(found: Failures | None) -> bool:
+    """Return whether a model failed at every request."""
+    return found is not None and found.count == found.of
+
+
+def _not_answered(rows: Sequence[Finding]) -> list[str]:
+    """Return which models did not answer which methods at all; of many combinations, how many models."""
+    silent = _silent(rows)
+    methods: dict[str, list[str]] = defaultdict(list)
+    for model, own in silent.items():
+        methods[_listed((one.method.label for one in own), "; ")].append(model)
+    if len(methods) > TOLD:
+        return [f"{len(silent)} models did not answer some methods; the page names them below its first table."]
+    parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
+    return [" ".join([*parts, CANNOT])] if parts else []
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:
-    """Return by how many of its methods each model is above chance, and by how much; models of equal numbers together.
+    """Return by how many of its methods each model is above chance, and by how much; alike models stand together.
 
     The least and the most that is known more than by chance are those of the methods that are above it.
     """
@@ -301,19 +310,23 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         whom = f"{_listed(models)}, {_methods(rows)}"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
-    equal: dict[tuple[int, int], list[str]] = defaultdict(list)
+    alike: dict[tuple[float, int], list[str]] = defaultdict(list)  # by the share of methods and, of some, their number
     for name, found in own.items():
-        equal[sum(one.verdict == ABOVE_CHANCE for one in found), len(found)].append(name)
+        hit = sum(one.verdict == ABOVE_CHANCE for one in found)
+        alike[hit / len(found), 0 if hit == len(found) else len(found)].append(name)
     parts: list[str] = []
-    for (hit, of), names in sorted(equal.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
+    for (part, of), names in sorted(alike.items(), key=lambda one: (-one[0][0], -one[0][1])):
         more = [
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
         ends = " to ".join(dict.fromkeys(share(end) for end in (min(more), max(more)))) if more else ""
-        span = f" ({ends} above it)" if more else ""
+        span = f" ({ends} above chance)" if more else ""
         each = ", each" if len(names) > 1 else ""
         listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
-        parts.append(f"{listed}{each} by {hit} of {of} tested method{'s' * (of != 1)}{span}")
+        counts = sorted({len(own[name]) for name in names})
+        methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+        of_them = f"{round(part * of)} of {of}" if of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
+        parts.append(f"{listed}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
 

@@ -44,7 +44,7 @@ def chapters(layout: Layout) -> tuple[list[Page], dict[tuple[str, str], list[Mea
     methods = [Page(name, "", "", one) for name, one in together.items() if one is not None]
     nulls, figures = _nulls(layout, first, between), agreeing.forests(between, first)
     facts = asked.facts_asked(layout)
-    answered = answer.chapter(first, nulls, facts, figures, answer.told(layout, first, every, between, facts))
+    answered = answer.chapter(answer.told(layout, first, every, between, facts), first, nulls, facts, figures)
     return [Page("answer", "", "", answered), *methods, *found, *compared], measures
 
 

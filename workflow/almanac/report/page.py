@@ -96,6 +96,8 @@ def render(
     environment.filters["place"] = numbers.get
     return environment.get_template("page.html.j2").render(
         config=config,
+        datasets={name: config.datasets[name] for name in config.used_datasets()},
+        planted=any(one.model.planted for one in config.participants().values()),
         chapters=chapters,
         validation=validation,
         vectors={name: Markup(_labelled(prefixed(text, name), name)) for name, text in vectors.items()},

@@ -133,12 +133,14 @@ def markdown(table: Table) -> str:
 
 
 def summary(chapters: Iterable[Chapter]) -> str:
-    """Return chapters in Markdown: what each asks or found, and its short tables, each below its caption."""
+    """Return chapters in Markdown: what each asks or found, its notes, and its short tables with their captions."""
     parts = []
     for one in chapters:
         parts += [f"## {one.title}", one.asks]
         for part in one.parts:
-            if isinstance(part, Table) and not part.folded and len(part.rows) <= SHORT:
+            if isinstance(part, str):
+                parts.append(part)
+            elif isinstance(part, Table) and not part.folded and len(part.rows) <= SHORT:
                 parts += [part.caption, markdown(part).strip()]
     return "\n\n".join(parts) + "\n"
 

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -79,6 +80,11 @@ class Chapter:
     title: str
     asks: str
     parts: Sequence[Table | Drawing | str]
+
+    @property
+    def leading(self) -> list[Table | Drawing | str]:
+        """The figures and paragraphs that stand before the first table."""
+        return list(takewhile(lambda part: not isinstance(part, Table), self.parts))
 
     def __post_init__(self) -> None:
         for kind, word in ((Table, "tables"), (Drawing, "figures")):

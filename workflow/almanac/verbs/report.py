@@ -69,7 +69,7 @@ def print_found(layout: Layout) -> None:
         if found := findings_of(layout, measures):
             between = layout.read(layout.between("across"), Measure)
             told = answer.told(layout, found, measures, between, facts_asked(layout))
-            print("", answer.markdown(found), "", *told, sep="\n")
+            print("", answer.markdown(found), "", *told.found, *told.notes, sep="\n")
         print(f"\n{layout.page()}")
         frozen = layout.frozen()
         if frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
