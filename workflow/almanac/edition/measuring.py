@@ -166,14 +166,15 @@ def _part(layout: Layout, asking: Asking) -> str:
     return tables.identity([VERSIONS["measure"], asking, layout.options(asking).how(), digests])
 
 
+def joined(suite: Suite[Any]) -> dict[str, type]:
+    """Return the tables of a suite that are joined with the outcomes of its items, with their row classes."""
+    return {name: row for name, row in suite.tables("judged").items() if suite.own[name].of != "free"}
+
+
 def judged_of(layout: Layout, asking: Asking) -> Judged:
     """Return what became of a model's items."""
     suite, answers = SUITES[asking.suite], layout.answers(asking)
-    own = {
-        name: read_frame(layout.judged(asking, name), row)
-        for name, row in suite.tables("judged").items()
-        if suite.own[name].of != "free"
-    }
+    own = {name: read_frame(layout.judged(asking, name), row) for name, row in joined(suite).items()}
     outcomes = read_frame(layout.judged(asking, "outcomes"), Outcome)
     return join(suite, layout.options(asking), answers, layout.data(asking.dataset), outcomes, own)
 

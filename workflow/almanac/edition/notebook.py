@@ -11,7 +11,7 @@ from almanac import unfinished
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
-from almanac.edition.measuring import entrant, findings_of, judge, judged_of
+from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
 from almanac.frames import read_frame
@@ -176,10 +176,11 @@ class Edition:
 
     def _judged(self, asking: Asking) -> Judged:
         """Return what became of a model's items, judged first where an archive carries the responses alone."""
-        layout, outcomes = self._layout, self._layout.judged(asking, "outcomes")
-        if self._unpacked is not None and not outcomes.is_file():
+        layout, suite = self._layout, SUITES[asking.suite]
+        paths = [layout.judged(asking, name) for name in ("outcomes", *joined(suite))]
+        if self._unpacked is not None and not all(path.is_file() for path in paths):
             answers, data = layout.answers(asking), layout.data(asking.dataset)
-            judge(SUITES[asking.suite], layout.options(asking), answers, data, outcomes.parent)
+            judge(suite, layout.options(asking), answers, data, paths[0].parent)
         return judged_of(layout, asking)
 
     @staticmethod
