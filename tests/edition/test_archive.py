@@ -4,22 +4,25 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import zipfile
 from dataclasses import replace
 from functools import partial
 
 import pytest
+import yaml
 
-from almanac import tables
+from almanac import tables, versions
 from almanac.cli import main
 from almanac.edition.archive import freeze
 from almanac.edition.layout import Layout
 from almanac.edition.manifest import digest
 from almanac.edition.measuring import entrant
-from almanac.edition.unpacking import unpack
+from almanac.edition.unpacking import manifest_of, unpack
 from almanac.errors import AlmanacError
 from almanac.report import making
 from almanac.rows import Item, Measure, Outcome, Setting
+from almanac.versions import MAKER, maker_of
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +66,64 @@ def test_the_same_edition_is_the_same_bytes(small, archive, tmp_path):
             content = frozen.read(entry["path"])
             assert (entry["bytes"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
             assert entry.get("rows", content.count(b"\n")) == content.count(b"\n")
+
+
+def test_what_other_code_has_made_is_not_frozen_and_differs_by_that_where_it_was(own, tmp_path, capsys, monkeypatch):
+    page = own.page().read_text("utf-8")
+    assert maker_of(own.page()) == MAKER
+    other = "Almanac 0.0.1, measure 1, report 2"
+    own.page().write_text(page.replace(MAKER, other), "utf-8")
+    with pytest.raises(AlmanacError, match=rf"report\.html: was made by {other}, and this is {MAKER}, which may"):
+        freeze(own, tmp_path / "own.zip")
+    monkeypatch.setattr("almanac.edition.archive.MAKER", other)
+    freeze(own, tmp_path / "own.zip")
+    assert main(["verify", "edition", str(tmp_path / "own.zip")]) == 1
+    assert f"report.html: is another file when the report is made again by {MAKER}; it was made by {other}" in (
+        capsys.readouterr().err
+    )
+
+
+def test_an_archive_says_which_commit_froze_it_and_has_the_same_digest_by_any(small, tmp_path, monkeypatch):
+    commits = iter(["0" * 40, f"{'1' * 40}-dirty", None])
+    monkeypatch.setattr("almanac.edition.archive.commit", lambda: next(commits))
+    found = [freeze(small, tmp_path / f"{at}.zip") for at in range(3)]
+    assert [one.get("commit") for one in found] == ["0" * 40, f"{'1' * 40}-dirty", None]
+    assert len({one["digest"] for one in found}) == 1
+    for at, one in enumerate(found):
+        assert manifest_of(tmp_path / f"{at}.zip", tmp_path) == one
+        with zipfile.ZipFile(tmp_path / f"{at}.zip") as frozen:
+            [software] = yaml.safe_load(frozen.read("CITATION.cff"))["references"]
+        assert software.get("commit") == one.get("commit")
+
+
+def test_the_commit_is_that_of_the_project(tmp_path, monkeypatch):
+    def git(*words):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    assert versions.commit() is None
+    git("init")
+    assert versions.commit() is None, "nothing is committed yet"
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-m", "one")
+    assert re.fullmatch("[0-9a-f]{40}", versions.commit())
+    (tmp_path / "file").write_text("two")
+    assert re.fullmatch("[0-9a-f]{40}-dirty", versions.commit())
+
+
+@pytest.mark.parametrize("cited", [{}, {"cited": True}])
+def test_an_archive_with_another_digest_than_is_cited_is_refused(archive, tmp_path, capsys, cited):
+    manifest = manifest_of(archive, tmp_path)
+    name, digest = manifest["edition"], manifest["digest"]
+    here = shutil.copy(archive, tmp_path / f"{name}-{digest[:12]}.zip")
+    assert main(["verify", "edition", str(here), "--digest", f"sha256:{digest}"]) == 0
+    other = "0" * 12
+    named = shutil.copy(archive, tmp_path / f"{name}-{other}.zip")
+    arguments = [str(here), "--digest", other] if cited else [str(named)]
+    assert main(["verify", "edition", *arguments]) == 1
+    what = "--digest" if cited else "the name of the file"
+    assert f"{what} says {other}, and the digest of its content is {digest}" in capsys.readouterr().err
 
 
 def test_unpacked_it_has_the_same_tables_row_by_row(small, archive, tmp_path):
@@ -253,7 +314,9 @@ def test_a_damaged_archive_is_said_to_be(archive, tmp_path, damage):
     else:
         content[2000] ^= 255  # within the first member
     (tmp_path / "damaged.zip").write_bytes(content)
-    with pytest.raises(AlmanacError, match=r"damaged\.zip: .*(is no readable archive|cannot be read)"):
+    with pytest.raises(
+        AlmanacError, match=r"damaged\.zip: .*(is no readable archive|cannot be read) .*get the archive again"
+    ):
         unpack(tmp_path / "damaged.zip", tmp_path / "there")
 
 

@@ -22,6 +22,7 @@ from almanac.edition.layout import BETWEEN, Layout
 from almanac.edition.sides import opened
 from almanac.edition.unpacking import unpack
 from almanac.rows import Measure, Response
+from almanac.versions import MAKER
 
 P1, P2 = '{"relation":"P1"}', '{"relation":"P2"}'
 VALUES = [
@@ -34,7 +35,7 @@ def edition(root: Path, rows: list[Measure]) -> Layout:
     layout = Layout(root, EditionConfig(edition="own"))
     root.mkdir(parents=True)
     (root / "edition.json").write_text(layout.config.model_dump_json())
-    (root / "report.html").write_text(f"a page of {root}")
+    (root / "report.html").write_text(f'<meta name="generator" content="{MAKER}">a page of {root}')
     for table, row in BETWEEN.items():
         tables.write(layout.between(table), row, rows if table == "across" else [])
     return layout

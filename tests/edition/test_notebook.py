@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import pandas
@@ -12,6 +13,8 @@ from tests.models.tiny_tokenizers import byte_level
 import almanac
 from almanac.cli import main
 from almanac.edition import notebook
+from almanac.edition.archive import freeze
+from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "notebook.md").read_text(encoding="utf-8")
@@ -82,6 +85,14 @@ def test_an_archive_is_read_as_its_folder_is(root, tmp_path):
     row = folder.measures.iloc[0]
     one, other = (edition.outcomes(row.model, row.suite, row.dataset) for edition in (folder, frozen))
     pandas.testing.assert_frame_equal(one, other, check_dtype=False)
+
+
+def test_an_archive_that_was_unpacked_by_hand_is_refused_with_what_to_name(root, tmp_path):
+    freeze(Layout.open(root), tmp_path / "e.zip")
+    with zipfile.ZipFile(tmp_path / "e.zip") as archive:
+        archive.extractall(tmp_path / "e")
+    with pytest.raises(AlmanacError, match=r"e: is an archive that was unpacked; name the archive itself"):
+        almanac.read_edition(tmp_path / "e")
 
 
 def test_what_is_not_there_is_named_with_what_is(root, tmp_path):

@@ -10,6 +10,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
 from almanac.sealed import sealed
+from almanac.versions import MAKER
 
 
 def config(*models, **values):
@@ -34,6 +35,16 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path):
     assert said("/a/mine", "/a/kept", facts="others") == [
         f"{root} was of facts ours; it is made anew for facts others; {keep}"
     ]
+    (root / "report.html").write_text(f'<meta name="generator" content="{MAKER}">')
+    assert said("/a/mine", "/a/kept") == []
+    (root / "report.html").write_text('<meta name="generator" content="Almanac 0.0.1, measure 1, report 2">')
+    [other, anew] = said("/b/mine", "/a/kept")
+    assert other == (
+        f"{root} was made by Almanac 0.0.1, measure 1, report 2, and this is {MAKER}: what that makes otherwise is "
+        "made anew; keep both with another edition=NAME"
+    )
+    assert "was of model /a/mine" in anew
+    (root / "report.html").unlink()
     (root / "edition.json").write_text("{")
     assert said("/b/mine") == [], "a damaged one is told by those who read it"
 

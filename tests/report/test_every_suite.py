@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pandas
 import pytest
 import yaml
 from tests.report import editions
 from tests.report.reading import Page, check_items, clickable
 
+from almanac import read_edition
+from almanac.edition.archive import freeze
 from almanac.report.chapters import chapters
 from almanac.rows import Entity, Popularity, Relation, Response, Template
 from almanac.suites.listing import OURS
@@ -45,7 +48,7 @@ def layout(tmp_path_factory):
         popularity=[Popularity(f"Q{at}", "views", "thing", 60_000 // (at + 1), None) for at in range(60)],
     )
     config = {key: OWN[key] for key in ("sources", "datasets", "suites")} | {"models": [{"name": "m", "path": "m"}]}
-    config["sources"] = {"facts": {"path": "facts"}}
+    config["sources"] = {"facts": {"path": "facts", "licence": "CC0-1.0", "redistributable": True}}
     asked = editions.asked(tmp_path_factory.mktemp("own"), config, known)
     return editions.finish(asked, answer)
 
@@ -54,6 +57,15 @@ def test_every_number_of_every_suite_opens_its_items_and_is_made_of_them_again(l
     pages, _ = chapters(layout)
     check_items(pages, layout.page().read_text("utf-8"))
     assert {row.suite for row in clickable(pages)} == {suite.name for suite in OURS}
+
+
+def test_an_archive_of_every_suite_is_read_in_a_notebook_as_its_folder_is(layout, tmp_path):
+    freeze(layout, tmp_path / "e.zip")
+    folder, frozen = read_edition(layout.root), read_edition(tmp_path / "e.zip")
+    pandas.testing.assert_frame_equal(folder.known, frozen.known, check_dtype=False)
+    for asking in layout.config.asked():
+        one, other = (edition.outcomes(*asking) for edition in (folder, frozen))
+        pandas.testing.assert_frame_equal(one, other, check_dtype=False)
 
 
 def test_an_item_carries_the_method_that_counts_it_by_its_name_in_the_first_table(layout):

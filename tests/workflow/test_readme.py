@@ -162,6 +162,7 @@ def test_facts_of_ones_own_are_frozen_once_their_terms_are_given(clone, mine, fa
     assert made.returncode == 0, made.stdout + made.stderr
     said = (made.stdout + made.stderr).replace("\\", "")
     assert '"licence":"CC-BY-4.0","redistributable":true' in said
+    assert "Ada Lovelace" in said
 
 
 @pytest.mark.whole

@@ -1,8 +1,16 @@
 """The version of each verb's results. Raise one when a change of code changes what the verb writes.
 
-The rules pass it as a parameter, so that such a change reruns what it must, in a fresh clone too.
+The rules pass it as a parameter, so that such a change reruns what it must, in a fresh clone too. What a page shows
+depends on two of them, and a page says which.
 """
 
+import re
+import subprocess
+from pathlib import Path
+
+from almanac import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pull": 6,
     "build": 8,
@@ -11,5 +19,24 @@ VERSIONS = {
     "answer": 8,
     "measure": 35,
     "report": 46,
-    "freeze": 8,
+    "freeze": 9,
 }
+MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page
+
+
+def maker_of(page: Path) -> str:
+    """Return what a page says of the code that made it, as `MAKER`; earlier ones say nothing."""
+    with page.open(encoding="utf-8", errors="replace") as stream:
+        found = re.search('<meta name="generator" content="([^"<]*)">', stream.read(2000))
+    return found[1] if found else "an earlier Almanac"
+
+
+def commit() -> str | None:
+    """Return the commit of the project that runs, with ``-dirty`` where files were changed since; none outside git."""
+    if not (ROOT / ".git").exists():
+        return None
+    described = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    try:
+        return subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

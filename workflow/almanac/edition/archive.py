@@ -23,6 +23,7 @@ from almanac.options import DiskKey, with_places
 from almanac.rows import Response
 from almanac.sealed import PULLED, checked_record
 from almanac.suites.listing import packages
+from almanac.versions import MAKER, commit, maker_of
 
 FILES = "files"  # the folder of an archive that holds the user's files
 ELSEWHERE = "elsewhere"  # a folder that no archive has: what stands under it stayed where it was
@@ -50,7 +51,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
         whether they are ``withheld``; where the facts came from and under which terms; the digest over all this.
 
     Raises:
-        AlmanacError: a table is missing, a source has changed, or its facts may not be passed on.
+        AlmanacError: a table is missing, a source has changed, its facts may not be passed on, or other code has made
+            the page.
     """
     sources = _sources(layout)
     withheld = too_large(layout)
@@ -81,6 +83,8 @@ def freeze(layout: Layout, target: Path, on_file: Callable[[], object] = lambda:
             "parameters": _parameters(layout),
         }
         manifest["digest"] = digest(manifest)
+        if (code := commit()) is not None:
+            manifest["commit"] = code
         rows = {name: row for name, (_, row) in found.items()}
         manifest["about"] = [add(archive, name, [text]) for name, text in about(layout.config, manifest, rows).items()]
         archive.writestr(_member(MANIFEST), written(manifest))
@@ -133,6 +137,11 @@ def _as_they_are(layout: Layout) -> dict[str, Path]:
     """Return the files that travel as they are, by their names: copied facts, the page with its tables and figures."""
     if not layout.page().is_file():
         raise AlmanacError(f"{layout.page()}: there is no such file; make the report first with `report page`")
+    if (maker := maker_of(layout.page())) != MAKER:
+        raise AlmanacError(
+            f"{layout.page()}: was made by {maker}, and this is {MAKER}, which may find or draw something else; run "
+            "`make` for this edition again, or freeze it with the code that made it"
+        )
     return {path.relative_to(layout.root).as_posix(): path for path in (*layout.copied(), *layout.drawn())}
 
 

@@ -19,6 +19,7 @@ from almanac.edition.unpacking import rows_of
 from almanac.errors import AlmanacError, refuse
 from almanac.frames import frames
 from almanac.rows import Context, Request, Response
+from almanac.versions import MAKER, maker_of
 
 # What a response file says of itself that differs from file to file of one model.
 OF_THE_FILE = ("requests", "contexts", "self_test", "job")
@@ -170,6 +171,8 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
         AlmanacError: one is missing, added or differs, naming it.
     """
     shown = {entry["path"]: entry["sha256"] for entry in manifest["files"] if _is_shown(layout, entry["path"])}
+    maker = maker_of(layout.page())
+    hint = "(with the packages of lock.txt?)" if maker == MAKER else f"by {MAKER}; it was made by {maker}"
     for name in shown:
         (layout.root / name).unlink()
     draw()
@@ -178,7 +181,7 @@ def check_shown(layout: Layout, manifest: Mapping[str, Any], draw: Callable[[], 
     for name in sorted(found.keys() | shown.keys()):
         if found.get(name) != shown.get(name):
             told = "is missing" if name not in shown else "is not made" if name not in found else "is another file"
-            wrong.append(f"{name}: {told} when the report is made again (with the packages of lock.txt?)")
+            wrong.append(f"{name}: {told} when the report is made again {hint}")
     refuse(wrong, len(wrong))
     return len(shown)
 

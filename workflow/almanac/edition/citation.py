@@ -53,7 +53,8 @@ RAI = {
     "rai:dataLimitations": "The facts are a sample of their sources as they stood when they were frozen: some have "
     "changed since, and an object that no source names counts as wrong. What a method calls known depends on its "
     "wordings; each number stands with its interval and the level of chance.",
-    "rai:dataBiases": "Facts of sources over-represent what is written about in English and in rich countries. "
+    "rai:dataBiases": "Facts of public sources over-represent what is written about in English and in rich countries; "
+    "facts that the edition's author brought are the author's choice. "
     "Wordings are English. Invented facts are balanced by design and resemble no language in use.",
     "rai:personalSensitiveInformation": "Facts of public sources may name people, with dates and places of birth, "
     "nationality, gender, works and awards, as published there. Invented people do not exist.",
@@ -101,6 +102,7 @@ def citation(config: EditionConfig, manifest: Mapping[str, Any]) -> bytes:
                 "title": "Almanac: what language models know",
                 "authors": [{"name": "The Almanac authors"}],
                 "version": manifest["almanac"],
+                **({"commit": manifest["commit"]} if "commit" in manifest else {}),
             }
         ],
     }
@@ -125,12 +127,14 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
     here = [entry for entry in manifest["files"] if not entry.get("withheld")]
     filled = [entry for entry in here if entry.get("columns") and entry["path"] in rows]
     authors = ", ".join(config.credit)
+    models = len(list(config.participants()))
+    of_commit = f", commit {manifest['commit']}" if "commit" in manifest else ""
     said = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": config.edition,
-        "description": f"{_title(config)}: facts, what was asked of {len(list(config.participants()))} models, what "
+        "description": f"{_title(config)}: facts, what was asked of {models} model{'s' * (models != 1)}, what "
         "they answered, how it was judged, and the numbers.",
         "url": f"urn:sha256:{manifest['digest']}",
         "identifier": f"sha256:{manifest['digest']}",
@@ -145,7 +149,7 @@ def croissant(config: EditionConfig, manifest: Mapping[str, Any], rows: Mapping[
             f"{source['name']} ({source['kind']}), {terms(source['licence'])}" for source in manifest["sources"]
         ]
         or ["facts invented by Almanac"],
-        "prov:wasGeneratedBy": f"Almanac {manifest['almanac']}, by the configuration edition.json",
+        "prov:wasGeneratedBy": f"Almanac {manifest['almanac']}{of_commit}, by the configuration edition.json",
         "distribution": [_file(entry) for entry in here],
         "recordSet": [_records(entry, rows[entry["path"]]) for entry in filled],
     }

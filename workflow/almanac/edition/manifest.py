@@ -26,7 +26,7 @@ VALUES = 1_000_000  # in a manifest: of some 40,000 files; 32 MiB of nothing but
 SPARE = 1 << 26  # bytes that any archive may unpack to, and
 DENSEST = 30  # times its own size; editions were seen to have 5 to 8 times
 SHORT = 12  # digits of a digest in a file's name, and where it is printed
-NOT_DIGESTED = ("digest", "about")  # what says the digest itself is not under it
+NOT_DIGESTED = ("digest", "about", "commit")  # other code may make the same edition
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -57,7 +57,7 @@ class Source(_Strict):
 
 
 class Manifest(_Strict):
-    """The whole of it; ``about`` are the files that cite the edition by its digest."""
+    """The whole of it; ``about`` are the files that cite the edition by its digest, ``commit``: of the code."""
 
     edition: str
     almanac: str
@@ -66,6 +66,7 @@ class Manifest(_Strict):
     parameters: dict[str, int]
     digest: Digest
     about: Annotated[list[Entry], FailFast()]
+    commit: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}(-dirty)?$")
 
 
 def digest(manifest: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from almanac import unfinished
 from almanac.columns import columns
 from almanac.config import Asking
 from almanac.edition.layout import DATASET_TABLES, Layout
+from almanac.edition.manifest import MANIFEST
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
 from almanac.edition.unpacking import unpack
 from almanac.errors import AlmanacError
@@ -53,6 +54,8 @@ def read_edition(path: Path | str) -> "Edition":
         AlmanacError: there is none, or the archive is damaged.
     """
     path = Path(path)
+    if (path / MANIFEST).is_file():
+        raise AlmanacError(f"{path}: is an archive that was unpacked; name the archive itself, FILE.zip")
     if not path.is_file():
         return Edition(Layout.open(path))
     unpacked = unfinished.Folder()

@@ -10,6 +10,7 @@ from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.options import with_places
+from almanac.versions import MAKER, maker_of
 
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
 
@@ -48,23 +49,33 @@ def _first_difference(was: Any, now: Any, key: str) -> str | None:
 
 
 def replaced(layout: Layout) -> list[str]:
-    """Return a line on what a run replaces: models that it no longer asks, other facts, another size; or none.
+    """Return what a run replaces: models that it no longer asks, other facts, another size, what other code has made.
 
     Args:
         layout: the edition that is to be made; a folder that holds none, or a damaged one, loses nothing.
     """
     before, config = _recorded(layout), layout.config
+    page = layout.page()
+    told = []
+    if page.is_file() and (maker := maker_of(page)) != MAKER:
+        told.append(
+            f"{layout.root} was made by {maker}, and this is {MAKER}: what that makes otherwise is made anew; keep "
+            "both with another edition=NAME"
+        )
     if before is None:
-        return []
+        return told
     models, asked = _origins(before), _origins(config)
     gone = [one for one in models if one not in asked]
     was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
     now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
     changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
     if not changed:
-        return []
+        return told
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    return [f'{layout.root} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`']
+    made_anew = (
+        f'{layout.root} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`'
+    )
+    return [*told, made_anew]
 
 
 def _origins(config: EditionConfig) -> list[str]:

@@ -71,7 +71,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except (OSError, RuntimeError, zipfile.BadZipFile) as error:
-        raise AlmanacError(f"{path}: is no readable archive ({error}); freeze the edition again") from error
+        raise AlmanacError(f"{path}: is no readable archive ({error}); get the archive again") from error
 
 
 def _opened(folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> Layout:

@@ -19,6 +19,7 @@ from almanac.rows import Measure, Validation
 from almanac.suites.chapter import Chapter, Drawing, PageLink, Table
 from almanac.suites.listing import SUITES, guessing, method_label
 from almanac.suites.looks import coloured
+from almanac.versions import MAKER
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def render(
         models=models,
         asked={one.dataset: one for one in asked},
         version=__version__,
+        maker=MAKER,
     )
 
 

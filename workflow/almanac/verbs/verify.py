@@ -1,12 +1,13 @@
 """Check an `edition` (its bytes, then its numbers), a `rebuild` of a published one, or `facts` against others."""
 
 import argparse
+import re
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from almanac.edition import published
 from almanac.edition.checks import check_datasets, check_ids, check_makers, check_shown, check_terms
 from almanac.edition.differences import IN_A, IN_B, compared
 from almanac.edition.layout import Layout
+from almanac.edition.manifest import SHORT
 from almanac.edition.measuring import judge, measure, measure_across
 from almanac.edition.unpacking import manifest_of, unpack, withheld_of
 from almanac.errors import AlmanacError
@@ -30,6 +32,7 @@ EXAMPLES = """\
   python -m almanac verify edition results/editions/demo/demo-*.zip
   python -m almanac verify rebuild results/editions/almanac-2026.2     # against resources/editions/almanac-2026.2
   python -m almanac verify facts --facts resources/facts --against another_folder"""
+SAID = 200  # characters of a value of a row that is named
 TOLERANCE = 1e-9  # a library may round its last digit differently; no number of the report shows as much
 
 
@@ -38,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     things = parser.add_subparsers(dest="thing", required=True, metavar="WHAT")
     edition = things.add_parser("edition", help="rehash every file of a frozen edition and measure it again")
     edition.add_argument("archive", type=Path, metavar="FILE", help="an archive made by `freeze`")
+    edition.add_argument("--digest", metavar="DIGEST", help="that it is cited by, or its first digits")
     dense = "read it though it would unpack to more than 30 times its size, which may fill the disk"
     edition.add_argument("--dense", action="store_true", help=dense)
     rebuild = things.add_parser("rebuild", help="compare an edition that was made again with the published one")
@@ -66,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.thing == "rebuild":
         return verify_rebuild(arguments.archive, arguments.against, arguments.dense)
-    return verify_edition(arguments.archive, arguments.dense)
+    return verify_edition(arguments.archive, arguments.dense, arguments.digest)
 
 
-def verify_edition(archive: Path, dense: bool = False) -> int:
+def verify_edition(archive: Path, dense: bool = False, digest: str | None = None) -> int:
     """Check an archive: its bytes, then all that follows from something else in it, made again and compared.
 
     These are datasets, ids, numbers (from the responses, or where they are withheld from outcomes) and the page.
@@ -83,12 +87,14 @@ def verify_edition(archive: Path, dense: bool = False) -> int:
         folder.mkdir()
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
+        _check_digest(archive, manifest, digest)
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
         check_terms(layout, manifest)
         ids = check_ids(layout)
         built = check_datasets(layout, manifest, work / "datasets")
-        print(f"{built} datasets, built again, and the ids of {ids} requests and contexts, made again, agree")
+        datasets = f"{built} dataset{'s' * (built != 1)}"
+        print(f"{datasets}, built again, and the ids of {ids} requests and contexts, made again, agree")
         for line in check_makers(layout, manifest):
             print(line)
         numbers = 0
@@ -111,6 +117,17 @@ def verify_edition(archive: Path, dense: bool = False) -> int:
             shown = check_shown(layout, manifest, lambda: report_page(layout))
             print(f"the page with its tables and figures ({shown} files), made again, agrees")
     return 0
+
+
+def _check_digest(archive: Path, manifest: Mapping[str, Any], cited: str | None) -> None:
+    """Hold the digest of an archive against that which is cited, or which its name ends in."""
+    of_name = re.fullmatch(rf"{re.escape(manifest['edition'])}-([0-9a-f]{{{SHORT}}})", archive.stem)
+    for what, said in (("the name of the file", of_name and of_name[1]), ("--digest", cited)):
+        if said and not manifest["digest"].startswith(said.lower().removeprefix("sha256:")):
+            raise AlmanacError(
+                f"{archive}: {what} says {said}, and the digest of its content is {manifest['digest']}: it is another "
+                "edition, or the same made again; get the one that is cited"
+            )
 
 
 def _measure_again(layout: Layout, asking: Asking, again: Path, judge_again: bool) -> int:
@@ -150,6 +167,7 @@ def _agree(layout: Layout, path: Path, again: Path, row: type) -> int:
         assert one.rows is not None  # of one row class, tables differ in rows and values alone
         first = one.rows.row(0, named=True)
         stated, found = first.pop(IN_A, None), first.pop(IN_B, None)
+        first = {key: said if len(said := str(value)) <= SAID else f"{said[:SAID]}…" for key, value in first.items()}
         if one.kind == "value":
             raise AlmanacError(f"{name}: {one.column} is {stated!r}, measured again it is {found!r} (row {first})")
         told = "is frozen and not" if one.kind == "row only in A" else "is not frozen, and"
