@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
-from almanac.report.failing import Failures, failures
+from almanac.report.failing import Failures, Unanswered, unanswered
 from almanac.report.lines import share
 from almanac.rows import Measure
 from almanac.statistics.intervals import Estimate, wilson_n
@@ -238,14 +239,14 @@ def told(
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
     compared = [*taught, *comparing.sentences(between, controls)]
-    return sentences(found, compared, asked.sentences(facts, answered), failures(layout), controls)
+    return sentences(found, compared, asked.sentences(facts, answered), unanswered(layout), controls)
 
 
 def sentences(
     rows: Sequence[Finding],
     compared: Sequence[str] = (),
     facts: Sequence[str] = (),
-    failed: Mapping[str, Failures] | None = None,
+    missing: Unanswered | None = None,
     controls: Collection[str] = (),
 ) -> Told:
     """Return what was found; the first sentence says whether anything is above chance at all.
@@ -254,10 +255,10 @@ def sentences(
         rows: what was found.
         compared: what is said of taught facts, and of models side by side.
         facts: what is said of the facts that were asked and of those that were not.
-        failed: the requests that failed, by model.
+        missing: what was not answered, and why.
         controls: models that were taught nothing true.
     """
-    failed = failed or {}
+    missing = missing or Unanswered()
     tested = [one for one in rows if one.verdict in (ABOVE_CHANCE, NOT_ABOVE)]
     of: dict[str, list[Finding]] = defaultdict(list)
     for one in tested:
@@ -269,8 +270,8 @@ def sentences(
         out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
     else:
         out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
-    failing = [own.told(model) for model, own in failed.items()]
-    notes = [*facts, *_not_answered([one for one in rows if not _broken(failed.get(str(one.known.model)))])]
+    failing = [own.told(model) for model, own in missing.failed.items()]
+    notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:
         notes.append(f"Fewer than {FEW} facts, too few for a verdict, were answered to {_listed(few, '; ')}.")
     if untested := {one.method.label: None for one in rows if one.verdict == UNDEFINED}:
@@ -288,16 +289,28 @@ def _broken(found: Failures | None) -> bool:
     return found is not None and found.count == found.of
 
 
-def _not_answered(rows: Sequence[Finding]) -> list[str]:
-    """Return which models did not answer which methods at all; of many combinations, how many models."""
-    silent = _silent(rows)
+def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
+    """Return which models did not answer which methods at all; of many combinations, how many models.
+
+    Those that failed at every request and texts that are too long are told elsewhere.
+    """
+
+    def asking(row: Finding) -> Asking:
+        return Asking(str(row.known.model), row.known.suite, row.known.dataset)
+
+    told_of = set(missing.too_long) - set(missing.unsupported)
+    silent = _silent(
+        [one for one in rows if asking(one) not in told_of and not _broken(missing.failed.get(str(one.known.model)))]
+    )
     methods: dict[str, list[str]] = defaultdict(list)
     for model, own in silent.items():
         methods[_listed((one.method.label for one in own), "; ")].append(model)
     if len(methods) > TOLD:
         return [f"{len(silent)} models did not answer some methods; the page names them below its first table."]
     parts = [f"No answers from {_listed(models)} to {labels}." for labels, models in methods.items()]
-    return [" ".join([*parts, CANNOT])] if parts else []
+    if any(asking(one) in missing.unsupported for own in silent.values() for one in own):
+        parts.append(CANNOT)
+    return [" ".join(parts)] if parts else []
 
 
 def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]) -> str:

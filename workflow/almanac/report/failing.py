@@ -1,14 +1,18 @@
-"""Which models have requests that failed, how many, and the commonest reason with what may be done."""
+"""Why models did not answer: requests that failed, texts that are too long, and what their kind of model cannot do."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
+from almanac.config import Asking
 from almanac.edition.layout import Layout
 from almanac.frames import frames
 from almanac.rows import Response
+from almanac.suites.listing import SUITES
 
 NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
 
@@ -34,14 +38,81 @@ class Failures:
         return f"{count} requests of {model} failed{most}: {reason.rstrip('.')}{remedy}"
 
 
-def failures(layout: Layout) -> dict[str, Failures]:
-    """Return by model what failed, of those with any request that did."""
-    of: Counter[str] = Counter()
-    reasons: dict[str, Counter[str]] = defaultdict(Counter)
-    steps = (step for asking in layout.config.asked() for step in layout.steps(asking))
-    for path, model in dict.fromkeys((path, step.answerer) for step in steps for path in layout.files(step).responses):
+@dataclass(frozen=True)
+class TooLong:
+    """How many of the texts that a suite asked of a model on a dataset are longer than it reads.
+
+    Attributes:
+        count: how many are.
+        of: how many it asked.
+        limit: how many tokens the model reads at most, where its responses say so.
+    """
+
+    count: int
+    of: int
+    limit: str | None
+
+
+class Unanswered(NamedTuple):
+    """What was not answered, and why.
+
+    Attributes:
+        failed: what failed, by model.
+        too_long: texts that are longer than a model reads, by what was asked.
+        unsupported: what was asked of models some of whose requests their kind cannot answer.
+    """
+
+    failed: Mapping[str, Failures] = {}
+    too_long: Mapping[Asking, TooLong] = {}
+    unsupported: Collection[Asking] = ()
+
+    def notes(self) -> Iterator[str]:
+        """Yield of each model which suites' texts are too long for it, and what may be done."""
+        of: dict[str, list[tuple[Asking, TooLong]]] = defaultdict(list)
+        for asking, found in self.too_long.items():
+            of[asking.model].append((asking, found))
+        for model, own in of.items():
+            limits = [found.limit for _, found in own if found.limit]
+            reads = f", which reads at most {limits[0]} tokens" if limits else ""
+            counts = "; ".join(
+                f"{found.count:,} of {found.of:,} texts of {SUITES[asking.suite].label} ({asking.dataset})"
+                for asking, found in own
+            )
+            yield f"Too long for {model}{reads}: {counts}. Fewer examples in a text make it shorter."
+
+
+def unanswered(layout: Layout) -> Unanswered:
+    """Return what was not answered."""
+    asked: Counter[Asking] = Counter()
+    reasons: dict[tuple[str, Asking], Counter[str]] = defaultdict(Counter)  # by status and what was asked
+    answered = (
+        (path, Asking(step.answerer, step.suite, step.dataset))
+        for step in layout.every_step()
+        for path in layout.files(step).responses
+    )
+    for path, asking in dict.fromkeys(answered):
         for frame in frames(path, Response, ["status", "reason"]) if path.is_file() else ():
-            of[model] += frame.height
-            failed = frame.filter(pl.col("status") == "failed")["reason"].fill_null("no reason is given")
-            reasons[model].update(dict(failed.value_counts(sort=True).rows()))
-    return {model: Failures(own, of[model]) for model, own in reasons.items() if own}
+            asked[asking] += frame.height
+            counted = frame.filter(pl.col("status") != "ok").group_by("status", "reason", maintain_order=True).len()
+            for status, reason, count in counted.rows():
+                reasons[status, asking][reason or "no reason is given"] += count
+    failed: dict[str, Counter[str]] = defaultdict(Counter)
+    for (status, asking), own in reasons.items():
+        if status == "failed":
+            failed[asking.model].update(own)
+    of_model = {model: sum(count for asking, count in asked.items() if asking.model == model) for model in failed}
+    return Unanswered(
+        {model: Failures(own, of_model[model]) for model, own in failed.items()},
+        {
+            asking: TooLong(own.total(), asked[asking], _limit(own))
+            for (status, asking), own in reasons.items()
+            if status == "too_long"
+        },
+        [asking for status, asking in reasons if status == "unsupported"],
+    )
+
+
+def _limit(reasons: Collection[str]) -> str | None:
+    """Return how many tokens a model reads at most, where any reason says so."""
+    found = (re.search(r"reads at most (\d+)", reason) for reason in reasons)
+    return next((one[1] for one in found if one), None)
