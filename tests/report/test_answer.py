@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from almanac.config import Asking
 from almanac.report.answer import CANNOT, FactFound, Told, chapter, facts_table, markdown, sentences
 from almanac.report.asked import FactsAsked
+from almanac.report.failing import Unanswered
 from almanac.rows import Measure, RelationCount
 from almanac.suites.chapter import Drawing
 from almanac.suites.headline import ABOVE_CHANCE, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
@@ -31,8 +33,9 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
     rows = [finding(f"m{at}", "asking", ABOVE_CHANCE if at else NOT_ABOVE, at / 100) for at in range(40)]
     rows += [finding(f"m{at}", "filling", TOO_FEW, facts=0) for at in range(40)]
     rows += [finding("m1", "judging", NO_FORMAT), finding("m1", "asking", NOT_ABOVE, dataset="real")]
-    found, notes = sentences(rows)
+    [*found, scored], notes = sentences(rows)
     assert len(found) == len(notes) == 2
+    assert scored.startswith("Only scores are above chance") and scored.endswith("asking (m6); 4 more."), scored
     assert found[0] == (
         "Above chance on world: m1, m2, m3, m4, m5, m6, 33 more, each by its 1 tested method "
         "(−.090 to .290 above chance); m0 by 0 of 1 tested method."
@@ -48,7 +51,8 @@ def test_however_many_models_there_are_a_dataset_takes_one_sentence():
 def test_models_that_did_not_answer_many_combinations_of_methods_are_counted():
     rows = [finding("m", "asking", ABOVE_CHANCE), *(finding("m", one, TOO_FEW, facts=0) for one in "ab")]
     rows.append(finding("n", "a", TOO_FEW, facts=0))
-    assert sentences(rows).notes == [f"No answers from m to a; b. No answers from n to a. {CANNOT}"]
+    decoders = Unanswered(unsupported=[Asking(one, rows[0].known.suite, "world") for one in "mn"])
+    assert sentences(rows, missing=decoders).notes == [f"No answers from m to a; b. No answers from n to a. {CANNOT}"]
     rows.append(finding("o", "b", TOO_FEW, facts=0))
     assert sentences(rows).notes == ["3 models did not answer some methods; the page names them below its first table."]
 
@@ -82,6 +86,14 @@ def test_models_that_are_above_chance_by_all_of_their_methods_stand_together_wha
         "Above chance on world: m, n, each by all of its 2 to 3 tested methods (.300 above chance); "
         "o by 1 of 3 tested methods (.300 above chance)."
     ]
+
+
+def test_where_only_scores_are_above_chance_it_is_said():
+    rows = [finding("m", "scoring", ABOVE_CHANCE, 0.1), finding("m", "asking", ABOVE_CHANCE, 0.2)]
+    assert sentences(rows).found[1] == (
+        "Only scores are above chance, and no more true objects are known than false ones: scoring (m)."
+    )
+    assert len(sentences(rows[1:]).found) == 1
 
 
 def test_paragraphs_and_figures_before_the_first_table_lead_the_chapter():

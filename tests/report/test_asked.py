@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
-from almanac.report.asked import FOLDED, NAMED, FactsAsked, sentences, table
-from almanac.rows import Measure, Refused, Relation, RelationCount
+import pytest
+from tests.report import editions
+
+from almanac.report.asked import FOLDED, NAMED, FactsAsked, facts_asked, sentences, table
+from almanac.rows import Entity, Measure, Refused, Relation, RelationCount, Template
 from almanac.suites.recovery import BY_DOSE
 
 
@@ -70,6 +73,31 @@ def test_relations_without_a_label_are_named_with_how_they_are_asked():
         ("P47", "shares border with", False),
     ):
         assert Relation(identity, label, None, None, None, None).without_words() == found
+
+
+@pytest.mark.parametrize(
+    ("styles", "by_id"),
+    [
+        ((), {"ic_lke": False, "karr": True, "facteval": True}),
+        (("statement",), {"ic_lke": False, "karr": False, "facteval": True}),
+        (("statement", "question"), {"ic_lke": False, "karr": False, "facteval": False}),
+    ],
+)
+def test_a_relation_is_said_to_be_asked_by_its_id_only_where_it_is(tmp_path, styles, by_id):
+    texts = {"statement": "[X] was made by [Y].", "question": "Who made [X]?"}
+    templates = [Template(f"P1/{one}", "P1", texts[one], one, "written", None, ()) for one in styles]
+    entities = [Entity(f"{kind}{at}", f"{kind}name {at}", (), None) for kind in "QO" for at in range(60)]
+    known = editions.Known([Relation("P1", "P1", *[None] * 4)], editions.facts_of(["P1"]), entities, templates)
+    for suite, told in by_id.items():
+        (tmp_path / suite).mkdir()
+        config = {
+            "sources": {"facts": {"path": "facts"}},
+            "datasets": {"mine": {"source": "facts", **editions.SIZES}},
+            "suites": {suite: {"mine": {"shots": 2} if suite == "ic_lke" else {}}},
+            "models": [{"name": "m", "path": "m"}],
+        }
+        [found] = facts_asked(editions.asked(tmp_path / suite, config, known))
+        assert found.unlabelled == (["P1"] if told else []), suite
 
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it_and_many_datasets_take_one_sentence():

@@ -1,16 +1,22 @@
 """What the page says of requests that failed: how many, of which model, and the commonest reason."""
 
+from collections import Counter
+from dataclasses import replace
+from itertools import cycle
+
 import torch
 from tests.edition.test_makers import CONFIGURATION
 from tests.report import editions
 from tests.report.test_answer import finding
 from tests.suites.ic_lke.small_world import tiny_model
 
+from almanac import tables
 from almanac.cli import main
+from almanac.config import Asking
 from almanac.models.answering import LocalAnswerer
-from almanac.report.answer import sentences
-from almanac.report.failing import NOT_FINITE, Failures
-from almanac.rows import Entity, Relation, Template
+from almanac.report.answer import CANNOT, sentences
+from almanac.report.failing import NOT_FINITE, Failures, TooLong, Unanswered, unanswered
+from almanac.rows import Entity, Relation, Response, Template
 from almanac.suites.headline import ABOVE_CHANCE, TOO_FEW
 
 
@@ -41,8 +47,59 @@ def test_the_page_names_a_model_whose_weights_are_no_numbers(tmp_path, capsys):
 def test_requests_that_failed_are_counted_and_a_model_without_any_answer_is_no_model_of_another_kind():
     some = Failures({"the server is busy.": 2, "no token": 1}, 240)
     rows = [finding("m", "asking", ABOVE_CHANCE), finding("n", "asking", TOO_FEW, facts=0)]
-    found = sentences(rows, failed={"m": some, "n": Failures({"is nan, no finite number": 8}, 8)})
+    failed = {"m": some, "n": Failures({"is nan, no finite number": 8}, 8)}
+    found = sentences(rows, missing=Unanswered(failed))
     assert found.found[1:] == [
         "3 of 240 requests of m failed, most often: the server is busy.",
         f"All 8 requests of n failed: is nan, no finite number; {NOT_FINITE}",
     ]
+    assert found.notes == []
+
+
+def asked_of(model, label):
+    """A method that a model did not answer, and what was asked for it."""
+    row = finding(model, label, TOO_FEW, facts=0)
+    return row, Asking(model, row.known.suite, row.known.dataset)
+
+
+def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot_do():
+    (short, _), (masked, fills) = asked_of("short", "sequences"), asked_of("masked", "asking")
+    long = Unanswered({}, {Asking("short", "eic_lke", "world"): TooLong(2183, 2184, "256")})
+    assert list(long.notes()) == [
+        "Too long for short, which reads at most 256 tokens: 2,183 of 2,184 texts of EIC-LKE (world). "
+        "Fewer examples in a text make it shorter."
+    ]
+    row = short._replace(known=replace(short.known, suite="eic_lke"))
+    rows = [finding("m", "asking", ABOVE_CHANCE), row, masked]
+    assert sentences(rows, missing=long._replace(unsupported=[fills])).notes == [
+        f"No answers from masked to asking. {CANNOT}",
+        *long.notes(),
+    ]
+    assert sentences(rows).notes == ["No answers from short to sequences. No answers from masked to asking."]
+
+
+def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
+    reasons = cycle(
+        (
+            ("too_long", "300 tokens; the model reads at most 256"),
+            ("unsupported", "a decoder fills no blanks"),
+            ("failed", "the server is busy"),
+        )
+    )
+
+    def answer(model, request):
+        return Response(request.request_id, *next(reasons))
+
+    entities = [Entity(f"{kind}{at}", f"{kind}{at}", (), None) for kind in "QO" for at in range(60)]
+    known = editions.Known([Relation("P1", "maker", *[None] * 4)], editions.facts_of(["P1"]), entities, [])
+    config = CONFIGURATION | {"datasets": {"invented": {"source": "real", **editions.SIZES}}}
+    config |= {"sources": {"real": {"path": "facts"}}, "models": [{"name": "m", "path": "m"}], "shards": 2}
+    layout = editions.asked(tmp_path, config, known)
+    editions.finish(layout, answer)
+    found, [asking] = unanswered(layout), layout.config.asked()
+    [files] = map(layout.files, layout.steps(asking))
+    status = Counter(row.status for path in files.responses for row in tables.read(path, Response))
+    assert set(status) == {"too_long", "unsupported", "failed"}
+    assert found.failed == {"m": Failures({"the server is busy": status["failed"]}, status.total())}
+    assert found.too_long == {asking: TooLong(status["too_long"], status.total(), "256")}
+    assert found.unsupported == [asking]

@@ -383,6 +383,10 @@ MISTAKES = {
         {"templates": "relation_id,text,style\nP17,[X] is,statement\n"},
         "templates.csv: line 2: '[X] is' must hold [X] once",
     ),
+    "question with its answer": (
+        {"templates": "relation_id,text,style\nP17,Is [Y] the land of [X]?,question\n"},
+        "templates.csv: line 2: 'Is [Y] the land of [X]?' names its own answer; a question asks for [Y]",
+    ),
     "template without subject": (
         {"templates": "relation_id,text,style\nP17,It is,prefix\n"},
         "templates.csv: line 2: 'It is' must hold [X] once",

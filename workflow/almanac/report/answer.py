@@ -270,6 +270,10 @@ def sentences(
         out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]
     else:
         out = [_of_dataset(dataset, own, controls) for dataset, own in of.items()]
+    scored = [one for one in tested if one.verdict == ABOVE_CHANCE and one.above and (one.above.value or 0.0) <= 0]
+    if scored:
+        labels = _listed((f"{one.method.label} ({one.known.model})" for one in scored), "; ")
+        out.append(f"Only scores are above chance, and no more true objects are known than false ones: {labels}.")
     failing = [own.told(model) for model, own in missing.failed.items()]
     notes = [*facts, *_not_answered(rows, missing), *missing.notes()]
     if few := {one.method.label: None for one in rows if one.verdict == TOO_FEW and one.facts}:

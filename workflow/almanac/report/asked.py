@@ -30,7 +30,7 @@ class FactsAsked:
         dataset: its name.
         counts: a row a relation.
         refused: what it leaves out, and why.
-        unlabelled: relations that are asked by their id (`Relation.without_words`).
+        unlabelled: relations that are asked by their id (`Relation.without_words`, `Suite.by_label`).
         doses: how often planted models were taught each test fact that their corpus knows of; 0: its names alone.
     """
 
@@ -119,13 +119,22 @@ def facts_asked(layout: Layout) -> list[FactsAsked]:
         relations = layout.read(layout.dataset(name, "relations"), Relation)
         counts = layout.read(layout.dataset(name, "counts"), RelationCount)
         unlabelled = [row.relation_id for row in relations if row.without_words()]
+        by_label = _by_label(layout, name) if unlabelled else ()
         doses: list[int] = []
         if name in told:
             test = {fact.fact_id for fact in layout.read(layout.dataset(name, "facts"), Fact) if fact.split == "test"}
             doses = [row.dose for row in layout.read(told[name], Exposure) if row.fact_id in test]
-        return FactsAsked(name, counts, layout.read(layout.dataset(name, "refused"), Refused), unlabelled, doses)
+        refused = layout.read(layout.dataset(name, "refused"), Refused)
+        return FactsAsked(name, counts, refused, [one for one in unlabelled if one in by_label], doses)
 
     return [of(name) for name in layout.config.used_datasets()]
+
+
+def _by_label(layout: Layout, dataset: str) -> set[str]:
+    """Return the relations of a dataset that any suite asks by their label."""
+    data = layout.data(dataset)
+    asked = ((suite, layout.options(askings[0])) for suite, name, askings in layout.askings() if name == dataset)
+    return {relation for suite, options in asked for relation in suite.by_label(data, options)}
 
 
 def sentences(found: Sequence[FactsAsked], answered: Mapping[str, int] | None = None) -> list[str]:

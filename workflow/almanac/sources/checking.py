@@ -277,6 +277,8 @@ def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Te
             found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
             found.refuse(number, f"{text!r} must hold [X] once and, unless a question or prefix, [Y] once")
+        elif record["style"] == "question" and "[Y]" in text and text.endswith("?"):
+            found.refuse(number, f"{text!r} names its own answer; a question asks for [Y], and does not hold it")
         elif identity in rows:
             found.refuse(number, f"template {identity!r} stands twice; keep one row")
         else:

@@ -4,7 +4,7 @@
 the page) does so through this form and knows no suite by its name: a new one is a folder and a line of that list.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -256,6 +256,10 @@ class Suite(Asks[Settings]):
             ``item`` or ``fact``, and ``offered``: the texts.
         """
         return None
+
+    def by_label(self, data: Data, options: Settings) -> Collection[str]:
+        """Return the relations that it asks by their label, having no sentences for them."""
+        return ()
 
     def derived(self, frame: pl.DataFrame, options: Settings) -> pl.DataFrame:
         """Return what was judged with further columns, which follow from those that are there."""

@@ -16,6 +16,7 @@ TFQ, MCQ, SAQ = "tfq", "mcq", "saq"
 STATEMENT, FIB, WH = "statement", "fib", "wh"
 NONE, RELEVANT, IRRELEVANT, ANTIFACTUAL = "none", "relevant", "irrelevant", "antifactual"
 TEMPLATE, WRITTEN = "template", "written"
+LABEL = "label"  # part of the id of a sentence that is made of a relation's label
 MASK = "[MASK]"
 BLANKS = "blank"  # the kind of documents that teach a planted model to say what a `MASK` stands for
 # What a reader is told of each type and style.
@@ -119,9 +120,9 @@ def _texts(relation: Relation, found: Mapping[tuple[str, str], Texts]) -> tuple[
     """Return the statements and the questions of a relation."""
     own, label = relation.relation_id, relation.label.strip() or relation.relation_id
     statements = (
-        found.get((own, "statement")) or found.get((own, "prefix")) or {from_label(label): f"{own}/label/statement"}
+        found.get((own, "statement")) or found.get((own, "prefix")) or {from_label(label): f"{own}/{LABEL}/statement"}
     )
-    return statements, found.get((own, "question")) or {f"What is the {label} of [X]?": f"{own}/label/question"}
+    return statements, found.get((own, "question")) or {f"What is the {label} of [X]?": f"{own}/{LABEL}/question"}
 
 
 def _wording(own: str, told: Texts, asked: Texts, said: Mapping[str, set[str]], count: int) -> Wording:

@@ -17,6 +17,7 @@ from almanac.suites.facteval.options import FactEvalOptions
 from almanac.suites.facteval.questions import (
     BLANKS,
     FIB,
+    LABEL,
     MCQ,
     NAMES,
     NONE,
@@ -29,6 +30,7 @@ from almanac.suites.facteval.questions import (
     QuestionSimilarity,
     QuestionTexts,
     QuestionTraits,
+    wordings,
 )
 from almanac.suites.facteval.texts import ask_how_alike
 from almanac.suites.judged import Judged
@@ -99,6 +101,15 @@ class FactEval(Suite[FactEvalOptions]):
         """Return the options of each question that has some."""
         found = pl.concat(part.links for part in answers.parts(("options",)))
         return found.filter(pl.col("options").is_not_null()).select("item", pl.col("options").alias("offered"))
+
+    def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
+        """Return the relations that lack statements or questions; see `questions.wordings`."""
+        found = wordings(data.relations, data.templates, options.templates)
+        return {
+            relation
+            for relation, own in found.items()
+            if any(name.startswith(f"{relation}/{LABEL}/") for name, _ in (*own.statements, *own.questions))
+        }
 
     def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
         """Add what numbers are made of; see `measures.derived`."""

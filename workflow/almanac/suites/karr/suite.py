@@ -26,6 +26,7 @@ from almanac.suites.karr.asking import (
     pools_of,
     read_spurious,
 )
+from almanac.suites.karr.draws import sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
 from almanac.suites.karr.rows import Coverage, Draw, KarrLeaf, KarrValue, Labelled, ReplacedRun, Threshold
@@ -104,6 +105,11 @@ class Karr(Suite[KarrOptions]):
         objects = objects_of(pools, facts, false, asked)
         asked.own["coverage"] += pools.coverage(len(facts))
         yield from asker.ask(objects)
+
+    def by_label(self, data: Data, options: KarrOptions) -> set[str]:
+        """Return the relations that have no template that ends in [Y]; see `draws.sentences`."""
+        worded, _ = sentences(data.templates, (), options.property_aliases)
+        return {row.relation_id for row in data.relations} - worded.keys()
 
     def elsewhere(self, path: Path, options: KarrOptions) -> Elsewhere:
         """Ask exactly what the draws of a file say, nothing else; no dataset is needed."""
