@@ -14,7 +14,7 @@ from almanac.edition.layout import DATASET_TABLES, Layout
 from almanac.edition.manifest import MANIFEST
 from almanac.edition.measuring import entrant, findings_of, joined, judge, judged_of
 from almanac.edition.unpacking import unpack
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, did_you_mean
 from almanac.frames import read_frame
 from almanac.rows import Agreement, Knowledge, Measure, Outcome, Validation
 from almanac.suites.agreement import called
@@ -169,6 +169,10 @@ class Edition:
         counts. ``prediction`` is the answer, without space around it; where the whole answer is judged, all of it.
         """
         asked = list(self._layout.config.asked())
+        for column, name in Asking(model, suite, dataset)._asdict().items():
+            names = {getattr(one, column) for one in asked}
+            if name not in names:
+                raise AlmanacError(f"edition {self.name}: there is no {column} {name!r}{did_you_mean(name, names)}")
         found = [one for one in asked if one == (model, suite, dataset)]
         if not found:
             there = "; ".join(f"{one.model}, {one.suite}, {one.dataset}" for one in asked[:20])
