@@ -40,7 +40,7 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path):
     (root / "report.html").write_text('<meta name="generator" content="Almanac 0.0.1, measure 1, report 2">')
     [other, anew] = said("/b/mine", "/a/kept")
     assert other == (
-        f"{root} was made by Almanac 0.0.1, measure 1, report 2, and this is {MAKER}: what that makes otherwise is "
+        f"{root} was made by Almanac 0.0.1, measure 1, report 2, and this is {MAKER}: whatever that changes is "
         "made anew; keep both with another edition=NAME"
     )
     assert "was of model /a/mine" in anew

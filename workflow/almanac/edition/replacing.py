@@ -59,7 +59,7 @@ def replaced(layout: Layout) -> list[str]:
     told = []
     if page.is_file() and (maker := maker_of(page)) != MAKER:
         told.append(
-            f"{layout.root} was made by {maker}, and this is {MAKER}: what that makes otherwise is made anew; keep "
+            f"{layout.root} was made by {maker}, and this is {MAKER}: whatever that changes is made anew; keep "
             "both with another edition=NAME"
         )
     if before is None:
