@@ -39,6 +39,7 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Judged
 from almanac.suites.options import SuiteOptions
 from almanac.suites.suite import Judgements, Round, Suite
+from almanac.versions import MAKER
 
 NAMES = ("", "the elder", "of the hills")  # that a subject goes by
 TEMPLATES = 87  # of a relation
@@ -187,7 +188,7 @@ def facts(folder: Path, count: int) -> None:
         tables.write(path, row, {**rows, "exposures": doses}.get(path.stem, []))
     for table, row in BETWEEN.items():
         tables.write(layout.between(table), row, [])
-    layout.page().write_text("a page")
+    layout.page().write_text(f'<meta name="generator" content="{MAKER}">a page')
 
 
 def ask(folder: Path) -> None:
