@@ -62,7 +62,7 @@ def spent(logs: Path) -> str:
             wall, cpu, memory = map(float, found[-1].groups())
             own = sums[rule]
             own[0], own[1], own[2], own[3] = own[0] + 1, own[1] + wall, own[2] + cpu, max(own[3], memory)
-    lines = [f"{'rule':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
+    lines = [f"{'rule (last runs)':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
     for rule, (jobs, wall, cpu, memory) in sorted(sums.items(), key=lambda one: -one[1][2]):
         lines.append(f"{rule:<22}{jobs:>6.0f}{wall:>10.1f}{cpu:>10.1f}{memory:>8.0f}")
     total = [sum(own[at] for own in sums.values()) for at in range(3)]
