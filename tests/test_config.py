@@ -184,7 +184,33 @@ def test_a_planted_model_needs_a_world():
 def test_a_source_without_a_path_takes_the_folder_that_is_given():
     values = at(GOOD, "sources.real.path", None) | {"facts": "some/folder"}
     assert check(values, "mine.yaml", REPOSITORY).source_folder("real") == "some/folder"
-    assert check(GOOD | {"facts": "some/folder"}, "mine.yaml", REPOSITORY).source_folder("real") == "my_facts"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"facts": "f"}, "facts: 'f' is read by no source: sources.real has the path my_facts; give either facts or"),
+        (
+            {"facts": "f", "sources": {"real": {"kind": "trex", "path": "p"}}, "contact": "a@example.org"},
+            "facts: 'f' is read by no source: none that a dataset reads is of kind files; leave it out",
+        ),
+        ({"only": "ic_lke karr"}, "only: karr has no settings, so that nothing is asked; there are ic_lke; give it"),
+        (
+            {"model": "/x/y", "suites": {"ic_lke": {"one": {"shots": 16}}}},
+            "model: y would be asked nothing: an invented world is asked only of models planted in it",
+        ),
+    ],
+)
+def test_a_setting_that_reaches_nothing_is_refused(given, said):
+    assert f"mine.yaml: {said}" in refusal(GOOD | given)
+
+
+def test_facts_that_a_configuration_has_by_default_stay_where_its_dataset_has_another_source():
+    values = read_yaml(REPOSITORY / "config" / "own.yaml") | {"models": [], "contact": "a@example.org"}
+    values["sources"]["mine"] = {"kind": "trex"}
+    values["datasets"]["facts"]["source"] = "mine"
+    assert check(values, "own.yaml", REPOSITORY).facts == "resources/facts"
+    assert "is read by no source" in refusal(values | {"facts": "f"})
 
 
 def test_several_mistakes_come_together():
@@ -208,6 +234,7 @@ def test_a_relative_path_is_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own" / "my_facts").mkdir(parents=True)
     values = {name: part for name, part in GOOD.items() if name not in ("drafting", "writing")}
+    values["sources"] = {"real": {}}
     (tmp_path / "own" / "mine.yaml").write_text(json.dumps(values | {"facts": "my_facts"}))
     assert load(tmp_path / "own" / "mine.yaml").facts == str(tmp_path / "own" / "my_facts")
     assert load(tmp_path / "own" / "mine.yaml", {"facts": "resources/facts"}).facts == str(

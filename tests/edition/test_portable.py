@@ -99,9 +99,13 @@ SETTINGS = {
     "contact": "somebody@example.org",
     "sources": {
         "own": {"path": "~/facts", "licence": "CC0-1.0", "redistributable": True},
+        "more": {},
         "births": {"kind": "google_re", "path": "~/downloads"},
     },
-    "datasets": {"own": {"source": "own", "drafts": "~/drafts.jsonl", **editions.SIZES}},
+    "datasets": {
+        "own": {"source": "own", "drafts": "~/drafts.jsonl", **editions.SIZES},
+        "more": {"source": "more", **editions.SIZES},
+    },
     "suites": {
         "ic_lke": {"own": {"shots": 2, "sample": 6}},
         "lke_prompts": {"own": {"published": "~/prompts.jsonl", "sample": 2, "prompts": 1, "kinds": []}},

@@ -28,6 +28,7 @@ IN_PATH = 'a $(touch hit); touch hit `touch hit` it\'s "so" *'
 NETWORK = {"kind": "wikidata", "relations": ["P36"]}
 SOURCES = {
     "files": {"path": "facts"},
+    "given": {},
     "wikidata": NETWORK,
     "dbpedia": {"kind": "dbpedia", "by": "sparql", "relations": ["capital"]},
     "openalex": {"kind": "openalex", "parts": ["part_000.gz"]},
@@ -46,6 +47,7 @@ WHOLE = {
     "planting": {"worlds": {"one": {}}, "taught": {"dataset": "real", "facts": 4}},
     "datasets": {
         "real": {"source": "files", "drafts": "drafts.jsonl", "train": 50},
+        "given": {"source": "given", "train": 50},
         "other": {"source": "wikidata", "train": 50},
         "one": {"world": "one", "train": 50},
     },

@@ -15,8 +15,9 @@ from pydantic import ValidationError
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
-from almanac.errors import AlmanacError, did_you_mean
+from almanac.errors import AlmanacError, did_you_mean, refuse
 from almanac.options import explain, with_places, written_key
+from almanac.sources.options import FilesOptions
 from almanac.yaml_file import read_yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -60,14 +61,15 @@ def check(
         raise AlmanacError(f"{where}: suites: must hold keys and values; found {suites!r}; {alone}")
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
+    more = [] if short is None else _named_in_short(str(short), registry, where)
     if isinstance(models, list):
-        models = [_look_up(model, registry, registry_path, where) for model in models]
-        models += [] if short is None else _named_in_short(str(short), registry, where)
+        models = [_look_up(model, registry, registry_path, where) for model in models] + more
     filled["models"] = models
     try:
         config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
     except ValidationError as error:
         raise explain(error, where, "sources", _keys_beside(error, filled, set(registry))) from error
+    refuse([f"{where}: {line}" for line in _passed_over(config, {entry["name"] for entry in more})])
     placed = with_places(config, lambda place: _found(place.path, folders))
     for source in placed["sources"].values():
         folder = Path(source.get("path") or placed["facts"] or "")
@@ -79,6 +81,48 @@ def check(
     for line in settled.remarks(config):
         tell(line)
     return settled
+
+
+def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
+    """Yield which of the settings `facts`, `only` and `model` reach nothing, though somebody gave them.
+
+    Args:
+        config: the configuration, of which records of earlier editions may have such settings.
+        in_short: the names of the models that `model` names.
+    """
+    read = {one.source for one in config.datasets.values()}
+    paths = {name: source.path for name, source in config.sources.items() if isinstance(source, FilesOptions)}
+    taken = {name for name, path in paths.items() if path is None}
+    # What a configuration has by default may stay when its dataset is given another source.
+    by_default = bool(taken) and (PROJECT / str(config.facts)).resolve() == SHIPPED
+    if config.facts is not None and not taken & read and not by_default:
+        yield f"facts: {config.facts!r} is read by no source: " + next(
+            (
+                f"sources.{name} has the path {path}; give either facts or sources='{{{name}: {{path: PATH}}}}'"
+                for name, path in paths.items()
+                if name in read
+            ),
+            "none that a dataset reads is of kind files; leave it out, or ask of it by config/trex.yaml",
+        )
+    written = config.suites.by_name()
+    settled = config.settled()
+    suites = settled.suites.by_name()
+    for suite in (config.only or "").split():
+        if not suites[suite]:
+            yield (
+                f"only: {suite} has no settings, so that nothing is asked; there are "
+                f"{', '.join(name for name, own in written.items() if own) or 'none'}; "
+                f"give it some (suites='{{{suite}: {{DATASET: {{}}}}}}')"
+            )
+    named = {model for datasets in suites.values() for own in datasets.values() for _, model in own.named_models()}
+    named |= {author.model for author in config.authors().values()}
+    participants = config.participants()
+    asked = {participants[one.model].model.name for one in settled.asked()}
+    for name in sorted(in_short - asked - named) if any(suites.values()) else ():
+        yield (
+            f"model: {name} would be asked nothing: an invented world is asked only of models planted in it, and a "
+            "suite that names `models` of these alone; ask it of real facts by config/own.yaml"
+        )
 
 
 def _keys_beside(error: ValidationError, values: Mapping[str, Any], registry: set[str]) -> list[str]:
