@@ -189,6 +189,12 @@ def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     ("words", "message"),
     [
         (["--config", "gpus"], "--config: 'gpus' is no KEY=VALUE; give one like shards=4"),
+        (["--config", "x.=1"], "--config: 'x.=1' is no KEY=VALUE; give one like shards=4"),
+        (
+            ["--config", "suites.ic_lke.own.shots=3"],
+            "--config: 'suites.ic_lke.own.shots=3' has keys with dots between; write the inner ones in braces: "
+            "suites='{ic_lke: {own: {shots: 3}}}'\n",
+        ),
         (["--config", "gpus={"], "gpus: must be a whole number"),
         (["--config", "gpu=1"], "gpu: is unknown; did you mean gpus?; see the keys allowed"),
         (["--output", "plan.txt"], "--output: plan.txt ends in '.txt'; allowed are .csv and .json"),

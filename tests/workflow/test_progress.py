@@ -156,6 +156,7 @@ def test_a_terminated_run_ends_after_the_job_at_work(tmp_path, number):
     [
         (["--configfile", "gone.yaml"], "almanac: there is no configuration file gone.yaml"),
         (["--config", "shards"], "almanac: --config: 'shards' is no KEY=VALUE; give one like shards=4"),
+        (["--config", "datasets.a.train=3"], "in braces: datasets='{a: {train: 3}}'"),
         (["--config", "a=1", "--config", "b=2"], "almanac: --config is given twice"),
     ],
 )

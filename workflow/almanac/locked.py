@@ -8,6 +8,8 @@ two were started, and a run after `kill -9` just goes on.
 import argparse
 import contextlib
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from almanac.yaml_file import read_yaml
 
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
+KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
 MADE = "ALMANAC_EDITION"  # in the environment of a run: the folder of its edition
 # Flags of Snakemake with which it only shows something, or takes its own lock away.
 SHOWS = (
@@ -81,7 +84,8 @@ def _written(path: Path) -> str:
 def mistake_in(command: Sequence[str]) -> str | None:
     """Return what is wrong with a command that Snakemake would answer with a traceback, or pass over; or none.
 
-    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE, and a second `--config`.
+    That is a configuration file that cannot be read as one, a word that is no KEY=VALUE (`mistake_in_word`), and a
+    second `--config`.
     """
     flags = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     flags.add_argument("--configfile", "--configfiles", type=Path, nargs="*", action="extend", default=[])
@@ -94,8 +98,22 @@ def mistake_in(command: Sequence[str]) -> str | None:
         return str(error)
     if len(given.config) > 1:
         return "--config is given twice, and Snakemake reads the last alone; give all of KEY=VALUE behind one"
-    bare = next((word for words in given.config for word in words if "=" not in word), None)
-    return None if bare is None else f"--config: {bare!r} is no KEY=VALUE; give one like shards=4"
+    return next((said for words in given.config for word in words if (said := mistake_in_word(word))), None)
+
+
+def mistake_in_word(word: str) -> str | None:
+    """Return what is wrong with a word after `--config`, which is to be KEY=VALUE; or none."""
+    key, equals, value = word.partition("=")
+    if equals and KEY.fullmatch(key):
+        return None
+    first, *inner = key.split(".")
+    if not (equals and inner and all(inner) and KEY.fullmatch(first)):
+        return f"--config: {word!r} is no KEY=VALUE; give one like shards=4"
+    for part in reversed(inner):
+        value = f"{{{part}: {value}}}"
+    return (
+        f"--config: {word!r} has keys with dots between; write the inner ones in braces: {first}={shlex.quote(value)}"
+    )
 
 
 def main(command: Sequence[str]) -> int:

@@ -19,6 +19,7 @@ from almanac import tables
 from almanac.config import EditionConfig, load
 from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
+from almanac.locked import mistake_in_word
 from almanac.sources.options import DumpOptions
 
 EXAMPLES = """\
@@ -71,19 +72,18 @@ def overrides(words: Sequence[str]) -> dict[str, Any]:
     """Read KEY=VALUE as Snakemake does.
 
     Raises:
-        AlmanacError: a word has no key or no value.
+        AlmanacError: a word has no key or no value, or keys with dots between.
     """
     if not words:
         return {}
+    if said := next(filter(None, map(mistake_in_word, words)), None):
+        raise AlmanacError(said)
     from snakemake.cli import parse_config
     from snakemake.utils import update_config
 
     out: dict[str, Any] = {}
     for word in words:
-        try:
-            update_config(out, parse_config([word]))
-        except ValueError as error:
-            raise AlmanacError(f"--config: {word!r} is no KEY=VALUE; give one like shards=4") from error
+        update_config(out, parse_config([word]))
     return out
 
 
