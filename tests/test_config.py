@@ -83,7 +83,8 @@ PLACES = (
 @pytest.mark.parametrize("place", PLACES)
 def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
     key = f"{place}.sedd".removeprefix(".")
-    assert f"mine.yaml: {key}: is unknown" in refusal(at(GOOD, key, 1))
+    shown = key.replace("models.0", "models.small")
+    assert f"mine.yaml: {shown}: is unknown" in refusal(at(GOOD, key, 1))
 
 
 @pytest.mark.parametrize(
@@ -110,12 +111,24 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
         ("models.0.dtype", "int3", "'float32', 'bfloat16' or 'float16'"),
         ("models.1.device", "tpu", "must have the form ^(auto|cpu|mps|cuda"),
         ("validation.auc", 1.5, "at most 1"),
+        ("suites.ic_lke.real.shots", float("inf"), "shots: must be a whole number; found inf"),
     ],
 )
 def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
     message = refusal(at(GOOD, key, value))
     assert reason in message
-    assert message.startswith("mine.yaml: " + ".".join(key.split(".")[:2]))
+    shown = key.replace("models.0", "models.small").replace("models.1", "models.mine")
+    assert message.startswith("mine.yaml: " + ".".join(shown.split(".")[:2]))
+
+
+def test_a_wrong_member_of_a_list_is_told_once():
+    [line] = refusal(at(GOOD, "suites.facteval", {"real": {"negatives": ["unifrom"]}})).splitlines()
+    assert "suites.facteval.real.negatives.0: must be" in line and line.endswith("did you mean uniform?")
+
+
+def test_a_model_without_a_name_is_named_by_its_place():
+    assert "mine.yaml: models, entry 2.name: is missing" in refusal(at(GOOD, "models.1", {"path": "p"}))
+    assert "mine.yaml: models, entry 2: must hold keys and values; found 3" in refusal(at(GOOD, "models.1", 3))
 
 
 @pytest.mark.parametrize(
@@ -327,6 +340,12 @@ def test_models_are_looked_up_by_name(registry):
             {"suites": "karr"},
             "suites: must hold keys and values; found 'karr'; to ask some suites alone: only='karr'",
         ),
+        (
+            {"suites": "{karr: {own: {threshold: 2}}"},
+            "must hold keys and values; found '{karr: {own: {threshold: 2}}'; its braces do not close: 3 { and 2 }",
+        ),
+        ({"models": "[mine, tiny"}, "found '[mine, tiny'; its brackets do not close: 1 [ and 0 ]"),
+        ({"datasets": "{real: {train: 4}"}, "found '{real: {train: 4}'; its braces do not close: 2 { and 1 }"),
         ({"edition": False}, "edition: must be a text; found False; put it in quotes, so that YAML reads a text"),
     ],
 )
@@ -345,7 +364,7 @@ def test_a_model_that_the_registry_lacks_is_refused_with_those_it_has(registry):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("edition: [", "is no YAML"), ("- a\n- b\n", "must hold keys and values, found list"), ("", "found NoneType")],
+    [("edition: [", "is no YAML"), ("- a\n- b\n", "must hold keys and values, found list"), ("", "is empty")],
 )
 def test_a_file_that_is_no_configuration_is_refused_by_name(tmp_path, text, message):
     (tmp_path / "mine.yaml").write_text(text)

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[1]
         ("edition: mine\nmodels: [a,\n", "line 3, column 1"),
         ("edition: mine\n\tmodels: a\n", "line 2, column 1"),
         ("- a\n", "must hold keys and values, found list"),
-        ("", "must hold keys and values, found NoneType"),
+        ("# nothing\n", "is empty; write keys and values into it"),
     ],
 )
 def test_a_file_of_which_a_part_would_be_lost_is_refused_before_snakemake_reads_it(tmp_path, text, said):

@@ -7,7 +7,7 @@ import pytest
 
 from almanac.config import EditionConfig
 from almanac.edition.layout import Layout
-from almanac.edition.replacing import check_copied, replaced
+from almanac.edition.replacing import BY_MAKE_OWN, check_copied, replaced
 from almanac.errors import AlmanacError
 from almanac.sealed import sealed
 from almanac.versions import MAKER
@@ -18,8 +18,10 @@ def config(*models, **values):
     return EditionConfig.model_validate({"edition": "own", "facts": "ours", "models": entries, **values})
 
 
-def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path):
+def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path, monkeypatch):
     root = tmp_path / "own"
+    for name in BY_MAKE_OWN:
+        monkeypatch.delenv(name, raising=False)
 
     def said(*models, **values):
         return replaced(Layout(root, config(*models, **values)))
@@ -28,13 +30,21 @@ def test_what_a_run_replaces_is_said_and_what_it_adds_is_not(tmp_path):
     root.mkdir()
     (root / "edition.json").write_text(config("/a/mine", "/a/kept").model_dump_json())
     assert said("/a/mine", "/a/kept") == said("/a/kept", "/a/mine", "/a/more") == []
-    keep = 'keep both with ARGS="edition=NAME" of `make own`'
+    keep = "keep both with --config edition=NAME"
     assert said("/b/mine", "/a/kept", size="full") == [
         f"{root} was of model /a/mine; size quick; it is made anew for model /b/mine, /a/kept; size full; {keep}"
     ]
     assert said("/a/mine", "/a/kept", facts="others") == [
         f"{root} was of facts ours; it is made anew for facts others; {keep}"
     ]
+    assert said() == [], "without models only questions are made"
+    assert said("/a/mine", "/a/kept", facts=None) == [
+        f"{root} was of facts ours; it is made anew for facts of another source; {keep}"
+    ]
+    for name in BY_MAKE_OWN:
+        monkeypatch.setenv(name, "1")
+    [line] = said("/a/mine", "/a/kept", facts="others")
+    assert line.endswith('keep both with ARGS="edition=NAME" of `make own`')
     (root / "report.html").write_text(f'<meta name="generator" content="{MAKER}">')
     assert said("/a/mine", "/a/kept") == []
     (root / "report.html").write_text('<meta name="generator" content="Almanac 0.0.1, measure 1, report 2">')

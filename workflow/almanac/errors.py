@@ -55,6 +55,16 @@ def did_you_mean(name: str, there: Collection[str]) -> str:
     return f"; did you mean {found[0]}?" if found else f"; there are {', '.join(sorted(there)) or 'none'}"
 
 
+def unclosed(value: object) -> str:
+    """Return "; its braces do not close …" for a text that was meant as keys and values, or as a list; else ""."""
+    text = value.strip() if isinstance(value, str) else ""
+    for name, (left, right) in {"braces": "{}", "brackets": "[]"}.items():
+        opened, closed = text.count(left), text.count(right)
+        if text.startswith(("{", "[")) and opened != closed:
+            return f"; its {name} do not close: {opened} {left} and {closed} {right}"
+    return ""
+
+
 def no_such(path: Path, what: str) -> str:
     """Return that a file or folder is not there, with the one in the same folder whose name is most like its own."""
     meant = nearest(path, path.parent.iterdir() if path.parent.is_dir() else ())

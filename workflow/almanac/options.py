@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, unclosed
 
 
 class Options(BaseModel):
@@ -39,6 +39,7 @@ WORDS = {
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
+    "finite_number": "must be a whole number",
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "bool_type": "must be true or false",
@@ -144,7 +145,13 @@ def with_places(settings: Options, change: Callable[[DiskKey], str]) -> dict[str
     return written
 
 
-def explain(error: ValidationError, where: str, tagged: str | None = None, keys: Collection[str] = ()) -> AlmanacError:
+def explain(
+    error: ValidationError,
+    where: str,
+    tagged: str | None = None,
+    keys: Collection[str] = (),
+    values: Mapping[str, Any] | None = None,
+) -> AlmanacError:
     """Turn pydantic's complaint into one that names each key, what was found and what is allowed.
 
     Args:
@@ -152,11 +159,15 @@ def explain(error: ValidationError, where: str, tagged: str | None = None, keys:
         where: the file's name.
         tagged: the group whose entries are of several kinds, which pydantic puts into the key, where nobody wrote them.
         keys: the whole keys of all settings, as ``datasets.facts.merge``, of which an unknown one may be meant.
+        values: the whole configuration, where the mistake may be in one of its models, which have names.
     """
     lines = []
-    for mistake in error.errors(include_url=False):
-        parts = written_key(mistake["loc"], tagged)
-        key = ".".join(map(str, parts))
+    mistakes = error.errors(include_url=False)
+    within = {one["loc"][:at] for one in mistakes for at in range(len(one["loc"]))}
+    for mistake in mistakes:
+        if mistake["type"] == "too_short" and mistake["loc"] in within:
+            continue  # what is wrong with a member is told, and pydantic counts it as none
+        key = _shown_key(written_key(mistake["loc"], tagged), values or {})
         kind, context = mistake["type"], mistake.get("ctx", {})
         if kind == "extra_forbidden":
             message = f"is unknown{_meant(key, mistake['input'], keys)}; see the keys allowed in docs/configuration.md"
@@ -166,6 +177,7 @@ def explain(error: ValidationError, where: str, tagged: str | None = None, keys:
             own = WORDS.get(kind)  # what a validator says may hold braces of the user's
             message = own.format(**context) if own else mistake["msg"].removeprefix("Value error, ")
             message += f"; found {mistake['input']!r}"[:120] if mistake["loc"] else ""
+            message += unclosed(mistake["input"])
             if kind == "string_type" and isinstance(mistake["input"], bool | int | float):
                 message += "; put it in quotes, so that YAML reads a text"
             if kind == "literal_error" and (meant := get_close_matches(str(mistake["input"]), _quoted(context), 1)):
@@ -180,6 +192,16 @@ def written_key(location: Iterable[int | str], tagged: str | None = None) -> lis
     if parts[:1] == [tagged]:
         del parts[2:3]
     return parts
+
+
+def _shown_key(parts: list[int | str], values: Mapping[str, Any]) -> str:
+    """Return a key as a person knows it: a model's by its name, which its place in the list does not say."""
+    match parts:
+        case ["models", int(place), *rest] if values:
+            entry = values["models"][place]
+            name = entry.get("name") if isinstance(entry, dict) else None
+            parts = [f"models.{name}" if isinstance(name, str) else f"models, entry {place + 1}", *rest]
+    return ".".join(map(str, parts))
 
 
 def _meant(key: str, value: object, keys: Collection[str]) -> str:

@@ -45,6 +45,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise AlmanacError(f"{path}: is no text in UTF-8 ({error.reason}); save it as UTF-8") from error
     except yaml.YAMLError as error:
         raise AlmanacError(f"{path}: is no YAML: {error}; mend the line") from error
+    if values is None:
+        raise AlmanacError(f"{path}: is empty; write keys and values into it, or name another file")
     if not isinstance(values, dict):
         raise AlmanacError(f"{path}: must hold keys and values, found {type(values).__name__}")
     return values

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
-from almanac.errors import AlmanacError, did_you_mean, refuse
+from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import explain, with_places, written_key
 from almanac.sources.options import FilesOptions
 from almanac.yaml_file import read_yaml
@@ -55,10 +55,11 @@ def check(
     if isinstance(models, str):
         names = [name.strip() for name in models.split(",")]
         meant = f"models='[{models}]'" if set(names) <= set(read_yaml(registry_path)) else f"model={models}"
-        raise AlmanacError(f"{where}: models: must be a list, as [a, b]; found {models!r}; did you mean {meant}?")
+        remedy = unclosed(models) or f"; did you mean {meant}?"
+        raise AlmanacError(f"{where}: models: must be a list, as [a, b]; found {models!r}{remedy}")
     if isinstance(suites := filled.get("suites"), str):
-        alone = f'to ask some suites alone: only={suites!r}, or make own SUITES="{suites}"'
-        raise AlmanacError(f"{where}: suites: must hold keys and values; found {suites!r}; {alone}")
+        alone = unclosed(suites) or f'; to ask some suites alone: only={suites!r}, or make own SUITES="{suites}"'
+        raise AlmanacError(f"{where}: suites: must hold keys and values; found {suites!r}{alone}")
     by_name = short is not None or (isinstance(models, list) and any(isinstance(model, str) for model in models))
     registry = read_yaml(registry_path) if by_name or registry_path.is_file() else {}
     more = [] if short is None else _named_in_short(str(short), registry, where)
@@ -68,7 +69,7 @@ def check(
     try:
         config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
     except ValidationError as error:
-        raise explain(error, where, "sources", _keys_beside(error, filled, set(registry))) from error
+        raise explain(error, where, "sources", _keys_beside(error, filled, set(registry)), filled) from error
     refuse([f"{where}: {line}" for line in _passed_over(config, {entry["name"] for entry in more})])
     placed = with_places(config, lambda place: _found(place.path, folders))
     for source in placed["sources"].values():

@@ -126,7 +126,7 @@ class Layout:
             return cls(root, EditionConfig.model_validate(settings, context={INSIDE: root} if unpacked else {}))
         except ValidationError as error:
             raise AlmanacError(
-                f"{explain(error, str(record), 'sources')}\nIt is of another version, asks a suite "
+                f"{explain(error, str(record), 'sources', values=settings)}\nIt is of another version, asks a suite "
                 "of a package that is not installed here (in an archive, lock.txt names it last), or is damaged"
             ) from error
         except ValueError as error:

@@ -1,6 +1,7 @@
 """What is in the folder of an edition that was made before, and what a run does to it."""
 
 import json
+import os
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from almanac.options import with_places
 from almanac.versions import MAKER, maker_of
 
 ASKED = ("datasets", "planting", "suites", "size")  # the keys of a configuration that say what is asked, and of what
+
+BY_MAKE_OWN = {"MAKELEVEL", "MODEL"}  # in the environment of what `make own` starts
 
 
 def check_copied(layout: Layout, remembered: Path) -> None:
@@ -65,17 +68,16 @@ def replaced(layout: Layout) -> list[str]:
     if before is None:
         return told
     models, asked = _origins(before), _origins(config)
-    gone = [one for one in models if one not in asked]
-    was: dict[str, Sequence[str | None]] = {"model": gone, "facts": [before.facts], "size": [before.size]}
-    now: dict[str, Sequence[str | None]] = {"model": asked, "facts": [config.facts], "size": [config.size]}
+    gone = [one for one in models if one not in asked] if asked else []  # without models only questions are made
+    facts, others = ([one.facts or "of another source"] for one in (before, config))
+    was: dict[str, Sequence[str]] = {"model": gone, "facts": facts, "size": [before.size]}
+    now: dict[str, Sequence[str]] = {"model": asked, "facts": others, "size": [config.size]}
     changed = [key for key, values in was.items() if not set(values) <= set(now[key])]
     if not changed:
         return told
     old, new = ("; ".join(f"{key} {', '.join(map(str, of[key]))}" for key in changed) for of in (was, now))
-    made_anew = (
-        f'{layout.root} was of {old}; it is made anew for {new}; keep both with ARGS="edition=NAME" of `make own`'
-    )
-    return [*told, made_anew]
+    remedy = 'ARGS="edition=NAME" of `make own`' if os.environ.keys() >= BY_MAKE_OWN else "--config edition=NAME"
+    return [*told, f"{layout.root} was of {old}; it is made anew for {new}; keep both with {remedy}"]
 
 
 def _origins(config: EditionConfig) -> list[str]:
