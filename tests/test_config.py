@@ -111,6 +111,12 @@ def test_an_unknown_key_is_refused_by_name_wherever_it_stands(place):
         ("models.0.dtype", "int3", "'float32', 'bfloat16' or 'float16'"),
         ("models.1.device", "tpu", "must have the form ^(auto|cpu|mps|cuda"),
         ("validation.auc", 1.5, "at most 1"),
+        ("suites.ic_lke.real.shots", True, "shots: must be a whole number; found True"),
+        ("suites.lke_sweep", {"real": {"examples": [0, True]}}, "examples.1: must be a whole number; found True"),
+        ("datasets.real.fewer_choices", "no", "fewer_choices: must be true or false; found 'no'"),
+        ("datasets.real.fewer_choices", 1, "fewer_choices: must be true or false; found 1"),
+        ("models.1.trust_remote_code", 0, "models.mine.trust_remote_code: must be true or false; found 0"),
+        ("validation.auc", True, "validation.auc: must be a number; found True"),
         ("suites.ic_lke.real.shots", float("inf"), "shots: must be a whole number; found inf"),
     ],
 )
@@ -119,6 +125,11 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
     assert reason in message
     shown = key.replace("models.0", "models.small").replace("models.1", "models.mine")
     assert message.startswith("mine.yaml: " + ".".join(shown.split(".")[:2]))
+
+
+def test_numbers_and_truth_values_in_braces_of_a_command_line_are_texts():
+    config = check(at(GOOD, "datasets.real", {"source": "real", "train": "40", "merge": "true"}), "m", REPOSITORY)
+    assert (config.datasets["real"].train, config.datasets["real"].merge) == (40, True)
 
 
 def test_a_wrong_member_of_a_list_is_told_once():

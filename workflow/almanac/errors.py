@@ -58,7 +58,7 @@ def did_you_mean(name: str, there: Collection[str]) -> str:
 def unclosed(value: object) -> str:
     """Return "; its braces do not close …" for a text that was meant as keys and values, or as a list; else ""."""
     text = value.strip() if isinstance(value, str) else ""
-    for name, (left, right) in {"braces": "{}", "brackets": "[]"}.items():
+    for name, left, right in (("braces", "{", "}"), ("brackets", "[", "]")):
         opened, closed = text.count(left), text.count(right)
         if text.startswith(("{", "[")) and opened != closed:
             return f"; its {name} do not close: {opened} {left} and {closed} {right}"

@@ -16,7 +16,7 @@ from almanac import sealed
 from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
-from almanac.options import explain, with_places, written_key
+from almanac.options import WORDS, explain, with_places, written_key
 from almanac.sources.options import FilesOptions
 from almanac.yaml_file import read_yaml
 
@@ -70,6 +70,7 @@ def check(
         config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
     except ValidationError as error:
         raise explain(error, where, "sources", _keys_beside(error, filled, set(registry)), filled) from error
+    refuse([f"{where}: {line}" for line in _wrong_types(filled, config.model_dump())])
     refuse([f"{where}: {line}" for line in _passed_over(config, {entry["name"] for entry in more})])
     placed = with_places(config, lambda place: _found(place.path, folders))
     for source in placed["sources"].values():
@@ -82,6 +83,29 @@ def check(
     for line in settled.remarks(config):
         tell(line)
     return settled
+
+
+def _wrong_types(written: Any, read: Any, key: str = "") -> Iterator[str]:
+    """Yield where a truth value is written for a number, or anything but `true` and `false` for a truth value.
+
+    Pydantic reads both, and numbers in texts, as those of a command line are: there all values in braces are texts.
+
+    Args:
+        written: settings as they are written.
+        read: the same as they are read.
+        key: where they stand.
+    """
+    if isinstance(written, Mapping) and isinstance(read, Mapping):
+        for name in written.keys() & read.keys():
+            yield from _wrong_types(written[name], read[name], f"{key}.{name}".removeprefix("."))
+    elif isinstance(written, list | tuple) and isinstance(read, list | tuple):
+        for place, (one, other) in enumerate(zip(written, read, strict=False)):
+            name = other["name"] if key == "models" else place
+            yield from _wrong_types(one, other, f"{key}.{name}")
+    elif isinstance(read, bool) and not isinstance(written, bool) and str(written).lower() not in ("true", "false"):
+        yield f"{key}: {WORDS['bool_type']}; found {written!r}"
+    elif isinstance(written, bool) and type(read) in (int, float):
+        yield f"{key}: {WORDS['int_type' if type(read) is int else 'float_type']}; found {written!r}"
 
 
 def _passed_over(config: EditionConfig, in_short: set[str]) -> Iterator[str]:
