@@ -9,6 +9,7 @@ import yaml
 
 from almanac.cli import main
 from almanac.config import EditionConfig, load
+from almanac.config.reading import SHIPPED
 from almanac.edition.costs import TABLES, TRAINING, Costs, Size, by_model, costs, measured, sizes, total
 from almanac.resources import needs
 from almanac.verbs.plan import overrides, remarks
@@ -163,9 +164,31 @@ def test_the_papers_plan_is_whole(tmp_path, capsys):
     assert sum(int(row["download_bytes"]) for row in rows) == stored
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"models": [{"name": "gone", "path": "/no/such"}]}, "models.gone.path: there is no folder /no/such"),
+        ({"facts": "/no/facts.csv"}, "facts: there is no file /no/facts.csv"),
+        ({"facts": "/no/facts"}, "facts: there is no folder /no/facts"),
+    ],
+)
+def test_what_a_run_would_miss_on_this_disk_is_refused(tmp_path, capsys, changes, said):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(VALUES | {"facts": str(SHIPPED), "models": []} | changes))
+    assert main(["plan", "--configfile", str(path)]) == 1
+    assert f"configuration of 'mine': {said}" in capsys.readouterr().err
+
+
+def test_a_size_that_is_assumed_is_said():
+    config = edition(models=[{"name": "one", "hub": "owner/one", "revision": "unpinned"}, VALUES["models"][0]])
+    assert "Size of one assumed (7 B); `parameters: N` of a model says it." in remarks(config, [], Costs(), [])
+    assert "Size of" not in "".join(remarks(edition(), [], Costs(), []))
+
+
 def test_keys_are_set_anew_as_in_snakemake(tmp_path, monkeypatch):
     path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(VALUES))
+    models = [model for model in VALUES["models"] if "path" not in model]
+    path.write_text(yaml.safe_dump(VALUES | {"facts": str(SHIPPED), "models": models}))
     out = tmp_path / "plan.json"
     monkeypatch.chdir(tmp_path)
     assert main(["plan", "--configfile", str(path), "--config", "gpus=0", "models=[]", "--output", str(out)]) == 0
@@ -210,7 +233,8 @@ def test_a_wrong_plan_is_refused_with_its_reason(tmp_path, capsys, words, messag
 
 def test_facts_with_a_misspelt_column_are_refused_and_not_counted_as_none(tmp_path, capsys):
     (tmp_path / "facts.csv").write_text("relation,subject_id,object_id\nP36,Q142,Q90\n")
+    (tmp_path / "entities.csv").write_text("entity_id,label\n")
     path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(VALUES | {"facts": str(tmp_path)}))
+    path.write_text(yaml.safe_dump(VALUES | {"facts": str(tmp_path), "models": []}))
     assert main(["plan", "--configfile", str(path)]) == 1
     assert f"{tmp_path / 'facts.csv'}: lacks the column relation_id" in capsys.readouterr().err

@@ -17,6 +17,8 @@ from typing import Any
 
 from almanac import tables
 from almanac.config import EditionConfig, load
+from almanac.config.inputs import check_inputs
+from almanac.config.models import UNKNOWN_SIZE
 from almanac.edition.costs import Cost, Costs, by_model, costs, measured, sizes, total
 from almanac.errors import AlmanacError
 from almanac.locked import mistake_in_word
@@ -46,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None and output.suffix not in (".csv", ".json"):
         raise AlmanacError(f"--output: {output} ends in {output.suffix or 'nothing'!r}; allowed are .csv and .json")
     config = load(arguments.configfile, overrides(arguments.config))
+    check_inputs(config, arguments.results / config.edition)
     rates, editions = measured(arguments.results)
     rows = costs(config, rates)
     if output is not None:
@@ -118,6 +121,10 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions:
         )
     if any(row.gpu_hours for row in rows):
         out.append("Assumed: a GPU of 100 TFLOP/s.")
+    # After settling, a checkpoint that is here has its number.
+    if unknown := [one.name for one in config.models if (one.hub or one.path) and one.parameters is None]:
+        billions = UNKNOWN_SIZE // 1_000_000_000
+        out.append(f"Size of {', '.join(unknown)} assumed ({billions} B); `parameters: N` of a model says it.")
     for name, size in sizes(config).items():
         kind = "counted" if size.counted else "assumed, since its facts are not here yet or are many"
         relations, facts = f"relation{'s' * (size.relations != 1)}", f"test fact{'s' * (size.facts != 1)}"
