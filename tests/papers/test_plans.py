@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from almanac.config import EditionConfig, check, read_yaml
+from almanac.config.edition import RELATIONS
+from almanac.edition.costs import Costs, sizes
 from almanac.resources import BYTES
+from almanac.sources import google_re
+from almanac.sources.options import NOBEL
+from almanac.verbs.plan import remarks
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "config" / "papers"
@@ -80,3 +85,24 @@ def test_the_plan_can_be_made_as_the_configuration_says(name, tool):
     else:
         asked = [model.name for model in edition(name).models if model.suites != ()]
         assert {line.split()[0] for line in ran.stdout.splitlines()[1:]} >= {*asked, "all"}
+
+
+def test_a_plan_counts_the_relations_that_a_source_is_known_to_have():
+    """Lists of the configuration, laureates' four, LAMA's 41, Google-RE's, UMLS's with facts, Dong et al.'s 600."""
+    known = {
+        "wu": {"trex": 50, "nobel": len(NOBEL)},
+        "zhao": dict.fromkeys(["encoders", "decoders", "written"], 41),
+        "luo": {"trex": 41, "google_re": len(google_re.RELATIONS), "umls": 16},
+        "dong": {"trex": 600, "encoder_decoders": 600, "lama": 41, "lpaqa": 41},
+        "sun": {},
+    }
+    for name, relations in known.items():
+        found = sizes(edition(name))
+        assert {key: size.relations for key, size in found.items() if size.named} == relations
+        assert {size.relations for size in found.values() if not size.named} <= {RELATIONS}
+    config = edition("dong")
+    [said] = [line for line in remarks(config, [], Costs(), []) if line.startswith("Dataset trex")]
+    assert said == "Dataset trex: 600 relations of 20 test facts (relations as its source has, at most; facts assumed)."
+    # A scheduler is not asked for less time than such a plan expects.
+    tokens = config.asked_tokens("karr", "trex", 600, 20) // config.shards
+    assert config.shard_tokens("karr", "trex") == tokens

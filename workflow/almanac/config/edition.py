@@ -232,8 +232,16 @@ class EditionConfig(AuthorsConfig):
         return 10 * (max(taught, default=0) + (real.facts * sum(real.doses) // len(real.doses) if real else 0))
 
     def shard_tokens(self, suite: str, dataset: str) -> int:
-        """Return the tokens a model reads for one shard, about, each context once: 50 relations of short names."""
-        return self.asked_tokens(suite, dataset, RELATIONS, self.datasets[dataset].test) // self.shards
+        """Return the tokens a model reads for one shard, about, each context once: of 50 relations at least."""
+        relations = max(RELATIONS, self.relations(dataset) or 0)
+        return self.asked_tokens(suite, dataset, relations, self.datasets[dataset].test) // self.shards
+
+    def relations(self, dataset: str) -> int | None:
+        """Return how many relations a dataset has at most, where its world or its source says so; else none."""
+        options = self.datasets[dataset]
+        if options.world is not None:
+            return self.planting.worlds[options.world].relations or PLAIN_RELATIONS
+        return self.sources[str(options.source)].count()
 
     def asked_tokens(self, suite: str, dataset: str, relations: int, facts: int) -> int:
         """Return the tokens a model reads in all shards, about, of a dataset of so many relations of so many facts."""

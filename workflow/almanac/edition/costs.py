@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from almanac.config import EditionConfig
 from almanac.config.datasets import DatasetConfig
-from almanac.config.edition import PLAIN_RELATIONS, RELATIONS, Participant
+from almanac.config.edition import RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, USED, held_bytes, seconds
@@ -80,26 +80,38 @@ class Costs:
 
 
 class Size(NamedTuple):
-    """How large a dataset is, about: its relations, and the test facts of each; whether that was counted or assumed."""
+    """How large a dataset is, about: its relations, and the test facts of each.
+
+    Attributes:
+        relations: how many.
+        facts: test facts of each.
+        counted: whether both were counted; else they are assumed.
+        named: whether the relations are as many as the source has, which is the most that the dataset can have.
+    """
 
     relations: int
     facts: int
     counted: bool
+    named: bool = False
 
 
 def sizes(config: EditionConfig) -> dict[str, Size]:
-    """Return the size of each dataset: of worlds and of folders of facts that are there, counted; else assumed."""
+    """Return the size of each dataset: of worlds and of folders of facts that are there, counted; else assumed.
+
+    Of a source whose relations are known (`EditionConfig.relations`) the facts alone are assumed.
+    """
     out = {}
     for name, dataset in config.datasets.items():
         source = config.sources.get(dataset.source or "")
+        relations = config.relations(name)
         if dataset.world is not None:
-            out[name] = Size(config.planting.worlds[dataset.world].relations or PLAIN_RELATIONS, dataset.test, True)
+            out[name] = Size(relations or 0, dataset.test, True)
         elif isinstance(source, FilesOptions) and (
             found := _counted(config.source_folder(str(dataset.source)), dataset)
         ):
             out[name] = found
         else:
-            out[name] = Size(RELATIONS, dataset.test, False)
+            out[name] = Size(relations or RELATIONS, dataset.test, False, relations is not None)
     return out
 
 

@@ -13,6 +13,10 @@ DBPEDIA_DUMP = (
 )
 
 
+NOBEL = ("P166", "P166/P585", "P569", "P21")  # Wikidata's relations of laureates
+OF_LAMA = 41  # relations of T-REx that LAMA has
+
+
 class Download(NamedTuple):
     """A file that a source is made of: its name, its address (none: a person must fetch it), a limit of its size."""
 
@@ -29,6 +33,12 @@ class SourceOptions(Options):
 
     licence: str | None = Field(default=None, description="the terms under which the facts may be used")
     redistributable: bool = Field(default=False, description="whether an edition may carry these facts")
+
+    RELATIONS: ClassVar[int | None] = None  # of a kind that always has as many
+
+    def count(self) -> int | None:
+        """Return how many relations the source has at most, by its settings or its kind; none where neither says."""
+        return len(getattr(self, "relations", ())) or self.RELATIONS
 
 
 class FilesOptions(SourceOptions):
@@ -101,6 +111,10 @@ class WikidataOptions(NetworkOptions):
         if not self.relations and not self.nobel:
             raise ValueError("names no relations and not `nobel: true`; there is nothing to pull")
         return self
+
+    def count(self) -> int:
+        """Return how many relations are pulled, those of laureates too."""
+        return len({*self.relations, *(NOBEL if self.nobel else ())})
 
 
 class DumpOptions(NetworkOptions):
@@ -276,11 +290,16 @@ class TrexOptions(DumpOptions):
         }
         return forms[self.form]
 
+    def count(self) -> int | None:
+        """Return how many relations are kept, where they are named, or those that LAMA has."""
+        return len(self.relations) or (OF_LAMA if self.form == "lama" else None)
+
 
 class GoogleReOptions(DumpOptions):
     """Dates and places of birth, places of death, with the texts that say them (Google-RE, as in LAMA)."""
 
     DOWNLOADS: ClassVar = (LAMA,)
+    RELATIONS: ClassVar = 3
 
     kind: Literal["google_re"] = Field(default="google_re", description="google_re: births and deaths, with texts")
     licence: str = Field(default="CC-BY-NC-4.0 (LAMA)", description="the terms of use")
@@ -300,6 +319,10 @@ class BiolamaOptions(DumpOptions):
         description="released: BioLAMA's train and test facts; none: a dataset divides the facts of all its parts, or "
         "asks all of them (`train: 0`)",
     )
+
+    def count(self) -> int | None:
+        """Return how many relations of UMLS have facts."""
+        return 16 if self.part == "umls" else None
 
 
 class BearOptions(DumpOptions):
@@ -326,6 +349,7 @@ class LpaqaOptions(DumpOptions):
     """Facts of T-REx with mined and paraphrased prompts (LPAQA)."""
 
     DOWNLOADS: ClassVar = (Download("LPAQA.zip", "https://github.com/jzbjyb/LPAQA/archive/refs/heads/master.zip"),)
+    RELATIONS: ClassVar = OF_LAMA
 
     kind: Literal["lpaqa"] = Field(default="lpaqa", description="lpaqa: facts of T-REx with many prompts a relation")
     licence: str = Field(default="LPAQA: none is stated", description="the terms of use")
@@ -351,6 +375,10 @@ class KassessOptions(DumpOptions):
         default=None,
         description="the file of the objects' names, without .json; none: allobj2alias, or the only one of a model",
     )
+
+    def count(self) -> int | None:
+        """Return how many relations the released facts have."""
+        return 600 if self.facts == type(self).model_fields["facts"].default else None
 
 
 class MyriadlamaOptions(DumpOptions):

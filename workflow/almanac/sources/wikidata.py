@@ -10,14 +10,12 @@ from almanac.sources import paging
 from almanac.sources import wikidata_queries as queries
 from almanac.sources.answers import QueryServer, Recorder
 from almanac.sources.names import clean, named
-from almanac.sources.options import WikidataOptions
+from almanac.sources.options import NOBEL, WikidataOptions
 from almanac.sources.paging import Row
 from almanac.sources.source_tables import Omissions, SourceTables
 from almanac.sources.sparql import Client, count_rows
 from almanac.sources.wikidata_api import Api, Spoken, count_entities, spoken_by_api
 from almanac.sources.wikidata_claims import Claim, Property, best, facts_of, of_laureates, of_relation
-
-NOBEL = ("P166", "P166/P585", "P569", "P21")  # the relations of laureates
 
 
 def fetch(

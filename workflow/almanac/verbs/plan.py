@@ -127,6 +127,8 @@ def remarks(config: EditionConfig, rows: Sequence[Cost], rates: Costs, editions:
         out.append(f"Size of {', '.join(unknown)} assumed ({billions} B); `parameters: N` of a model says it.")
     for name, size in sizes(config).items():
         kind = "counted" if size.counted else "assumed, since its facts are not here yet or are many"
+        if size.named:
+            kind = "relations as its source has, at most; facts assumed"
         relations, facts = f"relation{'s' * (size.relations != 1)}", f"test fact{'s' * (size.facts != 1)}"
         out.append(f"Dataset {name}: {size.relations} {relations} of {size.facts} {facts} ({kind}).")
     if not rows:
