@@ -127,6 +127,23 @@ def test_an_impossible_value_names_its_key_and_the_limit(key, value, reason):
     assert message.startswith("mine.yaml: " + ".".join(shown.split(".")[:2]))
 
 
+def test_a_source_whose_kind_alone_is_set_anew_is_told_by_another_name():
+    with pytest.raises(AlmanacError) as error:
+        load(REPOSITORY / "config/papers/wu.yaml", {"sources": {"trex": {"kind": "files", "path": "p"}}})
+    assert str(error.value).partition("sources.")[2] == (
+        "trex: kind files has no dates, relations; remove this, or, where the configuration's file has it, with which "
+        "settings of the same name are merged, give yours another name: sources='{mine: {kind: files, …}}' "
+        "datasets='{trex: {source: mine}}'"
+    )
+    mine = {"sources": {"mine": {"path": "p"}}, "datasets": {"trex": {"source": "mine"}}, "contact": "a@example.org"}
+    assert load(REPOSITORY / "config/papers/wu.yaml", mine).source_folder("mine") == "p"
+
+
+def test_a_long_value_is_not_repeated_with_the_place_where_its_key_belongs():
+    message = refusal(GOOD | {"doses": list(range(50))})
+    assert re.search(r"did you mean [\w.]*doses \([^)]*…[^)]*\)", message), message
+
+
 def test_numbers_and_truth_values_in_braces_of_a_command_line_are_texts():
     config = check(at(GOOD, "datasets.real", {"source": "real", "train": "40", "merge": "true"}), "m", REPOSITORY)
     assert (config.datasets["real"].train, config.datasets["real"].merge) == (40, True)

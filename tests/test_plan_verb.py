@@ -108,6 +108,9 @@ def test_a_dataset_is_counted_where_its_facts_are_there(tmp_path):
     dataset = {"source": "mine", "min_facts": 25, "min_objects": 5, "train": 20, "test": 50, "choices": 5}
     config = edition(facts=str(tmp_path), datasets={"real": dataset}, suites={}, planting={}, models=[])
     assert sizes(config) == {"real": Size(2, 10, True)}
+    trex = {"kind": "trex", "form": "tables", "path": str(tmp_path), "relations": ["P1"]}
+    tables = edition(sources={"mine": trex}, contact="a@b.org", datasets={"real": dataset}, suites={}, models=[])
+    assert sizes(tables) == {"real": Size(2, 10, True)}, "of tables all relations are read"
     assert sizes(edition())["real"] == Size(50, 100, False)
     assert sizes(edition())["one"] == Size(10, 20, True)
     alone = {"real": dataset | {"min_facts": 30, "train": 29}}

@@ -27,6 +27,7 @@ class Options(BaseModel):
 
 
 Settings = TypeVar("Settings", bound=Options)
+LONGEST = 60  # characters of a value that a message repeats
 ALIKE = 0.7  # `difflib`'s ratio from which a key is taken for a misspelt one
 # What pydantic's complaints are in the words of those who write YAML.
 WORDS = {
@@ -222,6 +223,7 @@ def _meant(key: str, value: object, keys: Collection[str]) -> str:
         return ""
     first, *rest = places[0].split(".")
     word = value if isinstance(value, str) else json.dumps(value, default=str)
+    word = word if len(word) <= LONGEST else "…"
     for part in reversed(rest):
         word = f"{{{part}: {word}}}"
     others = f" or {len(places) - 1} more" if len(places) > 1 else ""

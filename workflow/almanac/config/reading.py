@@ -17,7 +17,7 @@ from almanac.config.edition import KNOWN, REGISTRY, EditionConfig
 from almanac.config.models import IN_SHORT, as_name, in_short
 from almanac.errors import AlmanacError, did_you_mean, refuse, unclosed
 from almanac.options import WORDS, explain, with_places, written_key
-from almanac.sources.options import FilesOptions
+from almanac.sources.options import KINDS, FilesOptions, SourceOptions
 from almanac.yaml_file import read_yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -66,6 +66,7 @@ def check(
     if isinstance(models, list):
         models = [_look_up(model, registry, registry_path, where) for model in models] + more
     filled["models"] = models
+    refuse([f"{where}: {line}" for line in _of_another_kind(filled.get("sources"), filled.get("datasets"))])
     try:
         config = EditionConfig.model_validate(filled, context={KNOWN: set(registry)})
     except ValidationError as error:
@@ -83,6 +84,24 @@ def check(
     for line in settled.remarks(config):
         tell(line)
     return settled
+
+
+def _of_another_kind(sources: Any, datasets: Any) -> Iterator[str]:
+    """Yield which sources have settings of another kind than theirs, as where `--config` changes the kind alone."""
+    kinds: dict[str, type[SourceOptions]] = {"files": FilesOptions, **KINDS}
+    known = {key for kind in kinds.values() for key in kind.model_fields}
+    for name, source in sources.items() if isinstance(sources, Mapping) else ():
+        kind = source.get("kind", "files") if isinstance(source, Mapping) else None
+        spare = [key for key in source if key in known - kinds[kind].model_fields.keys()] if kind in kinds else []
+        if spare:
+            read = datasets.items() if isinstance(datasets, Mapping) else ()
+            of = [one for one, own in read if isinstance(own, Mapping) and own.get("source") == name] or ["DATASET"]
+            use = ", ".join(f"{one}: {{source: mine}}" for one in of)
+            yield (
+                f"sources.{name}: kind {kind} has no {', '.join(spare)}; remove this, or, where the configuration's "
+                "file has it, with which settings of the same name are merged, give yours another name: "
+                f"sources='{{mine: {{kind: {kind}, …}}}}' datasets='{{{use}}}'"
+            )
 
 
 def _wrong_types(written: Any, read: Any, key: str = "") -> Iterator[str]:

@@ -13,7 +13,7 @@ from almanac.config.edition import RELATIONS, Participant
 from almanac.edition.layout import Layout
 from almanac.errors import AlmanacError
 from almanac.resources import BYTES, USED, held_bytes, seconds
-from almanac.sources.options import FilesOptions
+from almanac.sources.options import FilesOptions, TrexOptions
 from almanac.sources.records import is_table
 
 TRAINING = "training"  # stands where a suite does
@@ -104,11 +104,12 @@ def sizes(config: EditionConfig) -> dict[str, Size]:
     for name, dataset in config.datasets.items():
         source = config.sources.get(dataset.source or "")
         relations = config.relations(name)
+        folder = config.source_folder(str(dataset.source)) if isinstance(source, FilesOptions) else None
+        if isinstance(source, TrexOptions) and source.form == "tables":
+            folder = source.path
         if dataset.world is not None:
             out[name] = Size(relations or 0, dataset.test, True)
-        elif isinstance(source, FilesOptions) and (
-            found := _counted(config.source_folder(str(dataset.source)), dataset)
-        ):
+        elif folder and (found := _counted(folder, dataset)):
             out[name] = found
         else:
             out[name] = Size(relations or RELATIONS, dataset.test, False, relations is not None)

@@ -291,8 +291,9 @@ class TrexOptions(DumpOptions):
         return forms[self.form]
 
     def count(self) -> int | None:
-        """Return how many relations are kept, where they are named, or those that LAMA has."""
-        return len(self.relations) or (OF_LAMA if self.form == "lama" else None)
+        """Return how many relations are kept, where they are named, or those that LAMA has; of tables all are read."""
+        found = len(self.relations) or (OF_LAMA if self.form == "lama" else None)
+        return None if self.form == "tables" else found
 
 
 class GoogleReOptions(DumpOptions):
