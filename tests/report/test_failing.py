@@ -78,6 +78,24 @@ def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot
     assert sentences(rows).notes == ["No answers from short to sequences. No answers from masked to asking."]
 
 
+def test_a_suite_that_asks_nothing_of_a_dataset_says_so_with_the_reason(tmp_path, capsys):
+    entities = [Entity(f"{kind}{at}", f"{kind}{at}", (), None) for kind in "QO" for at in range(60)]
+    known = editions.Known([Relation("P1", "maker", *[None] * 4)], editions.facts_of(["P1"]), entities, [])
+    config = {
+        "sources": {"real": {"path": "facts"}},
+        "datasets": {"real": {"source": "real", **editions.SIZES}},
+        "suites": {"head_to_tail": {"real": {}}, "ic_lke": {"real": {"shots": 2}}},
+        "models": [{"name": "m", "path": "m"}],
+    }
+    layout = editions.asked(tmp_path, config, known)
+    editions.finish(layout, lambda model, request: Response(request.request_id, "failed", "busy"))
+    capsys.readouterr()
+    assert main(["report", "found", "--edition", str(layout.root)]) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if " asks nothing of " in line]
+    assert len(said) == 1 and said[0].startswith("Head-to-Tail asks nothing of real. "), said
+    assert said[0] in layout.page().read_text("utf-8") and "the first: " in said[0]
+
+
 def test_why_nothing_was_answered_is_read_from_the_responses(tmp_path):
     reasons = cycle(
         (

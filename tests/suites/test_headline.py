@@ -15,10 +15,25 @@ from almanac.suites import chance, headline
 from almanac.suites.chance import ABOVE, CHANCE, Truths
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
-from almanac.suites.judged import Judged
+from almanac.suites.judged import Judged, as_text
+from almanac.suites.listing import method_labels
 from almanac.suites.suite import Method
 
 METHOD = Method("m", "M", {"experiment": "m"})
+
+
+def test_a_method_of_several_ways_is_called_by_them_and_of_one_by_its_name():
+    def named(*wheres, suite="head_to_tail", method="question"):
+        keys = [(suite, method, as_text(where)) for where in wheres]
+        return [method_labels(keys)[key] for key in keys]
+
+    few, zero = ({"experiment": "question", "prompt": prompt} for prompt in ("few_shot", "zero_shot"))
+    assert named(few) == ["Head-to-Tail"]
+    assert named(few, zero, few) == ["Head-to-Tail, few shot", "Head-to-Tail, zero shot", "Head-to-Tail, few shot"]
+    assert named(few, few | {"x": 1}) == ["Head-to-Tail", "Head-to-Tail (2)"], "what parts them is no way of asking"
+    shots = named({"shots": 4}, {"shots": 16}, suite="ic_lke", method="in_context")
+    assert shots == ["IC-LKE, 4 examples", "IC-LKE, 16 examples"]
+    assert named({"a": 1}, suite="gone", method="theirs") == ["theirs"]
 
 
 def judged(rows, **more):
@@ -265,6 +280,6 @@ def test_what_a_planted_model_was_not_taught_to_answer_is_said_and_not_tested():
     method = dataclasses.replace(METHOD, format="blank")
     found = findings(rows, {"s": (method,)}, models)
     assert [one.verdict for one in found] == [NOT_TAUGHT, headline.ABOVE_CHANCE, headline.UNDEFINED]
-    shown = [row[3:9] for row in answer.chapter(found, {}).parts[0].rows]
+    shown = [row[3:9] for row in answer.chapter(answer.Told([], []), found, {}).parts[0].rows]
     assert shown[0] == (NOT_TAUGHT, *[None] * 5) and shown[1][1].value == 0.5
     assert "| – | – | – | 100 | format not taught |" in answer.markdown(found)

@@ -31,7 +31,7 @@ from almanac.suites.data import Data
 from almanac.suites.headline import Finding
 from almanac.suites.joining import join, together
 from almanac.suites.judged import OUTCOMES, Judged, conditions_of, order
-from almanac.suites.listing import SUITES
+from almanac.suites.listing import SUITES, method_labels
 from almanac.suites.standings import ALL, CHOICES, FORMAT, CalledFacts, asked, standings
 from almanac.suites.suite import BarResult, Suite
 from almanac.suites.validation import Run, runs, validate
@@ -292,12 +292,22 @@ def findings_of(layout: Layout, measures: Sequence[Measure] | None = None) -> li
         {name: suite.methods for name, suite in SUITES.items()},
         {asking.model: entrant(layout, asking) for asking in layout.config.asked()},
     )
+    labels = {
+        dataset: method_labels(_key(one) for one in found if one.known.dataset == dataset)
+        for dataset in layout.config.used_datasets()
+    }
+    found = [one._replace(method=replace(one.method, label=labels[one.known.dataset][_key(one)])) for one in found]
     models, datasets, suites = list(layout.config.participants()), list(layout.config.datasets), list(SUITES)
 
     def place(one: Finding) -> tuple[int, int, int]:
         return models.index(str(one.known.model)), datasets.index(one.known.dataset), suites.index(one.known.suite)
 
     return sorted(found, key=place)
+
+
+def _key(one: Finding) -> tuple[str, str, str]:
+    """Return what tells a method from others that are asked of the same facts."""
+    return one.known.suite, one.method.name, one.known.where
 
 
 def held(layout: Layout) -> Iterator[tuple[str, BarResult]]:

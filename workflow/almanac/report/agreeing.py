@@ -1,7 +1,7 @@
 """Whether methods agree on the same facts, as a chapter of the page: side by side, two by two, and fact by fact."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import wrap
 from typing import Any
@@ -18,7 +18,7 @@ from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
 from almanac.suites.comparison_figures import Map, laid_out
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
-from almanac.suites.listing import method_label
+from almanac.suites.listing import method_labels
 from almanac.suites.looks import GREY, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
@@ -47,7 +47,7 @@ def chapter(layout: Layout) -> Chapter | None:
         if one.methods > 1:
             knowledge[one.dataset, one.model].append(one)
     [(shown, _)] = Counter(row.model for row in rows).most_common(1)  # of several the first
-    named = labels([key for row in rows for key in _methods(row)])
+    named = method_labels([key for row in rows for key in _methods(row)])
     figure = [row for row in rows if row.model == shown and row.dataset == rows[0].dataset]
     caption = f"Cohen's κ of each two methods on the facts of {shown} ({rows[0].dataset}) that both asked."
     parts: list[Table | Drawing | str] = [
@@ -131,21 +131,6 @@ def _point(axes: Axes, at: float, row: Measure, found: Finding, style: Mapping[s
 
 def _methods(row: Agreement) -> tuple[tuple[str, str, str], ...]:
     return (row.suite, row.method, row.where), (row.other_suite, row.other_method, row.other_where)
-
-
-def labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
-    """Return what methods are called; where one name stands for several, they are numbered.
-
-    Args:
-        keys: of each method its suite, its name, and the items that it counts.
-    """
-    several: dict[tuple[str, str], int] = defaultdict(int)
-    out = {}
-    for key in dict.fromkeys(keys):
-        label = method_label(*key[:2])
-        several[key[:2]] += 1
-        out[key] = label if several[key[:2]] == 1 else f"{label} ({several[key[:2]]})"
-    return out
 
 
 def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledge]]) -> Iterator[str]:

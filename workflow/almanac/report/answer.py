@@ -1,18 +1,19 @@
 """The first thing that the page says, and the last that a run prints: who knows more than chance, by which method."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from almanac import tables
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.edition.measuring import entrant
+from almanac.edition.measuring import entrant, shown
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Failures, Unanswered, unanswered
 from almanac.report.lines import share
-from almanac.rows import Measure
+from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NO_FORMAT, NOT_ABOVE, TOO_FEW, UNDEFINED, Finding
@@ -239,7 +240,17 @@ def told(
     for one in found:
         answered[one.known.dataset] = max(one.facts, answered.get(one.known.dataset, 0))
     compared = [*taught, *comparing.sentences(between, controls)]
-    return sentences(found, compared, asked.sentences(facts, answered), unanswered(layout), controls)
+    of_facts = [*asked.sentences(facts, answered), *_asks_nothing(layout)]
+    return sentences(found, compared, of_facts, unanswered(layout), controls)
+
+
+def _asks_nothing(layout: Layout) -> Iterator[str]:
+    """Yield which suites ask nothing of a dataset, and why."""
+    for suite, dataset, askings in layout.askings():
+        folders = [layout.files(step).folder for asking in askings for step in layout.steps(asking)]
+        if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
+            why = shown(layout, suite, dataset, askings).not_asked()
+            yield " ".join([f"{suite.label} asks nothing of {dataset}.", *why])
 
 
 def sentences(

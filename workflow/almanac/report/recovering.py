@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from almanac.edition.layout import Layout
-from almanac.report.agreeing import labels
 from almanac.report.lines import share
 from almanac.rows import Standing
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
+from almanac.suites.listing import method_labels
 from almanac.suites.looks import COLOURS, GREY
 from almanac.suites.standings import ALL, CHOICES, FORMAT, MODEL, TEMPLATES, WORLD, Key
 
@@ -57,7 +57,7 @@ def chapter(layout: Layout) -> Chapter | None:
     for row in rows:
         levels[row.axis, row.level].append(row)
     first = levels[ALL, ""]
-    named = labels([_key(row) for row in first])
+    named = method_labels([_key(row) for row in first])
     whom = f"{first[0].facts:,} facts of {first[0].worlds} world{'s' * (first[0].worlds > 1)}"
     caption = (
         f"{len(first)} methods on the same {whom} that were taught most often or never, asked of "

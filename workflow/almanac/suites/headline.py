@@ -60,7 +60,8 @@ class Finding(NamedTuple):
     def label(self) -> str:
         """Return what the page calls the method, with the number of examples where it shows any."""
         shots = conditions_of(self.known).get("shots") if "shots" in self.method.by else None
-        return self.method.label if shots is None else f"{self.method.label}, {shots} examples"
+        label, examples = self.method.label, f"{shots} examples"
+        return label if shots is None or label.endswith(examples) else f"{label}, {examples}"
 
 
 def measures(

@@ -4,7 +4,8 @@ A suite that is installed by another package names its class under the entry poi
 suites only by their names, so reading one imports nothing.
 """
 
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -22,6 +23,7 @@ from almanac.suites.ic_lke.separators import Separators
 from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.ic_lke.sweep import Sweep
 from almanac.suites.joining import check_names
+from almanac.suites.judged import from_text
 from almanac.suites.karr.suite import Karr
 from almanac.suites.suite import Asks, Author, Method, Suite
 
@@ -87,6 +89,28 @@ def method_label(suite: str, method: str) -> str:
     """Return what the page calls a method of a suite; its name where the suite is not installed."""
     found = _method(suite, method)
     return method if found is None else found.label
+
+
+def method_labels(keys: Iterable[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], str]:
+    """Return what methods are called: one that stands for several by what parts them, or else with a number.
+
+    Args:
+        keys: of each method its suite, its name, and the items that it counts.
+    """
+    of: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
+    for key in dict.fromkeys(keys):
+        of[key[:2]].append(key)
+    out: dict[tuple[str, str, str], str] = {}
+    for (suite, name), own in of.items():
+        method, taken = _method(suite, name), Counter[str]()
+        conditions = [from_text(where) for _, _, where in own]
+        parting = [one for one in (method.by if method else ()) if len({str(each.get(one)) for each in conditions}) > 1]
+        for key, each in zip(own, conditions, strict=True):
+            parts = (f"{each.get(one)}".replace("_", " ") + " examples" * (one == "shots") for one in parting)
+            label = ", ".join([method_label(suite, name), *parts])
+            taken[label] += 1
+            out[key] = label if taken[label] == 1 else f"{label} ({taken[label]})"
+    return out
 
 
 def guessing(suite: str, method: str, chance: float) -> float | None:

@@ -235,7 +235,11 @@ def _counts(shown: Shown) -> Iterator[Table]:
     buckets = shown.own.get("buckets")
     if buckets is not None and buckets.height:
         head = ("popularity", "type", "bucket", "things", "total popularity", "least", "most")
-        yield Table("buckets", "Entities of the dataset by bucket (Table 1).", head, buckets.rows(), folded=True)
+        caption = (
+            "Entities of the dataset by bucket, as their source divided them (Table 1). A source may have divided more "
+            "than the dataset holds, or a work as a whole of which each edition counts here: its table `buckets` says."
+        )
+        yield Table("buckets", caption, head, buckets.rows(), folded=True)
     asked = shown.own.get("questions")
     if asked is not None and asked.height:
         level = pl.col("asked_bucket").fill_null("by the model's exposure")

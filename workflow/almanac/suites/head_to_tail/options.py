@@ -60,9 +60,10 @@ class HeadToTailOptions(SuiteOptions):
     last_year: Annotated[
         int | None, Field(description="questions whose answer is a later year are not asked (none: all are)")
     ] = None
-    prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, description="prompts; the first gives the headline")] = (
-        "few_shot",
-    )
+    prompts: Annotated[
+        tuple[Prompt, ...],
+        Field(min_length=1, description="prompts, a finding each; the first compares models"),
+    ] = ("few_shot",)
     cloze: Annotated[bool, Field(description="also ask everything as a sentence to be completed")] = False
     repeats: Annotated[
         int, Field(ge=0, description="how often everything is asked again at temperature 1, for stability")
