@@ -338,12 +338,12 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         whom = f"{_listed(models)}, {_methods(rows)}"
         return f"On {dataset}, nothing is distinguishable from chance over all facts that were asked: {whom}."
     own = {name: [one for one in rows if one.known.model == name] for name in models}
-    alike: dict[tuple[float, int], list[str]] = defaultdict(list)  # by the share of methods and, of some, their number
+    alike: dict[tuple[int, int], list[str]] = defaultdict(list)  # all of them is 1 of 1, however many
     for name, found in own.items():
         hit = sum(one.verdict == ABOVE_CHANCE for one in found)
-        alike[hit / len(found), 0 if hit == len(found) else len(found)].append(name)
+        alike[(1, 1) if hit == len(found) else (hit, len(found))].append(name)
     parts: list[str] = []
-    for (part, of), names in sorted(alike.items(), key=lambda one: (-one[0][0], -one[0][1])):
+    for (hit, of), names in sorted(alike.items(), key=lambda one: (-one[0][0] / one[0][1], -one[0][1])):
         more = [
             one.above.value or 0.0 for name in names for one in own[name] if one.above and one.verdict == ABOVE_CHANCE
         ]
@@ -353,7 +353,7 @@ def _of_dataset(dataset: str, rows: Sequence[Finding], controls: Collection[str]
         listed = _listed(f"{name} (a control)" if name in controls else name for name in names)
         counts = sorted({len(own[name]) for name in names})
         methods = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        of_them = f"{round(part * of)} of {of}" if of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
+        of_them = f"{hit} of {of}" if hit < of else f"all of its {methods}" if counts[-1] > 1 else "its 1"
         parts.append(f"{listed}{each} by {of_them} tested method{'s' * (counts[-1] != 1)}{span}")
     return f"Above chance on {dataset}: {_listed(parts, '; ')}."
 
