@@ -43,11 +43,11 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = F
         path: the file, perhaps gzipped.
         names: its columns in their order.
         wanted: the columns that are needed.
-        seen: whether the file has been read whole before: its rows are not looked at once more for missing cells.
+        seen: whether the file has been read whole before: the cells of its rows are not counted once more.
 
     Raises:
-        AlmanacError: the file is missing, its header has other columns or another order, or, when it is read, a row has
-            more or fewer cells.
+        AlmanacError: the file is missing, or its header has other columns or another order.
+        PolarsError: when it is read, a row has more or fewer cells.
     """
     header = _header(path)
     if header != list(names):
@@ -65,17 +65,15 @@ def scan(path: Path, names: Sequence[str], wanted: Sequence[str], seen: bool = F
     )
     if seen:
         return frame.select(wanted)
-    last = names[-1]
 
     def whole(batch: pl.DataFrame) -> pl.DataFrame:
         # The reader fills a short row with empty cells; the last cell of a whole row is never empty.
-        if (short := batch.filter(pl.col(last) == "")).height:
-            cells = ", ".join(str(cell) for cell in short.row(0))
-            raise AlmanacError(f"{path}: a row has fewer cells than the header ({cells}); bring the file again")
+        if (batch[names[-1]] == "").any():
+            raise pl.exceptions.ShapeError("a row has fewer cells than the header")
         return batch.select(wanted)
 
-    schema = dict.fromkeys(wanted, pl.String())
-    return frame.select(*wanted, *({last} - set(wanted))).map_batches(whole, schema=schema, streamable=True)
+    # All columns are read, since the reader sees that a row has too many cells only if none is passed over.
+    return frame.map_batches(whole, schema=dict.fromkeys(wanted, pl.String()), streamable=True)
 
 
 def owned(rows: pl.LazyFrame) -> pl.LazyFrame:

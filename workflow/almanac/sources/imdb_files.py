@@ -10,6 +10,7 @@ import polars as pl
 from almanac.errors import AlmanacError
 from almanac.sources.frames import NOTHING, owned, readable, scan
 from almanac.sources.options import ImdbOptions
+from almanac.sources.reading import check_cells, opened
 from almanac.sources.source_tables import Omissions
 
 BASICS, RATINGS, CREW, PRINCIPALS, NAMES = (download.name for download in ImdbOptions.DOWNLOADS)
@@ -85,7 +86,12 @@ class ImdbFiles:
         path = self._folder / file
         with readable(path):
             rows = scan(path, COLUMNS[file], tuple(wanted), file in self._seen)
-            found = owned(query(rows)).collect(engine="streaming")
+            try:
+                found = owned(query(rows)).collect(engine="streaming")
+            except pl.exceptions.PolarsError:
+                with opened(path) as lines:
+                    check_cells(path, lines, 1, len(COLUMNS[file]), b"\t")
+                raise
         self._seen.add(file)
         return found
 

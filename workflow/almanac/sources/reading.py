@@ -246,7 +246,7 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
         for block in whole_lines(handle):
             lines = block.count(b"\n") + (not block.endswith(b"\n"))
             if block.count(separator.encode()) != lines * (width - 1):
-                _name_line(path, block.removesuffix(b"\n").split(b"\n"), first, width, separator.encode())
+                check_cells(path, block.removesuffix(b"\n").split(b"\n"), first, width, separator.encode())
             try:
                 frame = pl.read_csv(
                     block,
@@ -264,8 +264,15 @@ def blocks(path: Path, width: int, columns: Mapping[str, int], separator: str = 
             raise AlmanacError(f"{path}: {EMPTY}")
 
 
-def _name_line(path: Path, lines: Sequence[bytes], first: int, width: int, separator: bytes) -> None:
+def check_cells(path: Path, lines: Iterable[bytes], first: int, width: int, separator: bytes) -> None:
+    """Name the first of some lines that has not as many cells as it should, if any.
+
+    Raises:
+        AlmanacError: there is one.
+    """
     for number, line in enumerate(lines, first):
         if line.count(separator) != width - 1:
             cells = line.count(separator) + 1
-            raise AlmanacError(f"{path}: line {number} has {cells} cells; {width} are expected; is it the right file?")
+            raise AlmanacError(
+                f"{path}: line {number} has {cells} cells; {width} are expected; is it the right file, and whole?"
+            )
