@@ -109,6 +109,23 @@ def test_asking_again_makes_another_snapshot_and_says_what_changed(servers, tabl
     assert counts == [len(tables.facts), len(tables.facts), len(tables.facts) - len(gone)]
 
 
+@pytest.mark.parametrize("date", ["tomorrow", "2027-13-45", "2027-1-5", "2027-01-05T2460Z", "../../evil", ""])
+def test_another_snapshot_is_called_by_a_date(tmp_path, capsys, date):
+    assert pull("http://127.0.0.1:9", tmp_path, "--again", date) == 1
+    assert f"--again: {date!r} is no date; give the day, as 2026-12-01" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_snapshot_is_called_by_no_date_before_the_newest(servers, tmp_path, capsys):
+    """The one read is the first made, which is the one with the first date."""
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    made = next((tmp_path / "snapshots").glob("*/*")).name
+    assert pull(between.url, tmp_path, "--again", made[:10], output="changes.json") == 1
+    assert f"--again: {made[:10]} comes before {made}, the newest snapshot" in capsys.readouterr().err
+
+
 def test_what_is_new_or_gone_is_neither_renamed_nor_otherwise_known(tmp_path):
     for folder, keys in (("old", ("gone", "kept")), ("new", ("kept", "new"))):
         write(tmp_path / folder / "facts.parquet", Fact, [])

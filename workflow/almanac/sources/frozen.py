@@ -123,7 +123,7 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
     """Make another snapshot and return what changed since the newest before it.
 
     Raises:
-        AlmanacError: there is no snapshot yet, or one of this date; the files are the user's own.
+        AlmanacError: there is no snapshot yet, or one of this date or a later; the files are the user's own.
     """
     if isinstance(options, DumpOptions) and options.path is not None:
         raise AlmanacError(
@@ -133,6 +133,10 @@ def again(options: NetworkOptions, contact: str | None, root: Path, date: str, l
     before = snapshots.dates(home)
     if not before:
         raise AlmanacError(f"{home}: there is no snapshot yet to pull again; pull the source first")
+    if date < before[-1]:  # else it would pass for the first made
+        raise AlmanacError(
+            f"--again: {date} comes before {before[-1]}, the newest snapshot; give a later day or minute"
+        )
     new = _make(options, contact, snapshots.begin(home, date, resume=False), log, done)
     with unfinished.folder() as work:
         folders = []

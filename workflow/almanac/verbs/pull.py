@@ -8,6 +8,7 @@ never changed again, and read the tables out of it.
 import argparse
 import datetime
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
         where = f"the folder of all snapshots [{SNAPSHOTS}]"
         part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=where)
-        again = "make another snapshot, called DATE, and write what changed since the newest to --output, as JSON"
+        again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed since the newest to --output, as JSON"
         part.add_argument("--again", default=None, metavar="DATE", help=again)
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
         add_flags(part, options, "the source")
@@ -189,15 +190,31 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
     """Make another snapshot and report what changed since the newest before it.
 
     Raises:
-        AlmanacError: there is none to compare with, or one of this date; and all that `pull_source` raises.
+        AlmanacError: the name is no date, there is no snapshot to compare with, or one of this date or a later; and
+            all that `pull_source` raises.
     """
     from almanac.sources import frozen
 
+    if not _is_date(date):
+        raise AlmanacError(
+            f"--again: {date!r} is no date; give the day, as 2026-12-01, or the minute (UTC), as 2026-12-01T1530Z"
+        )
     with progress(None, "answers and files") as done:
         changes = frozen.again(options, contact, snapshots, date, say, done)
     print(changes.pop("text"))
     with atomic(report) as temporary:
         temporary.write_text(json.dumps(changes, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a day, or a minute as in `DATE`: names that sort by time."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3])[0-5][0-9]Z)?", text):
+        return False
+    try:
+        datetime.date.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return True
 
 
 def say(line: str) -> None:
