@@ -126,6 +126,18 @@ def test_another_snapshot_is_called_by_no_date_before_the_newest(servers, tmp_pa
     assert f"--again: {made[:10]} comes before {made}, the newest snapshot" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("place", "message"), [("", "is a folder"), ("notes.txt/changes.json", "cannot be written")])
+def test_a_place_for_the_report_is_looked_for_before_anything_is_pulled(servers, tmp_path, capsys, place, message):
+    between, _, _ = servers
+    between.script(lambda number: None)
+    assert pull(between.url, tmp_path) == 0
+    (tmp_path / "notes.txt").touch()
+    asked = len(between.seen)
+    assert pull(between.url, tmp_path, "--again", "2999-01-01", output=place) == 1
+    assert message in capsys.readouterr().err
+    assert len(between.seen) == asked
+
+
 def test_what_is_new_or_gone_is_neither_renamed_nor_otherwise_known(tmp_path):
     for folder, keys in (("old", ("gone", "kept")), ("new", ("kept", "new"))):
         write(tmp_path / folder / "facts.parquet", Fact, [])
@@ -225,7 +237,7 @@ def test_files_of_the_users_own_are_read_where_they_lie_and_recorded(tmp_path, c
     assert main(words) == 0
     record = json.loads((tmp_path / "out" / "pull.json").read_text())
     assert record["raw"][name]["sha256"] == sha256(tmp_path / "mine" / name)
-    assert main([*words, "--again", "2027-01-01"]) == 1
+    assert main([*words, "--again", "2027-01-01", "--output", str(tmp_path / "changes.json")]) == 1
     assert "bring newer ones there" in capsys.readouterr().err
 
 

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         part.add_argument("--contact", default=None, help="your e-mail address or page: whom the servers may write to")
         where = f"the folder of all snapshots [{SNAPSHOTS}]"
         part.add_argument("--snapshots", type=Path, default=SNAPSHOTS, metavar="FOLDER", help=where)
-        again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed since the newest to --output, as JSON"
+        again = "make another snapshot, called DATE (YYYY-MM-DD), and write what changed to --output, as JSON"
         part.add_argument("--again", default=None, metavar="DATE", help=again)
         part.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the tables go")
         add_flags(part, options, "the source")
@@ -190,8 +190,8 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
     """Make another snapshot and report what changed since the newest before it.
 
     Raises:
-        AlmanacError: the name is no date, there is no snapshot to compare with, or one of this date or a later; and
-            all that `pull_source` raises.
+        AlmanacError: the name is no date, there is no snapshot to compare with, or one of this date or a later; the
+            report cannot be written; and all that `pull_source` raises.
     """
     from almanac.sources import frozen
 
@@ -199,10 +199,12 @@ def pull_again(options: NetworkOptions, contact: str | None, snapshots: Path, da
         raise AlmanacError(
             f"--again: {date!r} is no date; give the day, as 2026-12-01, or the minute (UTC), as 2026-12-01T1530Z"
         )
-    with progress(None, "answers and files") as done:
-        changes = frozen.again(options, contact, snapshots, date, say, done)
-    print(changes.pop("text"))
-    with atomic(report) as temporary:
+    if report.is_dir():
+        raise AlmanacError(f"{report}: is a folder; give the path of a file")
+    with atomic(report) as temporary:  # before anything is pulled: the report cannot be made again
+        with progress(None, "answers and files") as done:
+            changes = frozen.again(options, contact, snapshots, date, say, done)
+        print(changes.pop("text"))
         temporary.write_text(json.dumps(changes, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
