@@ -78,9 +78,29 @@ def test_the_tables_of_a_small_collection(tmp_path):
     ]
     assert sum(row.entities for row in found["buckets"]) == 7
     assert found["omissions"] == [
+        Omission("facts", "edition after 2015", 1, "6"),
+        Omission("facts", "edition whose title and year others have", 2, "4"),
+        Omission("facts", "edition whose title is mostly not ASCII", 1, "7"),
+        Omission("facts", "edition without a year", 1, "10"),
         Omission("facts", "names an entity that the files do not name", 1, "goodreads.author|book:9|author:99"),
         Omission("popularity", "book without a title or a number", 1, "8"),
     ]
+
+
+def test_a_line_that_stands_again_counts_once(tmp_path):
+    once = tables(write(tmp_path / "raw"), tmp_path / "once")
+    twice = tables(write(tmp_path / "raw", [*BOOKS, BOOKS[0], BOOKS[0], BOOKS[8]]), tmp_path / "twice")
+    again = Omission("popularity", "edition that stands again", 3, "1")
+    assert {name: rows for name, rows in twice.items() if name != "omissions"} == {
+        name: rows for name, rows in once.items() if name != "omissions"
+    }
+    assert [row for row in twice["omissions"] if row not in once["omissions"]] == [again]
+
+
+def test_two_lines_of_one_number_are_refused(tmp_path):
+    folder = write(tmp_path / "raw", [*BOOKS, book(3, '"Quoted', 31, isbn="", isbn13="x")])
+    with pytest.raises(AlmanacError, match=r"goodreads_books\.json\.gz: the number 3 stands twice, with other values"):
+        goodreads.read(GoodreadsOptions(), folder)
 
 
 def test_a_pool_is_drawn_from_each_bucket(tmp_path):

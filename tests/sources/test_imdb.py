@@ -145,6 +145,7 @@ def test_what_is_left_out_is_counted(small):
     assert small["omissions"] == [
         Omission("facts", "characters are no JSON list of texts", 1, "no list"),
         Omission("facts", "names an entity that the files do not name", 1, "imdb.director|tt0000003|nm0000009"),
+        Omission("facts", "person whose name others have", 2, "imdb"),
         Omission("popularity", "title that begins after 2020", 1, "title.basics.tsv.gz"),
         Omission("popularity", "title without any year", 1, "title.basics.tsv.gz"),
     ]

@@ -12,7 +12,7 @@ from almanac import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
-    "pull": 6,
+    "pull": 7,
     "build": 8,
     "plant": 6,
     "ask": 14,

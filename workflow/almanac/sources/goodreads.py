@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from almanac.errors import AlmanacError
 from almanac.rows import Relation
 from almanac.sources.frames import assembled, drawn_from, facts, histogram_from, popularity, readable, readable_text
 from almanac.sources.options import GoodreadsOptions
@@ -77,22 +78,25 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
         folder: holds the files under their own names.
 
     Raises:
-        AlmanacError: a file is missing, cut or not of its shape, naming it and the line.
+        AlmanacError: a file is missing, cut or not of its shape, naming it and the line; or two books differ that have
+            one number.
     """
     omissions = Omissions()
     with readable(folder / BOOKS):
         aside = laid_aside(_books(folder / BOOKS, omissions), SCHEMA)
-        books = aside.stream()
+        books = _once(folder / BOOKS, aside.stream(), omissions)
         folded = books.with_columns(folded=pl.col("title").str.to_lowercase())
         titles = folded.group_by("folded").agg(score=pl.col("ratings").sum()).collect(engine="streaming")
         histogram = histogram_from(titles.lazy())
         found = cuts(histogram)
-        alone = folded.group_by("folded", "year").len().filter(pl.col("len") == 1).select("folded", "year")
-        asked = (
-            folded.filter((pl.col("year") <= options.last_year) & readable_text("title"))
-            .join(alone, on=["folded", "year"], how="semi")
-            .join(titles.lazy(), on="folded")
+        editions = folded.group_by("folded", "year").len()
+        judged = folded.join(editions, on=["folded", "year"], how="left").with_columns(
+            reason=_reason(options.last_year)
         )
+        left = judged.group_by("reason").agg(pl.len(), pl.col("id").min()).drop_nulls("reason")
+        for reason, count, example in left.collect(engine="streaming").iter_rows():
+            omissions.add("facts", reason, str(example), count)
+        asked = judged.filter(pl.col("reason").is_null()).drop("len", "reason").join(titles.lazy(), on="folded")
         has = {
             "publisher": pl.col("publisher") != "",
             "author": pl.col("authors").list.len() > 0,
@@ -111,6 +115,35 @@ def read(options: GoodreadsOptions, folder: Path) -> SourceTables:
         [popularity(rows.with_columns(entity_id="subject_id"), SOURCE, "book")],
         sizes(SOURCE, "book", histogram, found),
         omissions,
+    )
+
+
+def _once(path: Path, books: pl.LazyFrame, omissions: Omissions) -> pl.LazyFrame:
+    """Return the books, of those that stand several times one."""
+    ids = books.group_by("id").len().filter(pl.col("len") > 1).collect(engine="streaming")["id"]
+    if ids.is_empty():
+        return books
+    several = pl.col("id").is_in(ids.implode())
+    again = books.filter(several).collect(engine="streaming")
+    alike = again.unique(maintain_order=True)
+    if (twice := alike["id"].is_duplicated()).any():
+        number = alike["id"].filter(twice)[0]
+        raise AlmanacError(f"{path}: the number {number} stands twice, with other values; keep the line that is right")
+    omissions.add("popularity", "edition that stands again", str(again["id"].min()), again.height - alike.height)
+    return pl.concat([books.filter(~several), alike.lazy()])
+
+
+def _reason(last_year: int) -> pl.Expr:
+    """Return why an edition is not asked about, if it is not."""
+    return (
+        pl.when(pl.col("year").is_null())
+        .then(pl.lit("edition without a year"))
+        .when(pl.col("year") > last_year)
+        .then(pl.lit(f"edition after {last_year}"))
+        .when(~readable_text("title"))
+        .then(pl.lit("edition whose title is mostly not ASCII"))
+        .when(pl.col("len") > 1)
+        .then(pl.lit("edition whose title and year others have"))
     )
 
 

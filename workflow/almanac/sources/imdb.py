@@ -12,12 +12,13 @@ import polars as pl
 
 from almanac.rows import Relation
 from almanac.sources.frames import assembled, bucketed, drawn, facts, popularity
-from almanac.sources.imdb_files import CREW, PRINCIPALS, ImdbFiles, identifier, number
+from almanac.sources.imdb_files import CREW, PRINCIPALS, ImdbFiles, identifier, number, sharing
 from almanac.sources.options import ImdbOptions
 from almanac.sources.source_tables import Omissions, SourceTables
 
 SOURCE = "imdb"
 ACTORS = ("actor", "actress")
+SHARED = "person whose name others have"
 NUMBERED = r"^nm\d{1,9}$"
 ASKED, CONTEXT = "movie", "context"
 RELATIONS = [
@@ -61,7 +62,11 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
     rows = title_facts(titles, options) + linked_facts(files, titles, options, omissions)
     titles = titles.select("id", "alike", "start", "score", "bucket")
     everybody = files.people(titles)
-    people = _alone(everybody, omissions) if options.people == "faithful" else everybody
+    if options.people == "faithful":
+        people = _alone(everybody, omissions)
+    else:
+        people = everybody
+        omissions.add("facts", SHARED, SOURCE, sharing(everybody["alike"]))
     people, person_sizes = bucketed(people, SOURCE, "person")
     makers = pl.concat(frame["object_id"] for frame in rows).drop_nulls().unique()
     own, labels = person_facts(files, people, everybody, _numbers(makers), options)
@@ -85,7 +90,7 @@ def read(options: ImdbOptions, folder: Path) -> SourceTables:
 def _alone(people: pl.DataFrame, omissions: Omissions) -> pl.DataFrame:
     """Return the people whose name is theirs alone; in the released code no others count for any bucket."""
     found = people.filter(~pl.col("alike").is_duplicated())
-    omissions.add("popularity", "person whose name others have", SOURCE, people.height - found.height)
+    omissions.add("popularity", SHARED, SOURCE, people.height - found.height)
     return found
 
 
