@@ -8,6 +8,7 @@ import pytest
 from almanac.errors import AlmanacError
 from almanac.rows import Entity
 from almanac.sources import myriadlama, source_tables
+from almanac.sources.files import read_folder
 from almanac.sources.options import MyriadlamaOptions
 from almanac.suites.belief.templates import of_rows
 
@@ -76,6 +77,14 @@ def test_a_table_that_names_its_subjects_has_their_ids_and_other_names(tmp_path)
     found = myriadlama.read(MyriadlamaOptions(), tmp_path)
     assert [fact.fact_id for fact in found.facts] == ["P19|Q7259|Q585"]
     assert found.entities[0] == Entity("Q7259", "Ada", ("Ada Lovelace",), None)
+
+
+def test_a_subject_whose_name_holds_a_bar_has_an_id_that_a_dataset_can_be_built_of(tmp_path):
+    write(tmp_path, [row("A|B", BORN[0], [OSLO])])
+    source_tables.write(tmp_path / "out", myriadlama.read(MyriadlamaOptions(), tmp_path))
+    found = read_folder(tmp_path / "out", "myriadlama")
+    assert [fact.fact_id for fact in found.facts] == ["P19|subject:A%7CB|Q585"]
+    assert Entity("subject:A%7CB", "A|B", (), None) in found.entities
 
 
 @pytest.mark.parametrize("column", myriadlama.NEEDED)

@@ -12,7 +12,7 @@ import msgspec
 from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
 from almanac.sources import values
-from almanac.sources.lama import Collected
+from almanac.sources.lama import Collected, subject_of
 from almanac.sources.options import KamelOptions
 from almanac.sources.reading import BROKEN, decoded, member, zipped
 from almanac.sources.source_tables import SourceTables
@@ -122,7 +122,7 @@ def _add(
     collected: Collected, part: KamelFile, line: KamelLine, known: dict[tuple[str, str], str], literal: dict[str, str]
 ) -> None:
     """Add a line's facts; ``known`` holds objects by relation and name, ``literal`` the kind of a relation's values."""
-    subject = f"subject:{line.sub_label.strip()}"
+    subject = subject_of(line.sub_label.strip())
     if not collected.entity(subject, [line.sub_label]):
         collected.omissions.add("facts", "subject has no label", part.where)
         return

@@ -7,6 +7,7 @@ import msgspec
 
 from almanac.rows import Entity, Evidence, Fact, Relation, Template
 from almanac.sources.reading import decoded, member, zipped
+from almanac.sources.records import LIST_SEPARATOR
 from almanac.sources.source_tables import Omissions, SourceTables
 
 RELATIONS = "data/relations.jsonl"
@@ -98,6 +99,11 @@ def probed(archive: Path) -> tuple[list[Relation], list[Template]]:
         Relation(row.relation, row.label or row.relation, row.relation, row.type or None, None, None) for row in found
     ]
     return relations, [template(row.relation, row.template) for row in found]
+
+
+def subject_of(name: str) -> str:
+    """Return the id of a subject of which the name alone is known; a bar would separate the parts of a fact's id."""
+    return f"subject:{name.replace(LIST_SEPARATOR, '%7C')}"
 
 
 def template(relation: str, text: str) -> Template:

@@ -8,7 +8,7 @@ import polars as pl
 
 from almanac.errors import AlmanacError
 from almanac.rows import Relation, Template
-from almanac.sources.lama import Collected
+from almanac.sources.lama import Collected, subject_of
 from almanac.sources.options import MyriadlamaOptions
 from almanac.sources.source_tables import SourceTables
 
@@ -93,7 +93,7 @@ def _pairs(path: Path, rows: pl.LazyFrame) -> Iterator[dict[str, Any]]:
 def _add(collected: Collected, row: dict[str, Any]) -> None:
     """Add one fact of a pair."""
     name = (row["sub_ent"] or "").strip()
-    subject = row["sub_uri"] or f"subject:{name}"
+    subject = row["sub_uri"] or subject_of(name)
     ends: dict[str, tuple[str, Sequence[str]]] = {
         "subject": (subject, [name, *row["sub_aliases"]] if name else []),
         "object": (row["obj_uris"] or "", [*row["obj_ents"], *row["obj_aliases"]] if row["obj_ents"] else []),
