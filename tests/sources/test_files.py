@@ -659,8 +659,10 @@ def test_equal_quantities_and_dates_are_equal_texts_and_what_was_changed_is_said
     found = read_values(tmp_path / "f", rows)
     assert set(found.facts["value"]) == {"1000", "1990-05-22"}
     assert found.facts["fact_id"].to_list() == sorted(f"P|Q{at}|{'1990-05-22' if at > 5 else 1000}" for at in range(10))
-    assert found.notes[:1] == (
-        f"{tmp_path / 'f' / 'facts.jsonl'}: line 2: the quantity '1000.0' is read as '1000' (and 7 more rows so)",
+    facts = tmp_path / "f" / "facts.jsonl"
+    assert found.notes[:2] == (
+        f"{facts}: line 2: the quantity '1000.0' is read as '1000' (and 4 more rows so)",
+        f"{facts}: line 8: the date '+1990-05-22T00:00:00Z' is read as '1990-05-22' (and 2 more rows so)",
     )
 
 

@@ -190,9 +190,9 @@ def _compare_values(found: UserTable) -> None:
     rows = rows.join(read, on=of, how="left", nulls_equal=True, maintain_order="left")
     found.rows = rows.with_columns(value=pl.coalesce("as_value", "value")).drop("as_value")
     changed = found.rows.filter(pl.col("value") != pl.col("as_written"))
-    if changed.height:
-        first = changed.row(0, named=True)
-        found.note(changed[ROW], f"the {first['datatype']} {first['as_written']!r} is read as {first['value']!r}")
+    for own in changed.partition_by("datatype", maintain_order=True):
+        first = own.row(0, named=True)
+        found.note(own[ROW], f"the {first['datatype']} {first['as_written']!r} is read as {first['value']!r}")
 
 
 def _fact_checks(named: pl.Series) -> list[Check]:
