@@ -260,7 +260,31 @@ def swapped(old, new):
         ("title.ratings", swapped("5.5", "5\t.5"), "title.ratings.tsv.gz: line 2 has 4 cells; 3"),
         ("title.principals", text(lambda old: old[:-1] + "\tmore\n"), "title.principals.tsv.gz: line 5 has 7 cells; 6"),
         ("name.basics", swapped("Ann One", "Ann\tOne"), "name.basics.tsv.gz: line 2 has 7 cells; 6"),
-        ("title.ratings", swapped("100", "many"), "title.ratings.tsv.gz: cannot be read"),
+        (
+            "title.ratings",
+            swapped("100", "many"),
+            "title.ratings.tsv.gz: line 2: numVotes of tt0000001 is 'many'; expected is a whole number or \\N; correct",
+        ),
+        (
+            "title.basics",
+            swapped("1992", "about 1992"),
+            "title.basics.tsv.gz: line 4: startYear of tt0000003 is 'about 1992'; expected is a whole number or \\N",
+        ),
+        (
+            "title.basics",
+            swapped("1995", "99999"),
+            "line 4: endYear of tt0000003 is '99999'; expected is a whole number",
+        ),
+        (
+            "title.basics",
+            swapped("tt0000004", "Late"),
+            "title.basics.tsv.gz: line 5: tconst is 'Late'; expected is tt or nm",
+        ),
+        (
+            "name.basics",
+            swapped("1950", "old"),
+            "name.basics.tsv.gz: line 2: birthYear of nm0000001 is 'old'; expected",
+        ),
         ("title.ratings", swapped("tt0000003", "tt0000001"), "the number 1 stands twice"),
         ("title.basics", swapped("tt0000003", "tt999999999"), "larger than any"),
         (

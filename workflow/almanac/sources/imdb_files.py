@@ -1,6 +1,6 @@
 """IMDb's five files: strict scans as streams, and every title and person as a few numbers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,15 @@ COLUMNS = {
     PRINCIPALS: ["tconst", "ordering", "nconst", "category", "job", "characters"],
     NAMES: ["nconst", "primaryName", "birthYear", "deathYear", "primaryProfession", "knownForTitles"],
 }
+YEAR = pl.Int16()
+NUMBERS = {
+    "startYear": YEAR,
+    "endYear": YEAR,
+    "runtimeMinutes": pl.Int32(),
+    "numVotes": pl.UInt32(),
+    "birthYear": YEAR,
+    "deathYear": YEAR,
+}
 SERIES = ("tvSeries", "tvMiniSeries")
 LARGEST = 2**27  # of the titles' numbers, in 2026 below 2**26: votes are looked up in an array of that length
 PROFESSION = pl.Categorical(pl.Categories("imdb.profession", physical=pl.UInt16))
@@ -37,9 +46,14 @@ PERSON = {
 }
 
 
-def number(column: str) -> pl.Expr:
-    """Return the number of an identifier (tt0111161, nm0000001)."""
-    return pl.col(column).str.slice(2).cast(pl.UInt32)
+def number(column: str, strict: bool = True) -> pl.Expr:
+    """Return the number of an identifier (tt0111161, nm0000001); if not strict, nothing of what is none."""
+    return pl.col(column).str.slice(2).cast(pl.UInt32, strict=strict)
+
+
+def whole(column: str, strict: bool = True) -> pl.Expr:
+    """Return a column of `NUMBERS` as numbers; if not strict, nothing of what is none."""
+    return pl.col(column).cast(NUMBERS[column], strict=strict)
 
 
 def identifier(prefix: str, column: str) -> pl.Expr:
@@ -76,6 +90,27 @@ def sharing(alikes: pl.Series) -> int:
     return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
 
 
+def _check_numbers(path: Path, names: Sequence[str]) -> None:
+    """Name a cell of a file that is not the number that it should be, if any.
+
+    Raises:
+        AlmanacError: there is one.
+    """
+    rows = scan(path, names, names, seen=True).with_row_index("line", 2)
+    numbers = {names[0]: number(names[0], strict=False)}
+    numbers |= {name: whole(name, strict=False) for name in names if name in NUMBERS}
+    for name, value in numbers.items():
+        wrong = rows.filter(pl.col(name).is_not_null() & value.is_null())
+        first = wrong.select("line", identity=names[0], text=name).head(1).collect(engine="streaming")
+        for line, identity, text in first.iter_rows():
+            of = f" of {identity}" if name in NUMBERS else ""
+            expected = f"a whole number or {NOTHING}" if name in NUMBERS else "tt or nm and digits"
+            raise AlmanacError(
+                f"{path}: line {line}: {name}{of} is {text!r}; expected is {expected}; "
+                "correct the row, or bring the file again"
+            )
+
+
 class ImdbFiles:
     """The files of one folder, and the filter that says which titles count."""
 
@@ -98,6 +133,7 @@ class ImdbFiles:
             except pl.exceptions.PolarsError:
                 with opened(path) as lines:
                     check_cells(path, lines, 1, len(COLUMNS[file]), b"\t")
+                _check_numbers(path, COLUMNS[file])
                 raise
         self._seen.add(file)
         return found
@@ -118,9 +154,9 @@ class ImdbFiles:
                 id=number("tconst"),
                 alike=alike(pl.col("primaryTitle").str.to_lowercase()),
                 series=pl.col("titleType").is_in(SERIES),
-                start=pl.col("startYear").cast(pl.Int16),
-                end=pl.col("endYear").cast(pl.Int16),
-                runtime=pl.col("runtimeMinutes").cast(pl.Int32),
+                start=whole("startYear"),
+                end=whole("endYear"),
+                runtime=whole("runtimeMinutes"),
             ),
         )
         self._once(BASICS, everything)
@@ -132,7 +168,7 @@ class ImdbFiles:
         votes = self.collect(
             RATINGS,
             ("tconst", "numVotes"),
-            lambda rows: rows.select(id=number("tconst"), score=pl.col("numVotes").cast(pl.UInt32)),
+            lambda rows: rows.select(id=number("tconst"), score=whole("numVotes")),
         )
         self._once(RATINGS, votes)
         scores = self._looked_up(RATINGS, votes, 1)
@@ -189,8 +225,8 @@ class ImdbFiles:
                 id=number("nconst"),
                 alike=alike(pl.col("primaryName")),
                 score=pl.Series(running[ends] - running[ends - lengths]).cast(pl.UInt32),
-                born=pl.col("birthYear").cast(pl.Int16),
-                died=pl.col("deathYear").cast(pl.Int16),
+                born=whole("birthYear"),
+                died=whole("deathYear"),
                 profession=only("primaryProfession"),
                 known=pl.when(pl.Series(lengths == 1)).then(pl.Series(only_one)),
                 famous=pl.Series(lengths > 0),
