@@ -124,8 +124,8 @@ CONTRACT = {
     "planting": ("planting", "dataset", "sources", *BASE),
     "models": ("models", *BASE),
     "statistics": ("statistics", *BASE),
-    # records: a table of any of several forms; lpaqa: prompts as they are published, for one's own facts
-    "suites": ("suites", "statistics", "dataset", "sources.records", "sources.lpaqa", *BASE),
+    # records, checking: a table of any of several forms, and templates in it; lpaqa: prompts as they are published
+    "suites": ("suites", "statistics", "dataset", "sources.records", "sources.checking", "sources.lpaqa", *BASE),
     "resources": ("resources", "errors"),
 }
 

@@ -1,6 +1,7 @@
 """The templates that ship, a user's own and the dataset's."""
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.suites.belief.small import data, fact
@@ -9,7 +10,7 @@ from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import ALIAS, Template
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, shipped
+from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, read, shipped
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (39, 4), "invented": (12, 4)}
@@ -76,11 +77,32 @@ def test_a_users_file_is_used_before_all_others(tmp_path):
     assert of(["P19", "P20"], file=str(path)) == {"P19": "file", "P20": "lama"}
 
 
+def test_the_columns_that_a_source_needs_are_enough_in_a_users_file_and_its_order_is_kept(tmp_path):
+    lines = [f"P19,[X] was born {number} in [Y].,statement" for number in range(12)]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["relation_id,text,style", *lines]))
+    assert [one.text for one in read(path)["P19"]] == [line.split(",")[1] for line in lines]
+    (tmp_path / "mine.jsonl").write_text('{"relation_id":"P19","text":"[X] was born in","style":"prefix"}')
+    assert read(tmp_path / "mine.jsonl") == {}
+    assert set(read(Path("resources/facts/templates.jsonl"))) > {"P36"}
+
+
+def test_a_wrong_column_of_a_users_file_is_named_with_those_that_there_are(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"relation_id":"P19","text":"[Y] bore [X].","style":"statement","parent":"a"}')
+    with pytest.raises(AlmanacError, match=r"mine\.jsonl: has the unknown column 'parent'; known are relation_id"):
+        read(path)
+    path.write_text('{"text":"[Y] bore [X].","style":"statement","relation_id":""}')
+    with pytest.raises(AlmanacError, match=r"mine\.jsonl: line 1: relation_id is empty"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (Template("a", "r", "[X] is.", "statement", "written", None, ()), "template 'a': '[X] is.' must hold"),
-        (Template("a", "r", "[X] and [X] in [Y].", "statement", "written", None, ()), "once each"),
+        (Template("a", "r", "[X] is.", "statement", "written", None, ()), "line 1: '[X] is.' must hold"),
+        (Template("a", "r", "[X] and [X] in [Y].", "statement", "written", None, ()), "[X] once"),
+        (Template("a", "r", "Where is [X]", "question", "written", None, ()), "template 'a': 'Where is [X]' must hold"),
         (Template("a", "r", "[X] in [Y].", "statement", "written", "b", ()), "its parent_id 'b' is no template"),
         (Template("a", "r", "[X] OF [Y].", "statement", "written", None, ()), "'z': says the same as 'a'"),
     ],
@@ -88,6 +110,6 @@ def test_a_users_file_is_used_before_all_others(tmp_path):
 def test_a_template_that_cannot_be_asked_is_named(tmp_path, row, said):
     path = tmp_path / "mine.jsonl"
     tables.write_jsonl(path, [Template("z", "r", "[X] of [Y].", "statement", "written", None, ()), row])
-    with pytest.raises(AlmanacError, match=r"mine\.jsonl: template") as found:
+    with pytest.raises(AlmanacError, match=r"mine\.jsonl: ") as found:
         of(["r"], file=str(path))
     assert said in str(found.value)

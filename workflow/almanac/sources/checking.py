@@ -15,7 +15,7 @@ from almanac.errors import AlmanacError
 from almanac.frames import frame_of
 from almanac.rows import ALIAS, Exposure, Relation, Template
 from almanac.sources import triples, values
-from almanac.sources.records import LIST_SEPARATOR, TRIPLES
+from almanac.sources.records import LIST_SEPARATOR, TABLES, TRIPLES
 from almanac.sources.thirds import BUCKETS
 from almanac.sources.user_table import ROW, SHOWN, Check, UserTable, read_file, read_table
 
@@ -91,7 +91,7 @@ def checked(folder: Path, source: str, merge: bool = False) -> FactColumns:
         entities=things,
         relations=known,
         facts=stated,
-        templates=templates(opened("templates"), described, merge),
+        templates=sorted(templates(opened("templates"), described, merge), key=lambda row: row.template_id),
         popularity=popularity(opened("popularity"), source, named),
         evidence=evidence(opened("evidence"), written, merge),
         exposures=exposures(opened("exposures"), written, merge),
@@ -261,8 +261,21 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
+def template_file(path: Path) -> list[Template]:
+    """Return the templates of a file of their own, in its order, of whatever relations.
+
+    Raises:
+        AlmanacError: the file cannot be read, or rows are wrong; up to twenty mistakes together.
+    """
+    found = _with_columns(read_file(path, TABLES["templates"]))
+    rows = templates(found, set(found.named().drop_nulls()))
+    if found.count:
+        raise _refusal([found])
+    return rows
+
+
 def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Template]:
-    """Return the templates, sorted; ``known`` are the ids of the relations, of those with a mistake too."""
+    """Return the templates, in their order; ``known`` are the ids of the relations, of those with a mistake too."""
     rows: dict[str, Template] = {}
     if merge:
         strange = ~pl.col("relation_id").is_in(list(known))
@@ -271,7 +284,9 @@ def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Te
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
         needs_object = record["style"] in ("statement", ALIAS)
-        if relation not in known:
+        if relation is None:
+            found.refuse(number, "relation_id is empty; write the relation that the template is of")
+        elif relation not in known:
             found.refuse(number, f"relation {relation!r} is in no facts or relations table; remove the row, {MERGED}")
         elif record["style"] not in STYLES:
             found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
@@ -285,7 +300,7 @@ def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Te
             origin = record["origin"] or "written"
             entails = tuple(record["entails"])
             rows[identity] = Template(identity, relation, text, record["style"], origin, record["parent_id"], entails)
-    return sorted(rows.values(), key=lambda row: row.template_id)
+    return list(rows.values())
 
 
 def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:

@@ -27,7 +27,7 @@ class BeliefOptions(SuiteOptions):
     file: Annotated[
         str | None,
         OnDisk("file", "ask"),
-        Field(description="your own file of templates (JSON Lines), used before all others"),
+        Field(description="your own file of templates (a source's table, see docs/belief.md), used before all others"),
     ] = None
     groups: Annotated[int, Field(ge=1, description="independent templates of a relation, at most")] = 5
     per_group: Annotated[

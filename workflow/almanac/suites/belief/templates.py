@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 from almanac import tables
 from almanac.errors import refuse
 from almanac.rows import ALIAS, Template
+from almanac.sources.checking import template_file
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.data import Data
 
@@ -137,14 +138,19 @@ def begins_with(path: Path, key: str) -> bool:
 
 
 def read(path: Path) -> dict[str, list[AskedTemplate]]:
-    """Return the templates of a user's file, by relation: a template a row, or a group a row as in the files that ship.
+    """Return the templates of a user's file, by relation; see `rows_of`."""
+    return of_rows(rows_of(path))
+
+
+def rows_of(path: Path) -> list[Template]:
+    """Return the rows of a user's file: a template a row, as of a source, or a group a row as in the files that ship.
 
     Raises:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
-    rows = _of_groups(path) if begins_with(path, "texts") else tables.read_jsonl(path, Template)
+    rows = _of_groups(path) if begins_with(path, "texts") else template_file(path)
     refuse([f"{path}: {line}" for line in _mistakes(rows)])
-    return of_rows(rows)
+    return rows
 
 
 def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
@@ -153,7 +159,8 @@ def _mistakes(rows: Sequence[Template]) -> Iterable[str]:
     for row in rows:
         name = f"template {row.template_id!r}"
         slots = row.text.count("[X]"), row.text.count("[Y]")
-        if slots != (1, 1) and not (row.style == "question" and slots == (1, 0) and row.text.endswith("?")):
+        asks = row.style == "prefix" or (row.style == "question" and row.text.endswith("?"))
+        if slots != (1, 1) and not (asks and slots == (1, 0)):
             yield f"{name}: {row.text!r} must hold [X] and [Y] once each (a question [X] alone, and end in ?)"
         if row.parent_id is not None and row.parent_id not in ids:
             yield f"{name}: its parent_id {row.parent_id!r} is no template of the file; add it or write null"
