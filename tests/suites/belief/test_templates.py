@@ -10,7 +10,8 @@ from almanac import tables
 from almanac.errors import AlmanacError
 from almanac.rows import ALIAS, Template
 from almanac.suites.belief.options import BeliefOptions
-from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, read, shipped
+from almanac.suites.belief.suite import Belief
+from almanac.suites.belief.templates import SETS, chosen, of_dataset, of_rows, read, shipped, unused
 from almanac.suites.data import Data
 
 SIZES = {"lama": (41, 20), "shipped": (39, 4), "invented": (12, 4)}
@@ -84,7 +85,7 @@ def test_the_columns_that_a_source_needs_are_enough_in_a_users_file_and_its_orde
     assert [one.text for one in read(path)["P19"]] == [line.split(",")[1] for line in lines]
     (tmp_path / "mine.jsonl").write_text('{"relation_id":"P19","text":"[X] was born in","style":"prefix"}')
     assert read(tmp_path / "mine.jsonl") == {}
-    assert set(read(Path("resources/facts/templates.jsonl"))) > {"P36"}
+    assert set(read(Path(__file__).parents[3] / "resources" / "facts" / "templates.jsonl")) > {"P36"}
 
 
 def test_a_wrong_column_of_a_users_file_is_named_with_those_that_there_are(tmp_path):
@@ -95,6 +96,29 @@ def test_a_wrong_column_of_a_users_file_is_named_with_those_that_there_are(tmp_p
     path.write_text('{"text":"[Y] bore [X].","style":"statement","relation_id":""}')
     with pytest.raises(AlmanacError, match=r"mine\.jsonl: line 1: relation_id is empty"):
         read(path)
+
+
+def test_a_style_that_there_is_not_is_refused_with_those_allowed(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"relation_id":"P19","text":"[Y] bore [X].","style":"sentence"}')
+    with pytest.raises(AlmanacError, match=r"line 1: style 'sentence' is unknown; allowed are statement, question"):
+        read(path)
+    path.write_text('{"group":"g1","relation_id":"P19","style":"sentence","texts":["[Y] bore [X].","[X] is of [Y]."]}')
+    with pytest.raises(AlmanacError, match=r"group 'P19/g1': style 'sentence' is unknown; allowed are statement, ent"):
+        read(path)
+
+
+def test_what_a_users_file_says_of_another_relation_or_without_both_slots_is_listed_as_not_asked(tmp_path):
+    path = tmp_path / "mine.csv"
+    rows = ["P91,[X] is from [Y].,statement", "P19,[X] was born in,prefix", "P19,[X] is of [Y].,statement"]
+    path.write_text("\n".join(["relation_id,text,style", *rows]))
+    assert unused(path, {"P19"}) == {
+        "templates of relation P91": f"{path} has 1 of them, and the dataset has no such relation",
+        "template P19/0": f"'[X] was born in', prefix of {path}, makes no sentence with both slots",
+    }
+    asked = Belief().ask(Belief.rounds[0], data(), BeliefOptions(file=str(path)), None)
+    refused = [row["thing"] for batch in asked for row in batch.refused.to_pylist()]
+    assert "templates of relation P19" in refused
 
 
 @pytest.mark.parametrize(

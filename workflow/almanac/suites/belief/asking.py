@@ -18,7 +18,7 @@ from almanac.suites.belief.names import EntityNames, distinct, pairs, unsafe
 from almanac.suites.belief.options import BeliefOptions
 from almanac.suites.belief.prompts import MASK, ZERO, Prompter, filled, usable
 from almanac.suites.belief.rows import Grid, PromptTraits
-from almanac.suites.belief.templates import AskedTemplate, RelationTemplates, lacking, of_dataset
+from almanac.suites.belief.templates import AskedTemplate, RelationTemplates, lacking, of_dataset, unused
 from almanac.suites.data import Data
 from almanac.suites.prompts import prompts
 from almanac.tables import hash_order, seed_of
@@ -77,7 +77,8 @@ def ask(data: Data, options: BeliefOptions, own: Mapping[str, type]) -> Iterator
     found = tables.read_jsonl(Path(options.guessed), Guessed) if options.guessed is not None else []
     names = EntityNames.of(data, ((row.relation_id, row.subject_id) for row in found))
     asker = _Asker(data, options, names, of_dataset(data, options), Asked(own))
-    for thing, reason in lacking(asker.templates, asker.tested).items():
+    left_out = {} if options.file is None else unused(Path(options.file), {row.relation_id for row in data.relations})
+    for thing, reason in (lacking(asker.templates, asker.tested) | left_out).items():
         asker.asked.refuse(thing, reason)
     for relation in asker.tested:
         if relation in asker.templates:

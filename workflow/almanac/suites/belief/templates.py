@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -19,6 +20,7 @@ SHIPPED = Path(__file__).resolve().parents[4] / "resources" / "belief"
 SETS = ("lama", "shipped", "invented")
 OWN, DATASET = "file", "dataset"
 QUESTION = "question_answer"
+FORMS = ("statement", "entailment", QUESTION)
 
 
 class AskedTemplate(NamedTuple):
@@ -28,7 +30,7 @@ class AskedTemplate(NamedTuple):
         template_id: its id.
         text: with ``[X]`` and ``[Y]``, each once.
         group: the id of the written template that it belongs to.
-        form: ``statement``, ``entailment`` or ``question_answer``.
+        form: one of `FORMS`, or ``prefix`` where that is the style of a sentence with both slots.
     """
 
     template_id: str
@@ -148,8 +150,14 @@ def rows_of(path: Path) -> list[Template]:
     Raises:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
-    rows = _of_groups(path) if begins_with(path, "texts") else template_file(path)
-    refuse([f"{path}: {line}" for line in _mistakes(rows)])
+    grouped = begins_with(path, "texts")
+    rows = _of_groups(path) if grouped else template_file(path)
+    strange = {row.parent_id or row.template_id: row.style for row in rows if grouped and row.style not in FORMS}
+    unknown = [
+        f"group {group.removesuffix('/0')!r}: style {style!r} is unknown; allowed are {', '.join(FORMS)}"
+        for group, style in strange.items()
+    ]
+    refuse([f"{path}: {line}" for line in (*unknown, *_mistakes(rows))])
     return rows
 
 
@@ -176,6 +184,22 @@ def chosen(wordings: Sequence[AskedTemplate], groups: int, per_group: int) -> tu
         by_group.setdefault(one.group, []).append(one)
     kept = [own[:per_group] for own in list(by_group.values())[:groups]]
     return tuple(one for turn in zip_longest(*kept) for one in turn if one is not None)
+
+
+def unused(path: Path, relations: Collection[str]) -> dict[str, str]:
+    """Return which templates of a user's file are not asked of a dataset with some relations, and why."""
+    rows = rows_of(path)
+    used = {one.template_id for own in of_rows(rows).values() for one in own}
+    count = Counter(row.relation_id for row in rows if row.relation_id not in relations)
+    strange = {
+        f"templates of relation {name}": f"{path} has {own} of them, and the dataset has no such relation"
+        for name, own in sorted(count.items())
+    }
+    return strange | {
+        f"template {row.template_id}": f"{row.text!r}, {row.style} of {path}, makes no sentence with both slots"
+        for row in rows
+        if row.relation_id in relations and row.template_id not in used
+    }
 
 
 def lacking(found: Mapping[str, RelationTemplates], relations: Iterable[str]) -> dict[str, str]:
