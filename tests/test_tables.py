@@ -186,6 +186,24 @@ def test_a_bad_line_is_named_by_its_number(tmp_path, line):
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"entity_id":"Q1","aliases":[]}', "it lacks label; a line has entity_id, label, aliases and may have type"),
+        ('{"entity_id":"Q1","label":"a","aliases":[],"alias":"b"}', "'alias' is unknown; a line has entity_id, label,"),
+        ('{"entity_id":"Q1","Label":"a"}', "it lacks label, aliases; 'Label' is unknown; a line has entity_id, label,"),
+        ('["Q1"]', '["Q1"] is no JSON object; write one a line'),
+        ('{"entity_id"', "Expecting ':' delimiter at character 13; write one JSON object a line"),
+    ],
+)
+def test_the_fields_that_a_line_lacks_or_that_are_unknown_are_named_with_those_that_there_are(tmp_path, line, said):
+    path = tmp_path / "entities.jsonl"
+    path.write_text(line)
+    with pytest.raises(AlmanacError, match=r"entities\.jsonl: line 1 is no row of Entity: ") as found:
+        tables.read_jsonl(path, Entity)
+    assert said in str(found.value)
+
+
+@pytest.mark.parametrize(
     ("line", "column"), [('{"dose":"1","fact_id":"f"}', "dose"), ('{"dose":1,"fact_id":5}', "fact_id")]
 )
 def test_a_value_of_another_type_is_named_by_row_and_column(tmp_path, line, column):

@@ -352,14 +352,37 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
         if not line:
             continue
         try:
-            values = {name: tuple(own) if isinstance(own, list) else own for name, own in json.loads(line).items()}
-            values |= {name: str(values[name]) for name in texts if isinstance(values.get(name), int | float)}
-            rows.append(row(**(lacking | values)))
-        except (json.JSONDecodeError, TypeError, AttributeError) as error:
+            found = _fields(line, row)
+        except (ValueError, RecursionError) as error:
             raise AlmanacError(f"{path}: line {number} is no row of {row.__name__}: {error}") from error
+        values = {name: tuple(own) if isinstance(own, list) else own for name, own in found.items()}
+        values |= {name: str(values[name]) for name in texts if isinstance(values.get(name), int | float)}
+        rows.append(row(**(lacking | values)))
     for field in schema(row):
         check_column(Path(path), field, [getattr(one, field.name) for one in rows])
     return rows
+
+
+def _fields(line: str, row: type) -> dict[str, Any]:
+    """Return the fields of a line of JSON.
+
+    Raises:
+        ValueError: the line is no object, lacks a field of the row class or has an unknown one, in words.
+    """
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos + 1}; write one JSON object a line") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{line[:60]} is no JSON object; write one a line")
+    needed, optional = ([field.name for field in schema(row) if field.nullable == may] for may in (False, True))
+    missing = [name for name in needed if name not in found]
+    unknown = [repr(name) for name in found if name not in (*needed, *optional)]
+    wrong = [f"it lacks {', '.join(missing)}"] * bool(missing) + [f"{', '.join(unknown)} is unknown"] * bool(unknown)
+    if wrong:
+        may = f" and may have {', '.join(optional)}" if optional else ""
+        raise ValueError(f"{'; '.join(wrong)}; a line has {', '.join(needed)}{may}")
+    return found
 
 
 def sha256(path: Path | str) -> str:
