@@ -10,7 +10,7 @@ from almanac import tables
 from almanac.cli import main
 from almanac.planting.options import WorldOptions
 from almanac.planting.world import invent
-from almanac.rows import Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
+from almanac.rows import Draft, Entity, Evidence, Exposure, Fact, Popularity, Relation, Template
 
 SMALL = ("--min-facts", "6", "--min-objects", "3", "--train", "1", "--test", "2", "--choices", "2")
 # Ten scores of which head, torso and tail hold a third each as nearly as can be: 60 = 20 + 10+10 + 6+5+4+2+1+1+1.
@@ -131,3 +131,25 @@ def test_without_a_relation_that_qualifies_the_counts_are_printed_and_nothing_is
     assert "0 of 2 relations qualify. 12 facts in: 12 in relations that do not" in said.out
     assert "refused large: 10 facts and 4 objects; needed are 11 and 2" in said.err
     assert not (tmp_path / "out").exists()
+
+
+def test_kept_drafts_join_a_folders_templates_and_never_stand_beside_them_in_a_second_table(tmp_path, capsys):
+    folder = written(tmp_path / "mine")
+    csv = folder / "templates.csv"
+    csv.write_text("relation_id,text,style\nlarge,[X] is of [Y].,statement\n")
+    draft = Draft("large/d", "large", "[Y] has [X].", "statement", None, 1, None, "keep", None)
+    tables.write_jsonl(tmp_path / "drafts.jsonl", [draft])
+    words = ["build", "templates", "--drafts", str(tmp_path / "drafts.jsonl"), "--frozen", str(folder), "--output"]
+    before = csv.read_text()
+    assert main([*words, str(folder / "templates.jsonl")]) == 1
+    assert f"{csv} is there, and both would be the same table twice" in capsys.readouterr().err
+    assert main([*words, str(csv)]) == 1
+    assert "templates.csv: would be written as JSON Lines" in capsys.readouterr().err
+    assert csv.read_text() == before
+    assert not (folder / "templates.jsonl").exists()
+    assert main([*words, str(tmp_path / "templates.jsonl")]) == 0
+    csv.unlink()
+    (tmp_path / "templates.jsonl").rename(folder / "templates.jsonl")
+    assert main([*words, str(folder / "templates.jsonl")]) == 0, "a table of JSON Lines is written anew"
+    made = build(folder, tmp_path / "dataset")
+    assert {row.text for row in tables.read(made / "templates.parquet", Template)} == {"[X] is of [Y].", "[Y] has [X]."}

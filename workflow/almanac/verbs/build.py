@@ -22,6 +22,7 @@ from almanac.progress import progress
 from almanac.rows import Refused, RelationCount
 from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sources.files import read_folder
+from almanac.sources.records import find
 from almanac.suites.answers import Answers, RoundFiles
 from almanac.suites.data import Data
 from almanac.suites.listing import AUTHORS
@@ -119,11 +120,23 @@ def counted(rows: Sequence[Any]) -> str:
 
 
 def build_templates(arguments: argparse.Namespace) -> None:
-    """Write the frozen templates with the drafts that are kept."""
-    frozen = arguments.frozen
+    """Write the frozen templates with the drafts that are kept.
+
+    Raises:
+        AlmanacError: the output would write over another kind of file, or be a folder's second table of templates.
+    """
+    frozen, output = arguments.frozen, arguments.output
+    if output.suffix != ".jsonl":
+        raise AlmanacError(f"{output}: would be written as JSON Lines; give --output a name that ends in .jsonl")
+    there = find(output.parent, "templates") if output.name == "templates.jsonl" else None
+    if there not in (None, output):
+        raise AlmanacError(
+            f"{output}: {there} is there, and both would be the same table twice; give --output a file in another "
+            f"folder, and put that in the place of {there}"
+        )
     before = read_folder(frozen, frozen.name).templates if frozen is not None else []
     after = with_drafts(before, arguments.drafts)
-    tables.write_jsonl(arguments.output, after)
+    tables.write_jsonl(output, after)
     print(f"{len(before)} templates were there, {len(after) - len(before)} join them", file=sys.stderr)
 
 
