@@ -10,6 +10,7 @@ from almanac.suites.data import Data
 from almanac.suites.drafting.options import DraftingOptions
 from almanac.suites.drafting.prompts import Drafter
 from almanac.suites.drafting.suite import Drafting
+from almanac.verbs.build import unanswered
 
 PAIRS = {"P36": {"France": "Paris", "Italy": "Rome", "Peru": "Lima", "Chad": "N'Djamena"}, "P17": {"Etna": "Italy"}}
 LABELS = sorted({name for pairs in PAIRS.values() for pair in pairs.items() for name in pair})
@@ -138,3 +139,10 @@ def test_a_model_that_writes_nothing_is_refused_with_its_reason(ask):
     )
     with pytest.raises(AlmanacError, match=message):
         drafts_of(trial)
+
+
+def test_how_many_requests_gave_nothing_is_said_by_status_with_the_commonest_reason(ask):
+    trial = ask().answer(lambda one: silent("too_long") if one.text.endswith("Question:") else write(one))
+    said = "2 of 5 requests of the round drafts gave nothing: 2 too_long (most often: because)"
+    assert unanswered(trial.rounds[0]) == said
+    assert unanswered(ask().answer(write).rounds[0]) is None

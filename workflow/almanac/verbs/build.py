@@ -6,7 +6,7 @@ templates that the person has kept to those that were there.
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from almanac.dataset.templates import KEEP
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Refused, RelationCount
+from almanac.rows import Refused, RelationCount, Response
 from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sources.files import read_folder
 from almanac.sources.records import find
@@ -106,9 +106,28 @@ def build_written(arguments: argparse.Namespace) -> None:
     answers = Answers("", arguments.dataset.name, rounds, author.setting, author.tables("asked"))
     found = list(author.write(answers, Data(arguments.dataset), options))
     tables.write_jsonl(arguments.output, found)
+    for line in filter(None, map(unanswered, rounds)):
+        print(line, file=sys.stderr)
     print(
         f"{len(found)} {author.texts}: {counted(found)}; read {arguments.output} and set each verdict", file=sys.stderr
     )
+
+
+def unanswered(asked: RoundFiles) -> str | None:
+    """Return how many requests of a round gave nothing, by status with the commonest reason, for the log; or none."""
+    statuses, reasons = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    for path in asked.responses:
+        for batch in tables.stream(path, Response, ["status", "reason"]):
+            for status, reason in zip(*batch.to_pydict().values(), strict=True):
+                statuses[status] += 1
+                reasons[status][str(reason)] += 1
+    total, silent = statuses.total(), statuses.total() - statuses.pop("ok", 0)
+    if not silent:
+        return None
+    said = [
+        f"{count} {status} (most often: {reasons[status].most_common(1)[0][0]})" for status, count in statuses.items()
+    ]
+    return f"{silent} of {total} requests of the round {asked.name} gave nothing: {', '.join(said)}"
 
 
 def counted(rows: Sequence[Any]) -> str:
