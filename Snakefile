@@ -99,7 +99,7 @@ onstart:
 
 
 onsuccess:
-    shell("python -m almanac report after --edition {RESULTS} 2> /dev/null")
+    shell("python -m almanac report after {REPORTED} 2> /dev/null")
 
 
 onerror:

@@ -84,3 +84,14 @@ def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(sm
     rows = [line for line in said.splitlines() if line.startswith(("| base |", "| large |"))]
     assert rows and {row.count("|") for row in rows} == {heads.count("|")}
     assert said.rstrip().endswith(str(small.page()))
+
+
+def test_after_a_model_has_written_texts_their_file_is_named_and_no_findings(small, tmp_path, capsys):
+    log = Layout(tmp_path, small.config).log("write_drafting/two")
+    log.parent.mkdir(parents=True)
+    log.write_text("4 drafts: 3 kept, 1 empty; read two.jsonl\nalmanac build: 1.0 s wall, 1.0 s CPU, 99 MiB\n")
+    path = tmp_path / "drafting" / "two.jsonl"
+    assert main(["report", "found", "--edition", str(small.root), "--written", str(path)]) == 0
+    assert capsys.readouterr().out == f"\n{path}\n", "without a log"
+    assert main(["report", "found", "--edition", str(tmp_path), "--written", str(path)]) == 0
+    assert capsys.readouterr().out == "\n4 drafts: 3 kept, 1 empty; read two.jsonl\n"

@@ -87,6 +87,10 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     made = run(project, "--", "drafting")
     assert made.returncode == 0, made.stdout + made.stderr
 
+    said = "; read results/tiny/drafting/two.jsonl and set each verdict\n"
+    assert "\n4 drafts: 2 holds [X] 1 times and [Y] 0; needed are 1 and 1, 1 kept" in made.stdout
+    assert made.stdout.endswith(said)
+
     drafts = drafts_of(project)
     assert {(row["relation_id"], row["style"], row["text"]) for row in drafts} == {
         (relation, style, "Whom[X]?") for relation in RELATIONS for style in ("question", "statement")
@@ -103,6 +107,7 @@ def test_drafts_are_made_proofread_and_join_the_templates(fresh):
     assert not (project.results / "report.html").exists()
     again = run(project, "--", "drafting")
     assert "Nothing to be done" in again.stdout + again.stderr
+    assert again.stdout.endswith(said)
 
     # A file that the next run would write over is not taken for a proofread one.
     datasets = config["datasets"]["two"]

@@ -24,7 +24,7 @@ from almanac.yaml_file import read_yaml
 LOCK = Path(".snakemake/almanac.lock")
 PATIENCE = 10  # seconds
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as Snakemake has it
-MADE = "ALMANAC_EDITION"  # in the environment of a run: the folder of its edition
+MADE = "ALMANAC_EDITION"  # in the environment of a run: the flags by which `report` says what it has made
 # Flags of Snakemake with which it only shows something, or takes its own lock away.
 SHOWS = (
     *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-conda-envs", "--list-changes", "--lc"),

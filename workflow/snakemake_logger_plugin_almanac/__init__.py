@@ -220,7 +220,7 @@ class LogHandler(LogHandlerBase):
         elif text.startswith(SAID) or (record.levelno >= logging.WARNING and not exception.startswith(OF_A_JOB)):
             self.console.print(text, markup=False)
             if text.startswith(NOTHING) and MADE in os.environ:
-                words = [sys.executable, "-m", "almanac", "report", "found", "--edition", os.environ[MADE]]
+                words = [sys.executable, "-m", "almanac", "report", "found", *os.environ[MADE].split()]
                 subprocess.run(words, stderr=subprocess.DEVNULL, check=False)
 
     def _start(self, job: RunningJob) -> None:

@@ -4,6 +4,7 @@ Print what its jobs have `spent`, or why some have `failed`.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from almanac import tables
@@ -13,6 +14,7 @@ from almanac.edition.measuring import findings_of, measures_of
 from almanac.report import answer
 from almanac.report.asked import facts_asked
 from almanac.report.lines import failed, run_began, spent, validation_lines
+from almanac.resources import USED
 from almanac.rows import Measure, Validation
 
 EXAMPLES = """\
@@ -34,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         part = things.add_parser(name, help=summary)
         part.add_argument("--edition", type=Path, required=True, metavar="FOLDER", help="results/EDITION")
+        if name in ("found", "after"):
+            help_text = "instead of what was found: a file that a model has written, and how many of its texts are kept"
+            part.add_argument("--written", type=Path, action="append", metavar="FILE", help=help_text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,15 +55,25 @@ def run(arguments: argparse.Namespace) -> int:
         if text := failed(layout.logs(), run_began(Path())):
             print(text)
     elif arguments.thing == "found":
-        print_found(layout)
+        print_end(layout, arguments.written)
     else:
         table = layout.between("validation")
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
         print(spent(layout.logs()))
         if arguments.thing == "after":
-            print_found(layout)
+            print_end(layout, arguments.written)
     return 0
+
+
+def print_end(layout: Layout, written: Sequence[Path] | None) -> None:
+    """Print what a run was for: what the logs say of files that a model has written, or else what was found."""
+    for path in written or ():
+        log = layout.log(f"write_{path.parent.name}/{path.stem}")
+        lines = log.read_text("utf-8").splitlines() if log.is_file() else [str(path)]
+        print("", *(line for line in lines if not USED.match(line)), sep="\n")
+    if not written:
+        print_found(layout)
 
 
 def print_found(layout: Layout) -> None:
