@@ -329,7 +329,7 @@ MISTAKES = {
     ),
     "no popularity": (
         {"popularity": "entity_id,score\nQ1,\n"},
-        "popularity.csv: line 2: score None is no whole number",
+        "popularity.csv: line 2: score is empty; write how often something is counted",
     ),
     "bucket of an entity": (
         {"popularity": "entity_id,score,bucket\nQ1,1,Head\n"},
@@ -337,7 +337,7 @@ MISTAKES = {
     ),
     "popularity twice": (
         {"popularity": "entity_id,score,source\nQ1,1,mine\nQ2,1,\nQ1,2,\n"},
-        "popularity.csv: line 4: the popularity of Q1 | mine | entity stands in line 2 too; keep one row",
+        "popularity.csv: line 4: the popularity of entity 'Q1' (source 'mine', type 'entity') stands in line 2 too",
     ),
     "evidence of no fact": (
         {"evidence": "fact_id,text\nP17|Q1|Q2,a\nP17|Q2|Q1,b\n"},

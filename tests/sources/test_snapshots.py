@@ -229,8 +229,10 @@ def test_a_dump_is_downloaded_once_for_all_ways_to_read_it(files, tmp_path, monk
 
 def test_files_of_the_users_own_are_read_where_they_lie_and_recorded(tmp_path, capsys):
     name = DbpediaOptions.DOWNLOADS[0].name
-    (tmp_path / "mine").mkdir()
     words = ["pull", "dbpedia", "--path", str(tmp_path / "mine"), "--output", str(tmp_path / "out")]
+    assert main(words) == 1
+    assert f"path: there is no folder {tmp_path / 'mine'}; correct its path" in capsys.readouterr().err
+    (tmp_path / "mine").mkdir()
     assert main(words) == 1
     assert f"lacks {name}" in capsys.readouterr().err
     (tmp_path / "mine" / name).write_bytes(bz2.compress(LINE))

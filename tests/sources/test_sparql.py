@@ -99,6 +99,19 @@ def test_a_wait_that_is_asked_for_is_kept_and_one_too_long_ends_the_pull():
         AlmanacError, match=r"busy: asks to wait 3600 s, longer than `max_wait`; run the step again later"
     ):
         persistently(crowded, manners, failures.append)
+    assert failures == ["busy", "busy"], "what is not tried again is no such failure"
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_a_failure_is_logged_only_if_another_attempt_follows(attempts):
+    failures = []
+
+    def busy():
+        raise TransientError("busy")
+
+    with pytest.raises(TransientError, match="busy"):
+        persistently(busy, Manners(attempts=attempts, wait=0.01), failures.append)
+    assert len(failures) == attempts - 1
 
 
 def test_the_agent_names_the_project_the_contact_and_the_library():

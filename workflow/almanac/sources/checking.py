@@ -23,7 +23,10 @@ DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", ALIAS)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
-MERGE_OWN = """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"."""
+MERGE_OWN = (
+    """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"; """
+    "with `build dataset`, --merge true; with `pull files`, --merge."
+)
 BOTH = "every entity needs an entity_id and a label"
 TYPE = "entity"  # of popularity that names none
 
@@ -318,19 +321,23 @@ def popularity(found: UserTable, source: str, named: pl.Series) -> pl.DataFrame:
     found.check(
         (
             ~pl.struct(key).is_first_distinct(),
-            lambda row: f"the popularity of {' | '.join(row[name] for name in key)} {_too(found, row, *key)}",
+            lambda row: (
+                f"the popularity of entity {row['entity_id']!r} (source {row['source']!r}, type {row['type']!r}) "
+                f"{_too(found, row, *key)}"
+            ),
         )
     )
     rows = found.take()
     return rows.with_columns(_whole(rows["score"])).select(*key, "score", "bucket").sort(key)
 
 
-def _counts(column: str) -> tuple[Check, Check]:
+def _counts(column: str) -> tuple[Check, ...]:
     """Return what a column of whole numbers must not hold."""
     count, remedy = pl.col(column), "write how often something is counted"
     return (
+        (count.is_null(), lambda _: f"{column} is empty; {remedy}"),
         (
-            ~count.str.contains(r"^\p{Nd}+$").fill_null(False),
+            ~count.str.contains(r"^\p{Nd}+$"),
             lambda row: f"{column} {row[column]!r} is no whole number; {remedy}",
         ),
         (

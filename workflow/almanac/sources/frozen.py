@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from almanac import sealed, tables, unfinished
-from almanac.errors import AlmanacError
+from almanac.errors import AlmanacError, no_such
 from almanac.sources import snapshots, source_tables
 from almanac.sources.downloads import Target, download
 from almanac.sources.options import Download, DumpOptions, NetworkOptions
@@ -37,9 +37,11 @@ def own_files(options: DumpOptions) -> dict[str, Any]:
     """Return the record of files that the user has brought: their names, bytes and sha256.
 
     Raises:
-        AlmanacError: one is missing.
+        AlmanacError: one is missing, or their folder.
     """
     folder = Path(str(options.path))
+    if not folder.is_dir():
+        raise AlmanacError(f"path: {no_such(folder, 'folder')}")
     wanted = [one.name for one in options.downloads()]
     missing = [name for name in wanted if not (folder / name).exists()]
     if missing:

@@ -79,14 +79,15 @@ def persistently(call: Callable[[], Value], manners: Manners, on_failure: Callab
     def backoff(error: Exception) -> bool | float:
         if not isinstance(error, TransientError):
             return False
-        on_failure(str(error))
-        if error.wait is None:
-            return min(CROWDED_WAIT, manners.max_wait) if error.crowded else True
-        if error.wait > manners.max_wait:
+        if error.wait is not None and error.wait > manners.max_wait:
             raise AlmanacError(
                 f"{error}: asks to wait {error.wait:.0f} s, longer than `max_wait`; run the step again later, "
                 "it resumes where it stopped"
             ) from error
+        if attempt.num < manners.attempts:
+            on_failure(str(error))
+        if error.wait is None:
+            return min(CROWDED_WAIT, manners.max_wait) if error.crowded else True
         return error.wait
 
     policy = {"wait_initial": manners.wait, "wait_max": 30 * manners.wait, "wait_jitter": manners.wait / 2}
