@@ -98,13 +98,7 @@ shell.prefix(
     f"set -euo pipefail; export PYTHONPATH={PACKAGE}${{{{PYTHONPATH:+:$PYTHONPATH}}}} ALMANAC_SETTINGS={WHOLE}"
     " POLARS_MAX_THREADS=${{OMP_NUM_THREADS:-1}}; "
 )
-# What is printed at the end: of texts that a model is to write, where they are, and else what was found.
-WRITTEN = [
-    JOBS.written(word, None) for word in sys.argv[1:] if word in EDITION.authors()
-]
-REPORTED = " ".join(
-    [f"--edition {RESULTS}", *(f"--written {path}" for path in WRITTEN)]
-)
+REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
 if workflow.is_main_process:
     # For the logger: `onsuccess` does not come where there is nothing to do.
     os.environ[MADE] = REPORTED

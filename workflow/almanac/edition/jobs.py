@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -281,6 +281,15 @@ class Jobs:
                 f"{author}: the configuration does not say who writes; add `{author}: {{dataset: …, model: …}}`"
             )
         return self.layout.written(author, who.dataset)
+
+    def reported(self, words: Iterable[str]) -> str:
+        """Return the flags by which `report` prints what a run was for: texts that a model writes, or what was found.
+
+        Args:
+            words: of the command, its targets among them.
+        """
+        written = (self.written(word, None) for word in words if word in self.config.authors())
+        return " ".join([f"--edition {self.layout.root}", *(f"--written {path}" for path in written)])
 
     def compared(self) -> str:
         """Return the settings by which models are compared with each other and with what they were taught."""
