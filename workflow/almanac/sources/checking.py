@@ -4,7 +4,7 @@ What is wrong is noted in the table, by row. A row with a mistake is left out, s
 for among the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -264,21 +264,35 @@ def relations(found: UserTable, used: list[str]) -> list[Relation]:
     return sorted(rows.values(), key=lambda row: row.relation_id)
 
 
-def template_file(path: Path) -> list[Template]:
+def template_file(path: Path, sentences: Collection[str] = ()) -> list[Template]:
     """Return the templates of a file of their own, in its order, of whatever relations.
+
+    Args:
+        path: the file.
+        sentences: further styles of sentences with both slots.
 
     Raises:
         AlmanacError: the file cannot be read, or rows are wrong; up to twenty mistakes together.
     """
     found = _with_columns(read_file(path, TABLES["templates"]))
-    rows = templates(found, set(found.named().drop_nulls()))
+    rows = templates(found, set(found.named().drop_nulls()), sentences=sentences)
     if found.count:
         raise _refusal([found])
     return rows
 
 
-def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Template]:
-    """Return the templates, in their order; ``known`` are the ids of the relations, of those with a mistake too."""
+def templates(
+    found: UserTable, known: set[str], merge: bool = False, sentences: Collection[str] = ()
+) -> list[Template]:
+    """Return the templates, in their order.
+
+    Args:
+        found: the table.
+        known: the ids of the relations, of those with a mistake too.
+        merge: whether templates of others are left out.
+        sentences: further styles of sentences with both slots.
+    """
+    styles = dict.fromkeys((*STYLES, *sentences))
     rows: dict[str, Template] = {}
     if merge:
         strange = ~pl.col("relation_id").is_in(list(known))
@@ -286,13 +300,13 @@ def templates(found: UserTable, known: set[str], merge: bool = False) -> list[Te
     for number, record in found.records():
         text, relation = record["text"] or "", record["relation_id"]
         identity = record["template_id"] or f"{relation}/{sum(row.relation_id == relation for row in rows.values())}"
-        needs_object = record["style"] in ("statement", ALIAS)
+        needs_object = record["style"] in ("statement", ALIAS, *sentences)
         if relation is None:
             found.refuse(number, "relation_id is empty; write the relation that the template is of")
         elif relation not in known:
             found.refuse(number, f"relation {relation!r} is in no facts or relations table; remove the row, {MERGED}")
-        elif record["style"] not in STYLES:
-            found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(STYLES)}")
+        elif record["style"] not in styles:
+            found.refuse(number, f"style {record['style']!r} is unknown; allowed are {', '.join(styles)}")
         elif text.count("[X]") != 1 or (needs_object and text.count("[Y]") != 1):
             found.refuse(number, f"{text!r} must hold [X] once and, unless a question or prefix, [Y] once")
         elif record["style"] == "question" and "[Y]" in text and text.endswith("?"):

@@ -151,7 +151,7 @@ def rows_of(path: Path) -> list[Template]:
         AlmanacError: the file cannot be read, or templates are none; up to twenty mistakes together.
     """
     grouped = begins_with(path, "texts")
-    rows = _of_groups(path) if grouped else template_file(path)
+    rows = _of_groups(path) if grouped else template_file(path, FORMS)
     strange = {row.parent_id or row.template_id: row.style for row in rows if grouped and row.style not in FORMS}
     unknown = [
         f"group {group.removesuffix('/0')!r}: style {style!r} is unknown; allowed are {', '.join(FORMS)}"
