@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from almanac import sealed, unfinished
-from almanac.columns import check_column, check_key, conform, schema
+from almanac.columns import check_column, check_key, columns, conform, schema
 from almanac.errors import AlmanacError, disk_full
 
 Row = TypeVar("Row")
@@ -348,11 +348,14 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
     except (OSError, UnicodeDecodeError) as error:
         raise AlmanacError(f"{path}: cannot be read ({error}); name a file of JSON Lines") from error
     lacking: dict[str, Any] = {field.name: None for field in schema(row) if field.nullable}
+    by_default = {one.name for one in dataclasses.fields(row) if one.default is not dataclasses.MISSING}  # type: ignore[arg-type]
+    optional = [name for name in columns(row) if name in lacking or name in by_default]
+    needed = [name for name in columns(row) if name not in optional]
     for number, line in enumerate(text.split("\n"), 1):
         if not line:
             continue
         try:
-            found = _fields(line, row)
+            found = _fields(line, needed, optional)
         except (ValueError, RecursionError) as error:
             raise AlmanacError(f"{path}: line {number} is no row of {row.__name__}: {error}") from error
         values = {name: tuple(own) if isinstance(own, list) else own for name, own in found.items()}
@@ -363,11 +366,11 @@ def read_jsonl(path: Path | str, row: type[Row], texts: Sequence[str] = ()) -> l
     return rows
 
 
-def _fields(line: str, row: type) -> dict[str, Any]:
+def _fields(line: str, needed: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a line of JSON.
 
     Raises:
-        ValueError: the line is no object, lacks a field of the row class or has an unknown one, in words.
+        ValueError: the line is no object, lacks a needed field or has an unknown one, in words.
     """
     try:
         found = json.loads(line)
@@ -375,7 +378,6 @@ def _fields(line: str, row: type) -> dict[str, Any]:
         raise ValueError(f"{error.msg} at character {error.pos + 1}; write one JSON object a line") from error
     if not isinstance(found, dict):
         raise ValueError(f"{line[:60]} is no JSON object; write one a line")
-    needed, optional = ([field.name for field in schema(row) if field.nullable == may] for may in (False, True))
     missing = [name for name in needed if name not in found]
     unknown = [repr(name) for name in found if name not in (*needed, *optional)]
     wrong = [f"it lacks {', '.join(missing)}"] * bool(missing) + [f"{', '.join(unknown)} is unknown"] * bool(unknown)

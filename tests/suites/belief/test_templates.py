@@ -1,5 +1,6 @@
 """The templates that ship, a user's own and the dataset's."""
 
+import json
 import re
 from pathlib import Path
 
@@ -88,24 +89,25 @@ def test_the_columns_that_a_source_needs_are_enough_in_a_users_file_and_its_orde
     assert set(read(Path(__file__).parents[3] / "resources" / "facts" / "templates.jsonl")) > {"P36"}
 
 
-def test_a_wrong_column_of_a_users_file_is_named_with_those_that_there_are(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"parent": "a"}, "has the unknown column 'parent'; known are relation_id"),
+        ({"relation_id": ""}, "line 1: relation_id is empty"),
+        ({"style": "sentence"}, "line 1: style 'sentence' is unknown; allowed are statement, question"),
+        (
+            {"group": "g1", "style": "sentence", "texts": ["[Y] bore [X].", "[X] is of [Y]."], "text": None},
+            "group 'P19/g1': style 'sentence' is unknown; allowed are statement, entailment",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_users_file_is_refused_with_what_is_allowed(tmp_path, wrong, said):
+    row = {"relation_id": "P19", "text": "[Y] bore [X].", "style": "statement"} | wrong
     path = tmp_path / "mine.jsonl"
-    path.write_text('{"relation_id":"P19","text":"[Y] bore [X].","style":"statement","parent":"a"}')
-    with pytest.raises(AlmanacError, match=r"mine\.jsonl: has the unknown column 'parent'; known are relation_id"):
+    path.write_text(json.dumps({name: value for name, value in row.items() if value is not None}))
+    with pytest.raises(AlmanacError) as refused:
         read(path)
-    path.write_text('{"text":"[Y] bore [X].","style":"statement","relation_id":""}')
-    with pytest.raises(AlmanacError, match=r"mine\.jsonl: line 1: relation_id is empty"):
-        read(path)
-
-
-def test_a_style_that_there_is_not_is_refused_with_those_allowed(tmp_path):
-    path = tmp_path / "mine.jsonl"
-    path.write_text('{"relation_id":"P19","text":"[Y] bore [X].","style":"sentence"}')
-    with pytest.raises(AlmanacError, match=r"line 1: style 'sentence' is unknown; allowed are statement, question"):
-        read(path)
-    path.write_text('{"group":"g1","relation_id":"P19","style":"sentence","texts":["[Y] bore [X].","[X] is of [Y]."]}')
-    with pytest.raises(AlmanacError, match=r"group 'P19/g1': style 'sentence' is unknown; allowed are statement, ent"):
-        read(path)
+    assert f"mine.jsonl: {said}" in str(refused.value)
 
 
 def test_what_a_users_file_says_of_another_relation_or_without_both_slots_is_listed_as_not_asked(tmp_path):

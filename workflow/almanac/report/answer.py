@@ -11,7 +11,7 @@ from almanac.edition.layout import Layout
 from almanac.edition.measuring import entrant, shown
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
-from almanac.report.failing import Failures, Unanswered, unanswered
+from almanac.report.failing import Unanswered, unanswered
 from almanac.report.lines import share
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
@@ -299,11 +299,6 @@ def sentences(
     return Told([*out, *failing, *compared], notes)
 
 
-def _broken(found: Failures | None) -> bool:
-    """Return whether a model failed at every request."""
-    return found is not None and found.count == found.of
-
-
 def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
     """Return which models did not answer which methods at all; of many combinations, how many models.
 
@@ -314,9 +309,8 @@ def _not_answered(rows: Sequence[Finding], missing: Unanswered) -> list[str]:
         return Asking(str(row.known.model), row.known.suite, row.known.dataset)
 
     told_of = set(missing.too_long) - set(missing.unsupported)
-    silent = _silent(
-        [one for one in rows if asking(one) not in told_of and not _broken(missing.failed.get(str(one.known.model)))]
-    )
+    broken = {model for model, own in missing.failed.items() if own.every}
+    silent = _silent([one for one in rows if asking(one) not in told_of and one.known.model not in broken])
     methods: dict[str, list[str]] = defaultdict(list)
     for model, own in silent.items():
         methods[_listed((one.method.label for one in own), "; ")].append(model)

@@ -4,14 +4,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
-
-import polars as pl
 
 from almanac.config import Asking
 from almanac.edition.layout import Layout
-from almanac.frames import frames
-from almanac.rows import Response
+from almanac.suites.answers import statuses
 from almanac.suites.listing import SUITES
 
 NOT_FINITE = "are the weights whole, or is float16 too small a dtype for them?"
@@ -29,12 +27,17 @@ class Failures:
         """Return how many failed."""
         return sum(self.reasons.values())
 
+    @property
+    def every(self) -> bool:
+        """Return whether all of them failed."""
+        return self.count == self.of
+
     def told(self, model: str) -> str:
         """Return how many failed, and the commonest reason."""
         reason = max(self.reasons, key=lambda one: self.reasons[one])
         most = ", most often" if len(self.reasons) > 1 else ""
         remedy = f"; {NOT_FINITE}" if "finite" in reason else "."
-        count = f"All {self.of:,}" if self.count == self.of else f"{self.count:,} of {self.of:,}"
+        count = f"All {self.of:,}" if self.every else f"{self.count:,} of {self.of:,}"
         return f"{count} requests of {model} failed{most}: {reason.rstrip('.')}{remedy}"
 
 
@@ -83,32 +86,26 @@ class Unanswered(NamedTuple):
 
 def unanswered(layout: Layout) -> Unanswered:
     """Return what was not answered."""
-    asked: Counter[Asking] = Counter()
-    reasons: dict[tuple[str, Asking], Counter[str]] = defaultdict(Counter)  # by status and what was asked
-    answered = (
-        (path, Asking(step.answerer, step.suite, step.dataset))
-        for step in layout.every_step()
-        for path in layout.files(step).responses
-    )
-    for path, asking in dict.fromkeys(answered):
-        for frame in frames(path, Response, ["status", "reason"]) if path.is_file() else ():
-            asked[asking] += frame.height
-            counted = frame.filter(pl.col("status") != "ok").group_by("status", "reason", maintain_order=True).len()
-            for status, reason, count in counted.rows():
-                reasons[status, asking][reason or "no reason is given"] += count
+    files: dict[Asking, list[Path]] = defaultdict(list)
+    for step in layout.every_step():
+        files[Asking(step.answerer, step.suite, step.dataset)] += layout.files(step).responses
+    found = {asking: statuses(dict.fromkeys(own)) for asking, own in files.items()}
+    asked = {asking: sum(count.total() for count in own.values()) for asking, own in found.items()}
     failed: dict[str, Counter[str]] = defaultdict(Counter)
-    for (status, asking), own in reasons.items():
-        if status == "failed":
-            failed[asking.model].update(own)
-    of_model = {model: sum(count for asking, count in asked.items() if asking.model == model) for model in failed}
+    for asking, own in found.items():
+        failed[asking.model].update(own.get("failed", {}))
     return Unanswered(
-        {model: Failures(own, of_model[model]) for model, own in failed.items()},
         {
-            asking: TooLong(own.total(), asked[asking], _limit(own))
-            for (status, asking), own in reasons.items()
-            if status == "too_long"
+            model: Failures(own, sum(count for asking, count in asked.items() if asking.model == model))
+            for model, own in failed.items()
+            if own
         },
-        [asking for status, asking in reasons if status == "unsupported"],
+        {
+            asking: TooLong(own["too_long"].total(), asked[asking], _limit(own["too_long"]))
+            for asking, own in found.items()
+            if "too_long" in own
+        },
+        [asking for asking, own in found.items() if "unsupported" in own],
     )
 
 

@@ -23,7 +23,7 @@ DATATYPES = ("date", "quantity", "string")
 STYLES = ("statement", "question", "prefix", ALIAS)
 DIGITS = 18  # of a count: as many as a whole number of 64 bits always holds
 MERGED = "or set datasets.NAME.merge: true"  # the remedy for many such rows
-MERGE_OWN = (
+TO_MERGE = (
     """To merge such rows with `make own`, add ARGS="datasets='{facts: {merge: true}}'"; """
     "with `build dataset`, --merge true; with `pull files`, --merge."
 )
@@ -111,7 +111,7 @@ def _refusal(read: Sequence[UserTable]) -> AlmanacError:
     mistakes = [line for one in read for line in one.lines()][:SHOWN]
     more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
     end = ["Nothing was read; mend these rows and run the step again."]
-    end += [MERGE_OWN] if any(MERGED in line for line in mistakes) else []
+    end += [TO_MERGE] if any(MERGED in line for line in mistakes) else []
     return AlmanacError("\n".join(mistakes) + more + "\n" + " ".join(end))
 
 

@@ -4,8 +4,8 @@ The join of links, requests and responses is by row numbers: what is held of a l
 the columns that are wanted. Items are read, and handed on whole, in their order.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,16 @@ RESPONSE = [name for name in columns(Response) if name != "request_id"]
 BY = ("answerer", *KEY)  # what a response belongs to
 CODED = ("kind", "status", "reason", "model_digest", "engine")  # texts of which there are few, held as categories
 END = np.uint64(2**64 - 1)  # after every key
+
+
+def statuses(paths: Iterable[Path]) -> dict[str, Counter[str]]:
+    """Return how many responses of some files have which status, by their reasons; a file may not be there yet."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in paths:
+        for frame in frames(path, Response, ["status", "reason"]) if path.is_file() else ():
+            for status, reason, count in frame.group_by("status", "reason", maintain_order=True).len().rows():
+                found[status][reason or "no reason is given"] += count
+    return found
 
 
 @dataclass(frozen=True)

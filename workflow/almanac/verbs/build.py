@@ -6,7 +6,7 @@ templates that the person has kept to those that were there.
 
 import argparse
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from almanac.dataset.templates import KEEP
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
 from almanac.progress import progress
-from almanac.rows import Refused, RelationCount, Response
+from almanac.rows import Refused, RelationCount
 from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sources.files import read_folder
 from almanac.sources.records import find
-from almanac.suites.answers import Answers, RoundFiles
+from almanac.suites.answers import Answers, RoundFiles, statuses
 from almanac.suites.data import Data
 from almanac.suites.listing import AUTHORS
 
@@ -115,18 +115,13 @@ def build_written(arguments: argparse.Namespace) -> None:
 
 def unanswered(asked: RoundFiles) -> str | None:
     """Return how many requests of a round gave nothing, by status with the commonest reason, for the log; or none."""
-    statuses, reasons = Counter[str](), defaultdict[str, Counter[str]](Counter)
-    for path in asked.responses:
-        for batch in tables.stream(path, Response, ["status", "reason"]):
-            for status, reason in zip(*batch.to_pydict().values(), strict=True):
-                statuses[status] += 1
-                reasons[status][str(reason)] += 1
-    total, silent = statuses.total(), statuses.total() - statuses.pop("ok", 0)
-    if not silent:
+    found = statuses(asked.responses)
+    total = sum(own.total() for own in found.values())
+    found.pop("ok", None)
+    if not found:
         return None
-    said = [
-        f"{count} {status} (most often: {reasons[status].most_common(1)[0][0]})" for status, count in statuses.items()
-    ]
+    said = [f"{own.total()} {status} (most often: {own.most_common(1)[0][0]})" for status, own in found.items()]
+    silent = sum(own.total() for own in found.values())
     return f"{silent} of {total} requests of the round {asked.name} gave nothing: {', '.join(said)}"
 
 

@@ -85,9 +85,9 @@ def verify_edition(archive: Path, dense: bool = False, digest: str | None = None
     with unfinished.folder() as work:
         folder, again = work / "edition", work / "again"
         folder.mkdir()
+        _check_digest(archive, manifest_of(archive, folder, dense), digest)
         manifest = unpack(archive, folder, dense)
         print(f"{len(manifest['files'])} files agree with the manifest; digest {manifest['digest']}")
-        _check_digest(archive, manifest, digest)
         layout = replace(Layout.open(folder, unpacked=True), recorded=manifest["parameters"])
         withheld = withheld_of(layout, manifest)
         check_terms(layout, manifest)
