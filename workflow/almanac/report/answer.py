@@ -250,7 +250,7 @@ def _asks_nothing(layout: Layout) -> Iterator[str]:
         folders = [layout.files(step).folder for asking in askings for step in layout.steps(asking)]
         if not any(tables.count(folder / "items.parquet", Item) for folder in folders):
             why = shown(layout, suite, dataset, askings).not_asked()
-            yield " ".join([f"{suite.label} asks nothing of {dataset}.", *why])
+            yield " ".join([f"Nothing of dataset {dataset} is asked by {suite.label}.", *why])
 
 
 def sentences(
