@@ -66,9 +66,15 @@ def test_texts_that_are_too_long_are_told_as_that_and_not_as_what_a_model_cannot
     (short, _), (masked, fills) = asked_of("short", "sequences"), asked_of("masked", "asking")
     long = Unanswered({}, {Asking("short", "eic_lke", "world"): TooLong(2183, 2184, "256")})
     assert list(long.notes()) == [
-        "Too long for short, which reads at most 256 tokens: 2,183 of 2,184 texts of EIC-LKE (world). "
+        "Too long for short (at most 256 tokens are read): 2,183 of 2,184 texts of EIC-LKE (world). "
         "Fewer examples in a text make it shorter."
     ]
+    [found] = long.too_long.values()
+    more = {
+        Asking(model, "eic_lke", "world"): replace(found, limit=limit) for model, limit in (("a", "256"), ("b", None))
+    }
+    [alike, unlike] = Unanswered({}, {**long.too_long, **more}).notes()
+    assert alike.startswith("Too long for short, a (at most") and unlike.startswith("Too long for b: 2,183")
     row = short._replace(known=replace(short.known, suite="eic_lke"))
     rows = [finding("m", "asking", ABOVE_CHANCE), row, masked]
     assert sentences(rows, missing=long._replace(unsupported=[fills])).notes == [

@@ -70,18 +70,21 @@ class Unanswered(NamedTuple):
     unsupported: Collection[Asking] = ()
 
     def notes(self) -> Iterator[str]:
-        """Yield of each model which suites' texts are too long for it, and what may be done."""
+        """Yield which suites' texts are too long for which models, alike ones together, and what may be done."""
         of: dict[str, list[tuple[Asking, TooLong]]] = defaultdict(list)
         for asking, found in self.too_long.items():
             of[asking.model].append((asking, found))
+        models: dict[str, list[str]] = defaultdict(list)
         for model, own in of.items():
             limits = [found.limit for _, found in own if found.limit]
-            reads = f", which reads at most {limits[0]} tokens" if limits else ""
+            read = f" (at most {limits[0]} tokens are read)" if limits else ""
             counts = "; ".join(
                 f"{found.count:,} of {found.of:,} texts of {SUITES[asking.suite].label} ({asking.dataset})"
                 for asking, found in own
             )
-            yield f"Too long for {model}{reads}: {counts}. Fewer examples in a text make it shorter."
+            models[f"{read}: {counts}. Fewer examples in a text make it shorter."].append(model)
+        for told, names in models.items():
+            yield f"Too long for {', '.join(names)}{told}"
 
 
 def unanswered(layout: Layout) -> Unanswered:
