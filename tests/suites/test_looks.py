@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from almanac.report.drawing import svg
 from almanac.rows import Measure
 from almanac.suites.judged import as_text, conditions_of
-from almanac.suites.looks import STROKES, intervals, legend, lines_along, look, write_cells
+from almanac.suites.looks import STROKES, hundredths, intervals, legend, lines_along, look, write_cells
 
 
 def test_as_many_models_as_the_largest_paper_has_look_different():
@@ -60,6 +60,13 @@ def test_a_cell_s_value_can_be_read_on_every_colour_of_its_map(colours):
         assert cell.get_text() == f"{value:.2f}"
         dark, light = sorted([luminance(cell.get_color()), luminance(image.cmap(image.norm(value)))])
         assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, 1.4.3
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.62, ".62"), (-0.05, "-.05"), (-0.001, ".00"), (0.004, ".00"), (1, "1.00"), (-1, "-1.00")]
+)
+def test_a_cell_shows_hundredths_and_zero_has_no_sign(value, shown):
+    assert hundredths(value) == shown
 
 
 def number(value, model="m", low=None, high=None, **where):

@@ -19,7 +19,7 @@ from almanac.suites.comparison_figures import Map, laid_out
 from almanac.suites.headline import ABOVE_CHANCE, FEW, NOT_ABOVE, Finding
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import method_labels
-from almanac.suites.looks import GREY, look, write_cells
+from almanac.suites.looks import GREY, hundredths, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 PAIRS = (
@@ -188,6 +188,6 @@ def _heat_map(rows: Sequence[Agreement], named: Mapping[tuple[str, str, str], st
     names = [named[key] for key in place]
     figure, [axes], scale = laid_out([Map(names, names, 0.34, 0.27)], True)
     image = axes.imshow(values, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
-    write_cells(image, lambda value: f"{value:z.2f}".replace("0.", "."), 7)
+    write_cells(image, hundredths, 7)
     figure.colorbar(image, cax=scale, label="Cohen's κ")
     return figure

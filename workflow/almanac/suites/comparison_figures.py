@@ -15,7 +15,7 @@ from matplotlib.textpath import text_to_path
 
 from almanac.rows import Measure
 from almanac.suites.judged import conditions_of
-from almanac.suites.looks import write_cells
+from almanac.suites.looks import hundredths, write_cells
 
 WRITTEN = 20  # models up to which each cell holds its number
 DIGITS = 12  # of a mean over models that relations are ordered by
@@ -89,7 +89,7 @@ def likeness(rows: Sequence[Measure]) -> Figure:
                 grid[one, other] = grid[other, one] = row.value
         image = axes.imshow(grid, cmap="cividis", vmin=lowest, vmax=1)
         if len(names) <= WRITTEN:
-            write_cells(image, lambda value: f"{value:.2f}".replace("0.", "."))
+            write_cells(image, hundredths)
     if scale is not None:
         figure.colorbar(image, cax=scale, label="Pearson's correlation over relations")
     return figure

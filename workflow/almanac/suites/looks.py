@@ -165,6 +165,11 @@ def write_cells(image: AxesImage, shown: Callable[[float], str], size: float | s
             cell.set_in_layout(False)  # it lies within the axes, and measuring all of them is slow
 
 
+def hundredths(value: float) -> str:
+    """Return a number between -1 and 1 as a map's cells show it: .62, -.05; what rounds to zero has no sign."""
+    return f"{value:z.2f}".replace("0.", ".")
+
+
 def legend(figure: Figure, panels: Sequence[Axes]) -> None:
     """Name every line once, outside of the panels, of which not every one has all lines."""
     found: dict[str, Any] = {}
