@@ -6,7 +6,7 @@ An edition of 200 models is simulated: each has its own liking of objects, follo
 knows a share of the facts. Relations' objects are skewed (a Zipf distribution). Printed are the share of models, and of
 whole editions of twelve such rows adjusted together, that are called above chance: with all facts of the relations
 asked, and with two of each, whose answers are held against the others all the same. Then models that pick any of the
-choices they are offered, where few or none of these are true of another fact; and models that name anything at all
+choices they are offered, or the commonest; and models that name anything at all
 where each fact of a relation has an object of its own, at the level of the first of 70 rows adjusted together too.
 """
 
@@ -18,11 +18,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from almanac.suites.chance import ABOVE, Truths, against_others
+from almanac.suites.chance import ABOVE, Common, Truths, against_others
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
 
 RELATIONS, FACTS, OBJECTS, ROWS = 10, 70, 20, 12
+CHOICES = ((3, 40, False), (4, 8, False), (4, 8, True), (10, 100, True), (20, 60, True), (20, 1000, False))
 # How a model likes objects: by itself, as common as they are, and how much it wavers from fact to fact.
 LIKINGS = {"any object": (0.0, 0.0, 9.0), "a favourite": (1.0, 0.0, 0.05), "the common": (0.3, 1.0, 0.05),
            "common, wavering": (0.3, 1.0, 1.0)}  # fmt: skip
@@ -64,26 +65,43 @@ def model(rng: np.random.Generator, liking: tuple[float, float, float], knows: f
     return rows[ABOVE].p or 0.0
 
 
-def picks(rng: np.random.Generator, choices: int, objects: int) -> float:
-    """Return the p of a model that picks any of the choices, of 60 facts of one relation with so many objects."""
-    facts = 60
-    offered = [rng.permutation(objects)[:choices] for _ in range(facts)]
-    true, told = [row[0] for row in offered], [rng.choice(row) for row in offered]
-    names = [str(at) for at in range(facts)]
+def picks(rng: np.random.Generator, kind: tuple[int, int, bool], prior: float | None, knows: float) -> float:
+    """Return the p of a model that picks among choices, of 60 facts of each of some relations.
+
+    Args:
+        rng: of the draws.
+        kind: how many choices are offered, of how many objects, and whether their facts are skewed (Zipf).
+        prior: how much it follows how common an object is (1: the commonest of the choices); none: it picks any.
+        knows: the share of facts that it knows.
+    """
+    choices, objects, skewed = kind
+    facts, relations = 60, 5
+    weights = 1 / np.arange(1, objects + 1) if skewed else np.ones(objects)
+    all_facts = rng.choice(objects, 10 * facts, p=weights / weights.sum())
+    counts = np.bincount(all_facts, minlength=objects)
+    there = np.flatnonzero(counts)
+    true = np.concatenate([rng.choice(all_facts, facts, replace=False) for _ in range(relations)])
+    others = [rng.permutation(there[there != one])[: choices - 1] for one in true]
+    offered = [rng.permutation([one, *own]) for one, own in zip(true, others, strict=True)]
+    told = np.array([rng.choice(row) if prior is None else row[counts[row].argmax()] for row in offered])
+    told = np.where(rng.random(len(true)) < knows, true, told)
+    names = np.arange(len(true)).astype(str)
     frame = pl.DataFrame(
         {
-            "item": pl.Series(range(facts), dtype=pl.UInt32),
-            "relation": ["r"] * facts,
+            "item": pl.Series(range(len(true)), dtype=pl.UInt32),
+            "relation": np.repeat(np.arange(relations), facts).astype(str),
             "fact": names,
             "subject": names,
-            "hit": np.equal(true, told),
-            "outcome": np.where(np.equal(true, told), "correct", "incorrect"),
-            "prediction": [str(one) for one in told],
+            "hit": true == told,
+            "outcome": np.where(true == told, "correct", "incorrect"),
+            "prediction": told.astype(str),
         }
     )
     of_item = pl.DataFrame({"item": frame["item"], "truth": pl.Series(true, dtype=pl.UInt64)})
     shown = pl.DataFrame({"fact": names, "offered": [[str(one) for one in row] for row in offered]})
-    truths = Truths(of_item, {at: frozenset({str(at)}) for at in range(objects)}, shown)
+    names_of = {at: frozenset({str(at)}) for at in range(objects)}
+    common = Common(len(all_facts), {str(at): int(counts[at]) for at in there})
+    truths = Truths(of_item, names_of, shown, common={str(one): common for one in range(relations)})
     rows = {row.metric: row for row in against_others(Judged("s", "d", "m", frame), frame, truths)}
     return rows[ABOVE].p or 0.0
 
@@ -128,10 +146,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             whole = [min(holm(ps[at : at + ROWS])) <= LEVEL for at in range(0, count - ROWS + 1, ROWS)]
             called = np.mean(np.array(ps) <= LEVEL)
             print(f"{name:<18}{asked:>7}{knows:>7.2f}{called:>12.3f}{np.mean(whole):>12.3f}")
-    print(f"\n{'choices':<18}{'of objects':>14}{'p <= .025':>12}")
-    for choices, objects in ((3, 40), (4, 8), (10, 100), (20, 60), (20, 1000)):
-        called = np.mean([picks(rng, choices, objects) <= LEVEL for _ in range(count)])
-        print(f"{choices:<18}{objects:>14}{called:>12.3f}")
+    print(
+        f"\n{'choices':<9}{'of objects':>11}{'skewed':>8}{'picks':>14}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}"
+    )
+    for kind in CHOICES:
+        for (picking, prior), knows in itertools.product({"any": None, "the commonest": 1.0}.items(), (0.0, 0.05)):
+            ps = np.array([picks(rng, kind, prior, knows) for _ in range(count)])
+            shares = f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}"
+            print(f"{kind[0]:<9}{kind[1]:>11}{kind[2]!s:>8}{picking:>14}{knows:>7.2f}{shares}")
     print(f"\n{'relations':<12}{'asked of 20':>12}{'vocabulary':>12}{'p <= .025':>12}{'p <= .025/70':>14}")
     for relations, asked, vocabulary in ((10, 20, 100), (10, 20, 1000), (10, 6, 1000), (10, 20, 3000), (36, 6, 3000)):
         ps = np.array([names_anything(rng, relations, asked, vocabulary) for _ in range(10 * count)])

@@ -138,7 +138,7 @@ def test_each_interval_says_whether_it_is_of_these_relations_or_of_others():
 
 def test_methods_whose_verdicts_compare_scores_with_those_of_false_objects_are_named():
     by_scores = finding("m", "KaRR", ABOVE_CHANCE)
-    by_scores = by_scores._replace(method=Method("karr", "KaRR", {}, guess={"asked": "null"}))
+    by_scores = by_scores._replace(method=Method("karr", "KaRR", {}, guess={"asked": "null"}, by_answer=False))
     [table] = chapter(SAID, [finding("m", "asking", ABOVE_CHANCE), by_scores], {}).parts
     assert "Verdicts by scores: KaRR ask each fact with a false object too." in table.caption
     [table] = chapter(SAID, [finding("m", "asking", ABOVE_CHANCE)], {}).parts

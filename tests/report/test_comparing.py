@@ -73,3 +73,11 @@ def test_that_models_differ_from_one_that_was_taught_nothing_true_is_no_finding(
     assert [said.split()[2:5] for said in sentences(rows, ["null"])] == [["m", "has", "more"]]
     assert len(sentences(rows)) == 2 and sentences(rows[:1], ["null"]) == []
     assert len(chapter(rows).parts[0].rows) == 2, "the table has it all the same"
+
+
+def test_how_models_are_judged_alike_is_said_of_the_methods_that_need_it():
+    method = next(one for one in SUITES["karr"].methods if one.compared)
+    where = as_text({**method.where})
+    of_karr = replace(difference(0.2, 0.01), suite="karr", where=where)
+    note, _ = chapter([of_karr, replace(of_karr, model="third"), difference(0.1, 0.2)]).parts
+    assert note == f"{method.label}: {method.compared}"

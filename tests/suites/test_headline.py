@@ -3,16 +3,18 @@
 import dataclasses
 import itertools
 import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, norm, poisson_binom
 
 from almanac.report import answer
 from almanac.rows import Measure
 from almanac.suites import chance, headline
-from almanac.suites.chance import ABOVE, CHANCE, Truths
+from almanac.suites.chance import ABOVE, CHANCE, Common, Truths
 from almanac.suites.chapter import NOT_TAUGHT, Entrant
 from almanac.suites.headline import FACTS, KNOWN, findings, holm
 from almanac.suites.judged import Judged, as_text
@@ -111,6 +113,18 @@ def test_an_answer_that_no_other_fact_can_be_held_against_is_right_once_in_as_ma
     assert found[ABOVE].p == pytest.approx(binom.sf(hits - 1, 48, 0.1))
 
 
+def test_choices_are_true_in_proportion_to_how_many_facts_have_them():
+    """Of a hundred facts ninety have Rome, nine Oslo and one Bern; Lima is of none and counts as of one."""
+    common = {"a": Common(100, Counter({"rome": 90, "oslo": 9, "bern": 1}))}
+    rows = [("a", f"s{at}", ["Rome"], said) for at, said in enumerate(["Rome", "Rome", "Oslo", "Bern", "none"])]
+    own, truths = judged(rows)
+    offered = pl.DataFrame({"fact": [f"f{at}" for at in range(5)], "offered": [["Rome", "Oslo", "Bern", "Lima"]] * 5})
+    found = numbers(own, replace(truths, offered=offered, common=common))[ABOVE].p
+    assert found == pytest.approx(poisson_binom.sf(1, [90 / 101, 90 / 101, 9 / 101, 1 / 101, 0]))
+    guessed = numbers(own, replace(truths, offered=offered))[ABOVE].p
+    assert guessed == pytest.approx(binom.sf(1, 4, 1 / 4)), "where nothing is known of objects a choice is a guess"
+
+
 def test_statements_that_are_true_or_false_are_held_against_those_that_were_asked():
     rows = [("a", f"s{at}", ["correct" if at < 2 else "incorrect"], "correct") for at in range(3)]
     own, truths = judged(rows)
@@ -200,7 +214,7 @@ def test_only_facts_whose_truth_was_offered_count_and_names_are_found_in_longer_
 
 
 def test_facts_of_one_subject_are_one_draw():
-    rows = [("a", f"s{at}", [f"o{at % 4}"], f"o{at % 4 if at % 3 else 0}") for at in range(120)]
+    rows = [("a", f"s{at}", [f"o{at % 4}"], f"o{at % 4 if at % 3 else 0}") for at in range(24)]
     alone = numbers(*judged(rows))[ABOVE]
     pairs = numbers(*judged([("a", f"s{at // 2}", *row[2:]) for at, row in enumerate(rows)]))[ABOVE]
     assert pairs.value == alone.value and pairs.p > alone.p
@@ -218,26 +232,46 @@ def test_where_nothing_is_right_the_interval_says_what_may_have_been_missed():
     assert above.value < 0 and above.high - above.value == pytest.approx(0.1135, abs=1e-4), "though chance varies"
 
 
-def false_objects(true, false):
-    """Facts with the score of their true object and of a false one; known above 0."""
+def false_objects(true, false, objects=None, facts=()):
+    """Facts with the score of their true object and of a false one, both by name; known above 0."""
+    objects = objects or [(f"t{at}", f"w{at}") for at in range(len(true))]
     scores = [*true, *false]
-    rows = [("a", f"s{at % len(true)}", ["x"], "x") for at in range(len(scores))]
+    places = [at % len(true) for at in range(len(scores))]
+    names = [objects[at][turn] for turn in (0, 1) for at in range(len(true))]
     more = {
-        "fact": [f"f{at % len(true)}" for at in range(len(scores))],
+        "fact": [f"f{at}" for at in places],
         "score": scores,
         "hit": [score > 0 for score in scores],
         "experiment": ["true"] * len(true) + ["false"] * len(false),
     }
-    own, _ = judged(rows, **more)
-    return own.where(experiment="true"), own.where(experiment="false")
+    own, truths = judged([("a", f"s{at}", [name], name) for at, name in zip(places, names, strict=True)], **more)
+    truths = replace(truths, common={"a": Common(len(facts), Counter(facts))})
+    asked = own.where(experiment="true")
+    rows = chance.against_false(asked, asked.frame, own.where(experiment="false"), truths)
+    return {row.metric: row for row in rows}
 
 
 def test_a_threshold_is_held_against_false_objects_by_a_sign_test():
-    true, false = false_objects([3.0, 2.0, 1.0, 4.0, -1.0, 2.0], [1.0, -2.0, 0.5, 0.2, -2.0, 3.0])
-    found = {row.metric: row for row in chance.against_false(true, true.frame, false)}
+    found = false_objects([3.0, 2.0, 1.0, 4.0, -1.0, 2.0], [1.0, -2.0, 0.5, 0.2, -2.0, 3.0])
     assert found[CHANCE].value == pytest.approx(4 / 6)
     assert found[ABOVE].value == pytest.approx(5 / 6 - 4 / 6)
     assert found[ABOVE].p == pytest.approx((1 + 6) / 2**6)  # of six pairs five or six are won
+
+
+def test_an_object_that_is_liked_whatever_the_subject_and_common_is_known_by_chance():
+    """Of ten facts six are of Rome, which alone scores above 0; of the four others one is asked with Rome too."""
+    others = ["oslo", "bern", "lima", "kyiv"]
+    facts = ["rome"] * 6 + others
+    objects = [("rome", others[at % 4]) for at in range(6)] + [("oslo", "rome")]
+    objects += [(one, "oslo") for one in others[1:]]
+    true, false = ([1.0 if two[turn] == "rome" else -1.0 for two in objects] for turn in (0, 1))
+    found = false_objects(true, false, objects, facts)
+    # Five of the nine other facts of one of Rome have Rome. The false Rome stands for six facts, the others for one.
+    weights = np.array([1 / 4] * 6 + [6 / 9] + [1 / 9] * 3)
+    by_chance = [5 / 9] * 6 + [float((weights / weights.mean())[6])] + [0.0] * 3
+    assert found[CHANCE].value == pytest.approx(np.mean(by_chance)) == pytest.approx(0.6)
+    assert found[ABOVE].value == pytest.approx(0.0)
+    assert found[ABOVE].p == pytest.approx(binom.sf(5, 7, 6 / 7)), "of two objects the one of six facts is liked"
 
 
 def test_holms_adjustment_is_that_of_his_example():

@@ -6,6 +6,7 @@ from matplotlib.colors import to_hex
 
 from almanac.rows import Measure
 from almanac.statistics.agreement import kappa
+from almanac.statistics.intervals import wilson
 from almanac.suites.agreement import Called, agreements, called, of_facts, on_same_facts
 from almanac.suites.ic_lke.figures import by_shots
 from almanac.suites.judged import OUTCOMES, Judged, as_text, conditions_of
@@ -36,7 +37,8 @@ def test_cohens_own_example_has_his_kappa():
 
 
 def test_kappa_is_one_for_full_agreement_and_none_where_nothing_varies():
-    assert kappa(5, 0, 0, 5) == (1.0, 1.0, 1.0)
+    value, low, high = kappa(30, 0, 0, 30)
+    assert (value, high) == (1.0, 1.0) and low == pytest.approx(2 * wilson(1.0, 60).low - 1), "chance gives a half"
     assert kappa(0, 0, 0, 9).value is None
     assert -1 <= kappa(0, 5, 5, 0).value < 0
 

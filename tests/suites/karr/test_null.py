@@ -69,3 +69,35 @@ def test_a_null_has_no_half_on_which_it_was_taught():
     found = answered(data, never, logprobs(data, exposures, lambda dose: 0.0)).measured()
     assert not any(metric.startswith(("held_out", "recovery", "kendall")) for metric in found.metrics())
     assert found.value("threshold", "paper") == OPTIONS.threshold
+
+
+def compared(models, mode="paper"):
+    """Judge several models as a method compares them; of each its numbers, and whether it was taught the facts."""
+    method = next(one for one in SUITE.methods if one.name == mode)
+    judged = {name: replace(own.judged, model=name) for name, (own, _) in models.items()}
+    rows = [replace(row, model=name) for name, (own, _) in models.items() for row in own.rows]
+    entrants = [Entrant(name, name, taught=taught) for name, (_, taught) in models.items()]
+    return judged, SUITE.comparable(method, judged, Shown("d", True, 0, entrants, measures=rows))
+
+
+def test_models_are_compared_at_the_geometric_mean_of_the_thresholds_of_those_that_were_taught(model, null):
+    weaker = measured_of(lambda dose: 0.4 * knows(dose))
+    judged, found = compared({"model": (model, True), "weaker": (weaker, True), "null": (null, False)})
+    limits = [one.value("threshold", "paper") for one in (model, weaker)]
+    assert limits[0] != limits[1], "else nothing is compared"
+    middle = math.sqrt(math.prod(limits))
+    for name, own in found.items():
+        valued = own.where(experiment="paper").frame.drop_nulls("score")
+        assert valued["hit"].to_list() == [ratio > middle for ratio in valued["ratio"]]
+        assert (valued["outcome"] == "correct").to_list() == valued["hit"].to_list()
+        other = pl.col("experiment") != "paper"
+        assert own.frame.filter(other).equals(
+            judged[name].frame.filter(other).with_columns(pl.col("outcome").cast(str))
+        )
+
+
+def test_models_of_one_threshold_are_compared_as_they_were_judged(model, null):
+    judged, found = compared({"model": (model, True), "again": (model, True)})
+    assert found == judged
+    judged, found = compared({"model": (model, False), "null": (null, False)})
+    assert found == judged, "no threshold was chosen by facts that models were taught"

@@ -216,13 +216,14 @@ def measure_across(layout: Layout) -> Between:
         if dataset in pooled(layout, suite):
             several[suite.name][dataset] = judged
         models = [entrant(layout, asking) for asking in askings]
-        methods = suite.counted(layout.options(askings[0]))
+        methods, of = suite.counted(layout.options(askings[0])), shown(layout, suite, dataset, askings)
         for method in methods:
             there = [one for one in models if one.understands(method.format)]
-            board = Board.of({one.name: judged[one.name] for one in there}, there, method) if there else None
+            alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of)
+            board = Board.of(alike, there, method) if there else None
             if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
-        rows += suite.across(judged, shown(layout, suite, dataset, askings), layout.options(askings[0]))
+        rows += suite.across(judged, of, layout.options(askings[0]))
         for one in models:
             name, own = one.name, judged[one.name]
             calls = list(called(own, [method for method in methods if one.understands(method.format)]))

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from almanac.edition.layout import Layout
+from almanac.report.lines import asked_by
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.suites.agreement import SAME
 from almanac.suites.chapter import Cell, Chapter, Drawing, Table, spread
@@ -143,7 +144,8 @@ def _facts(layout: Layout, knowledge: Mapping[tuple[str, str], Sequence[Knowledg
         none = [row for row in rows if not row.known]
         text = (
             f"{model} on {dataset}: of {len(rows):,} facts that at least two methods asked, {len(every):,} are known "
-            f"by all of them, {len(rows) - len(every) - len(none):,} by some, {len(none):,} by none."
+            f"by all of them, {len(rows) - len(every) - len(none):,} by some, {len(none):,} by none "
+            f"({asked_by([row.methods for row in rows])} methods)."
         )
         best = sorted(rows, key=lambda row: (-row.known / row.methods, -row.methods, row.fact_id))[:EXAMPLES]
         least = sorted(rows, key=lambda row: (row.known / row.methods, -row.methods, row.fact_id))[:EXAMPLES]

@@ -12,7 +12,7 @@ from almanac.edition.measuring import entrant, shown
 from almanac.report import asked, comparing, written
 from almanac.report.asked import FactsAsked
 from almanac.report.failing import Unanswered, unanswered
-from almanac.report.lines import share
+from almanac.report.lines import asked_by, share
 from almanac.rows import Item, Measure
 from almanac.statistics.intervals import Estimate, wilson_n
 from almanac.suites.chapter import NOT_TAUGHT, Cell, Chapter, Drawing, PageLink, Table
@@ -27,9 +27,10 @@ RULE = "\n\n".join(  # a paragraph a column
         "facts of these relations might lie, and how far that of other relations of their kind might; a single "
         "relation has no second one.",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
-        "method asks each fact with a false object too, chance is how often it calls that one known. Of answers that "
-        "name one of k choices it is at least 1/k on average; one that names none counts as 0. A model that knows some "
-        "facts and gives their objects for others too has a high chance: what it knows may not be told from that.",
+        "method has scores and no answers (KaRR), chance is how often it calls known what is true of those other facts "
+        "instead, by a false object of each fact. Of answers that name one of k choices it is at least 1/k on average; "
+        "one that names none counts as 0. A model that knows some facts and gives their objects for others too has a "
+        "high chance: what it knows may not be told from that.",
         "Null: what the method finds in a model of the same recipe that was taught a world with exchanged objects, "
         "and so none of these facts. A method with a threshold uses that of the model itself.",
         "Above chance: known minus chance, with its 95 % interval.",
@@ -44,13 +45,15 @@ RULE = "\n\n".join(  # a paragraph a column
         "are not.",
         "Facts: how many were answered. Count as: the first interval is as narrow as that of so many facts, drawn at "
         "random from all relations at once. These may be more than were answered, since each relation is asked and "
-        "none is left to the draw, and fewer where a subject has several facts that go together.",
+        "none is left to the draw, or since a fact is asked in several ways whose mean counts, and fewer where a "
+        "subject has several facts that go together.",
     )
 )
 SIGN_TEST = (
     "Verdicts by scores: {} ask each fact with a false object too. Their verdict does not test the share above chance. "
-    "It asks whether true objects have higher scores than false ones (sign test), whatever the threshold, and so may "
-    "be above chance where hardly a fact is called known."
+    "It asks whether true objects have higher scores than false ones (a sign test, in which the more common of the two "
+    "objects is the likelier to be true), whatever the threshold, and so may be above chance where hardly a fact is "
+    "called known."
 )
 FACTS_CAPTION = (
     "The facts that most answers know, and those that fewest know. Known by: of models × methods; only methods that "
@@ -151,7 +154,7 @@ def _silent(rows: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 def _by_scores(rows: Sequence[Finding]) -> list[str]:
     """Return which methods have verdicts by scores, where there are any."""
-    methods = [one.method.label for one in rows if isinstance(one.method.guess, Mapping) and one.above is not None]
+    methods = [one.method.label for one in rows if not one.method.by_answer and one.above is not None]
     return [SIGN_TEST.format(_listed(methods, "; "))] if methods else []
 
 
@@ -206,7 +209,7 @@ def facts_table(facts: Sequence[FactFound]) -> Table | None:
         rows += [_fact_cells(dataset, "unknown", one) for one in reversed(fewest)]
     counts = "; ".join(
         f"of {len(own):,} facts of {dataset}, {sum(one.known == one.asked for one in own):,} are known by all that "
-        f"asked them and {sum(not one.known for one in own):,} by none"
+        f"asked them and {sum(not one.known for one in own):,} by none ({asked_by([one.asked for one in own])})"
         for dataset, own in of.items()
     )
     head = ("of", "kind", "fact", "known by", "times taught")

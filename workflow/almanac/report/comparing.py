@@ -10,6 +10,7 @@ from almanac.suites.comparison import ALONE, DIFFERENCE, LISTED, TUNED
 from almanac.suites.headline import FEW, holm, method_of
 from almanac.suites.judged import FACT, as_text, conditions_of
 from almanac.suites.listing import SUITES
+from almanac.suites.suite import Method
 
 MODELS = 8  # of an edition, up to which all pairs are listed
 FOLDED = 40  # rows from which the table is folded
@@ -18,7 +19,8 @@ NAMED = 4  # methods up to which a sentence names them
 LEVEL = 0.05  # of the two-sided tests of all rows together
 HEAD = ("of", "method", "model", "minus", "difference", "p", "adjusted p", "one alone", "other alone", "facts")
 ASKS = (
-    "Each two models on the facts that both answered, by every method. A fact counts once: where a method asks it "
+    "Each two models on the same facts, by every method. An abstention or a refusal counts as not right; facts of "
+    "which either has no answer at all (too long, failed) are left out. A fact counts once: where a method asks it "
     "several times, in other wordings or after other examples, the first time counts. So a difference may be another "
     "one than that of the shares in the first table. Methods may share a score and differ in its threshold alone (the "
     "agreement of methods has a ρ of 1), and then say the same twice. A difference over all relations may be more in "
@@ -27,8 +29,8 @@ ASKS = (
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
-    "both answered, a mean over relations with its 95 % interval. p: of McNemar's exact test on the facts; adjusted p: "
-    "for all rows together (Holm), those of controls too, and more than chance where it is at most "
+    "both answered or abstained from, a mean over relations with its 95 % interval. p: of McNemar's exact test on the "
+    "facts; adjusted p: for all rows together (Holm), those of controls too, and more than chance where it is at most "
     f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
     "or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the difference is "
     "not more than chance."
@@ -41,12 +43,13 @@ def chapter(between: Sequence[Measure]) -> Chapter | None:
     Args:
         between: the numbers between models.
     """
-    alone = {(*_of(row), _asked(row)): row for row in between if row.metric == ALONE}
+    tested, alone = _tested(between), {(*_of(row), _asked(row)): row for row in between if row.metric == ALONE}
     cells: list[Sequence[Cell]] = [
-        (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in _tested(between)
+        (*_of(row), row, row.p if row.n >= FEW else None, p, *_alone(alone, row), row.n) for row, p in tested
     ]
     table = Table("differences", CAPTION, HEAD, cells, folded=len(cells) >= FOLDED)
-    return Chapter("Models compared, all methods", ASKS, [table]) if cells else None
+    notes = {f"{method.label}: {method.compared}": None for row, _ in tested if (method := _method(row)).compared}
+    return Chapter("Models compared, all methods", ASKS, [*notes, table]) if cells else None
 
 
 def _tested(between: Sequence[Measure]) -> list[tuple[Measure, float | None]]:
@@ -76,8 +79,12 @@ def _asked(row: Measure) -> str:
     return as_text({name: one for name, one in conditions_of(row).items() if name != FACT})
 
 
+def _method(row: Measure) -> Method:
+    return method_of(row, SUITES[row.suite].methods)
+
+
 def _label(row: Measure) -> str:
-    return method_of(row, SUITES[row.suite].methods).label
+    return _method(row).label
 
 
 def sentences(between: Sequence[Measure], controls: Collection[str] = ()) -> list[str]:

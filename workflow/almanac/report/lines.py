@@ -4,6 +4,7 @@ import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median_low
 
 from almanac.errors import INTERRUPTED
 from almanac.resources import USED
@@ -110,6 +111,13 @@ def measure_lines(rows: Iterable[Measure]) -> str:
         said = ", ".join(f"{name} {value}" for name, value in conditions_of(row).items())
         lines.append(f"{row.model or '':<12}{row.metric:<20}{with_interval(row):>22}{row.n:>8}  {said}")
     return "\n".join(lines)
+
+
+def asked_by(counts: Sequence[int]) -> str:
+    """Return of how many each of some facts was asked, since what all know depends on how many these are."""
+    if min(counts) == max(counts):
+        return f"each asked by {counts[0]}"
+    return f"each asked by {min(counts)} to {max(counts)}, half of them by at most {median_low(counts)}"
 
 
 def share(value: float | None) -> str:

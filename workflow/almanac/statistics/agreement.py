@@ -1,12 +1,11 @@
 """How two judgements of what is known agree, and where a score parts two samples best."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
+from almanac.statistics.intervals import NOTHING, Estimate, wilson
 
 
 def best_cut(positive: Sequence[float], negative: Sequence[float]) -> float | None:
@@ -41,7 +40,10 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
 
 
 def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
-    """Return Cohen's kappa with the interval of his standard error (Educ. and Psychological Measurement 20, 1960).
+    """Return Cohen's kappa with an interval (Educational and Psychological Measurement 20, 1960).
+
+    As in his standard error, the agreement that chance gives is taken for known. The interval is Wilson's of the
+    agreement, measured from there: so it has a width where both agree on everything, as that has none.
 
     Nothing without things, or where chance alone would make both agree on everything.
 
@@ -60,5 +62,6 @@ def kappa(both: int, first: int, second: int, neither: int) -> Estimate:
         return NOTHING
     value = 2 * (both * neither - first * second) / beyond
     agreed = (both + neither) / n
-    half = normal_quantile(LEVEL) * math.sqrt(agreed * (1 - agreed) / n) * n * n / beyond
-    return Estimate(value, max(-1.0, value - half), min(1.0, value + half))
+    _, low, high = wilson(agreed, n)
+    below, above = ((agreed - (low or 0.0)) * n * n / beyond, ((high or 0.0) - agreed) * n * n / beyond)
+    return Estimate(value, max(-1.0, value - below), min(1.0, value + above))

@@ -2,8 +2,8 @@
 
 A model that knows nothing still has favourites, and where objects are skewed a favourite is often right: so each answer
 is compared with the *other* facts of its relation. If it would be right for a tenth of them, a tenth is its share by
-chance, for whatever reason. Methods that ask each fact with a false object too (KaRR, BELIEF-ICL, generated names)
-have that instead: there the true object is compared with the false one of the same fact.
+chance, for whatever reason. A method without answers that asks each fact with a false object too (KaRR) has that
+instead: there the true object is compared with the false one of the same fact.
 """
 
 import math
@@ -12,7 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,39 +29,14 @@ from almanac.suites.judged import Judged
 CHANCE, ABOVE = "headline_chance", "headline_above_chance"  # the metrics
 LEAST = 3  # test facts of a relation, asked or not, below which they say nothing of chance
 FLAT = 1e-12  # half an interval below which nothing varied but by rounding
-LEAST_P = 1e-15  # to which the tail of a distribution can be summed
+LEAST_P = 1e-12  # to which the tail of a distribution is summed with some digits right
 
 
-def against_false(own: Judged, answered: pl.DataFrame, false: Judged) -> Iterator[Measure]:
-    """Yield chance by false objects: how often these are called known; the test is a sign test of the scores.
+class Common(NamedTuple):
+    """How common the objects of a relation are: how many ``facts`` it has, and how many with an object of a name."""
 
-    The scores and not the verdicts are compared, so no threshold has a say that was chosen on the same facts.
-
-    Args:
-        own: the items that the numbers are of.
-        answered: those that were answered.
-        false: the same facts asked with false objects.
-    """
-    from scipy import stats  # slow to load, and most steps compute nothing with it
-
-    wrong = (
-        false.frame.filter(pl.col("hit").is_not_null())
-        .group_by("fact", maintain_order=True)
-        .agg(pl.col("score").mean().alias("false_score"), pl.col("hit").mean().alias("false_hit"))
-    )
-    right = answered.group_by("fact", "relation", "subject", maintain_order=True).agg(
-        pl.col("score").mean(), pl.col("hit").mean()
-    )
-    both = right.join(wrong, on="fact", how="inner", maintain_order="left")
-    if both.is_empty():
-        return
-    better = both.filter(pl.col("score") > pl.col("false_score")).height
-    worse = both.filter(pl.col("score") < pl.col("false_score")).height
-    p = float(stats.binomtest(better, better + worse, 0.5, "greater").pvalue) if better + worse else 1.0
-    chance = _macro(both, "false_hit")
-    yield own.measure(CHANCE, chance, "other", ("hit", "score"))
-    difference = both.with_columns((pl.col("hit") - pl.col("false_hit")).alias("d"))
-    yield own.measure(ABOVE, _difference(difference, chance), "other", ("hit", "score"), p)
+    facts: int = 0
+    named: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -73,12 +49,14 @@ class Truths:
         offered: what answers are chosen among (`Suite.offered`); none: they are open.
         objects: of each relation's facts that can be asked the names of their objects, by fact: a sample's answers are
             held against those, too, that were not drawn.
+        common: how common the objects of each relation are, among all its facts.
     """
 
     of_item: pl.DataFrame
     names: Mapping[int, frozenset[str]]
     offered: pl.DataFrame | None
     objects: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    common: Mapping[str, Common] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Answers, offered: pl.DataFrame | None, data: Data) -> "Truths":
@@ -90,7 +68,16 @@ class Truths:
                 found.append(numbered.select(pl.col("item").cast(pl.UInt32), "truth"))
                 for truth, texts in numbered.unique("truth").select("truth", "accepted").iter_rows():
                     names[truth] = frozenset(map(folded, texts)) - {""}
-        return cls(pl.concat(found), names, offered, _objects(data, offered is None))
+        return cls(pl.concat(found), names, offered, *_objects(data, offered is None))
+
+    def common_in(self, relation: object) -> Common:
+        """Return how common the objects of a relation are."""
+        return self.common.get(str(relation), Common())
+
+    def facts_of(self, relation: object, truth: int) -> int:
+        """Return how many facts of a relation have an object of a truth's names; one that none has counts as of one."""
+        named = self.common_in(relation).named
+        return max((named.get(text, 1) for text in self.names[truth]), default=1)
 
     def unasked(self, part: pl.DataFrame) -> list[frozenset[str]]:
         """Return what the facts of a relation accept that were not asked; none where items accept no objects' names.
@@ -108,8 +95,11 @@ class Truths:
         return [names for fact, names in objects.items() if fact not in asked]
 
 
-def _objects(data: Data, every: bool) -> dict[str, dict[str, frozenset[str]]]:
-    """Return the names of the objects of the test facts by relation and fact; with ``every``, of all of a subject's."""
+def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str]]], dict[str, Common]]:
+    """Return by relation the names of the objects of each test fact, and how common objects are.
+
+    With ``every``, a fact has the objects of all facts of its subject.
+    """
     facts = data.frame("facts", Fact, ["fact_id", "relation_id", "subject_id", "object_id", "value", "split"])
     facts = facts.with_columns(pl.coalesce(pl.col("object_id").cast(pl.String), "value").alias("object"))
     named = data.frame("entities", Entity, ["entity_id", "label", "aliases"])
@@ -117,6 +107,10 @@ def _objects(data: Data, every: bool) -> dict[str, dict[str, frozenset[str]]]:
     known = {key: (label, *aliases) for key, label, aliases in named.iter_rows()}
     texts = {key: frozenset(map(folded, known.get(key, (key,)))) - {""} for key in facts["object"].unique()}
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for relation, key, count in facts.group_by("relation_id", "object", maintain_order=True).len().iter_rows():
+        counts[relation].update(dict.fromkeys(texts[key], count))
+    facts_of = dict(facts.group_by("relation_id").len().iter_rows())
     of_subject: dict[tuple[str, str], frozenset[str]] = {}
     columns = ("relation_id", "subject_id", "object")
     if every:
@@ -124,7 +118,61 @@ def _objects(data: Data, every: bool) -> dict[str, dict[str, frozenset[str]]]:
             of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
     for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
         found[relation][fact] = of_subject.get((relation, subject), texts[key])
-    return found
+    return found, {relation: Common(facts_of[relation], own) for relation, own in counts.items()}
+
+
+def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Truths) -> Iterator[Measure]:
+    """Yield chance by false objects: how often the objects of other facts are called known, the test a sign test.
+
+    A false object is any of the relation's, be it common or not, and true objects are mostly common ones. So the number
+    counts each false object as often as there are facts of it, and other facts of the fact's own object as its own. The
+    test compares scores and not verdicts: no threshold has a say that was chosen on the same facts. To one who likes
+    some objects better than others, whatever the subject, the better liked of a fact's two is the true one in as many
+    cases as it has facts, of those of both.
+
+    Args:
+        own: the items that the numbers are of.
+        answered: those that were answered.
+        false: the same facts asked with false objects.
+        truths: what is right for all these items.
+    """
+    wrong = (
+        false.frame.filter(pl.col("hit").is_not_null())
+        .join(truths.of_item, on="item", how="left", maintain_order="left")
+        .group_by("fact", maintain_order=True)
+        .agg(
+            pl.col("score").mean().alias("false_score"),
+            pl.col("hit").mean().alias("false_hit"),
+            pl.col("truth").first().alias("false_truth"),
+        )
+    )
+    right = (
+        answered.join(truths.of_item, on="item", how="left", maintain_order="left")
+        .group_by("fact", "relation", "subject", maintain_order=True)
+        .agg(pl.col("score").mean(), pl.col("hit").mean(), pl.col("truth").first())
+    )
+    both = right.join(wrong, on="fact", how="inner", maintain_order="left")
+    if both.is_empty():
+        return
+    counted = [
+        [truths.facts_of(relation, one) for one in two] + [truths.common_in(relation).facts]
+        for relation, *two in both.select("relation", "truth", "false_truth").iter_rows()
+    ]
+    counts = pl.DataFrame(counted, [("mine", pl.Float64), ("its", pl.Float64), ("all", pl.Float64)], orient="row")
+    others = pl.max_horizontal("all", pl.col("mine") + 1) - 1  # facts of the relation besides this one
+    both = both.with_columns(counts).with_columns((pl.col("its") / (others + 1 - pl.col("mine"))).alias("weight"))
+    weight = pl.col("weight") / pl.col("weight").mean().over("relation")
+    alike = (pl.col("mine") - 1) / others  # of these the share that has the same object
+    both = both.with_columns((alike * pl.col("hit") + (1 - alike) * weight * pl.col("false_hit")).alias("by_chance"))
+    liked = both.filter(pl.col("score") != pl.col("false_score")).select(
+        (pl.col("score") > pl.col("false_score")).alias("won"), "mine", "its"
+    )
+    likes = pl.when("won").then("mine").otherwise("its") / (pl.col("mine") + pl.col("its"))
+    chance = min(1.0, _macro(both, "by_chance"))
+    yield own.measure(CHANCE, chance, "other", ("hit", "score"))
+    difference = both.with_columns((pl.col("hit") - pl.col("by_chance")).alias("d"))
+    p = _tail(int(liked["won"].sum()), liked.select(likes).to_series())
+    yield own.measure(ABOVE, _difference(difference, chance), "other", ("hit", "score"), p)
 
 
 def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Iterator[Measure]:
@@ -152,7 +200,11 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     if not parts:
         return
     frame = pl.concat(part for part, _ in parts)
-    expected = [one for part, unasked in parts for one in _expected(part, keys, truths.names, unasked)]
+    expected = [
+        one
+        for part, unasked in parts
+        for one in _expected(part, keys, truths.names, unasked, truths.common_in(part["relation"][0]).named)
+    ]
     found = pl.DataFrame(
         expected,
         [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in ("by_chance", "drawn", "guess"))],
@@ -178,24 +230,29 @@ def _expected(
     keys: Sequence[str],
     names: Mapping[int, frozenset[str]],
     unasked: Sequence[frozenset[str]],
+    common: Mapping[str, int],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield for each distinct answer of a relation how often it is right by chance, for a number and for the test.
 
     The number is how often it would be right for the *other* facts. For the test an open answer is held against its own
     fact too: to a model that knows nothing, objects might as well have been dealt out to facts otherwise, and an object
     that one fact alone has is not impossible to hit. That share is of one fact fewer than there are, so that dealing
-    without replacement varies no more than the test expects. A chosen answer has at least a guess's chance in it.
+    without replacement varies no more than the test expects.
 
     An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
     which may be few or none. So one more fact is counted with them, for which the answer is right once in k: else an
     answer that nothing was held against would have no chance to be right. A guess is right once in k; of open answers,
-    and of those that name no choice, it is 0. Yielded are the keys, the number's share, the test's, and the guess.
+    and of those that name no choice, it is 0. For the test, the true one is any of the k in proportion to how many
+    facts of the relation have it for an object, an object of none counting as of one: that is what the choices say to
+    one who knows how common objects are and nothing else, and 1/k to one who picks any. Yielded are the keys, the
+    number's share, the test's, and the guess.
 
     Args:
         part: the items of one relation.
         keys: what makes answers distinct.
         names: what each truth accepts.
         unasked: what the relation's facts accept that were not asked; each counts as much as one that was.
+        common: how many of all facts of the relation have an object of a name.
     """
     counted = Counter[int](part["truth"].to_list())
     every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
@@ -228,14 +285,16 @@ def _expected(
             shares = (hits / others, min(1.0, all_hits / others)) if others else (0.0, 0.0)
             yield (*(row[key] for key in keys), *shares, 0.0)
             continue
-        there = {truth for text in row["offered"] for truth in of_text.get(folded(text), ())}
-        said = right(row["prediction"]) & there
+        said = right(row["prediction"])
+        offered = {text: of_text.get(text, set()) for text in map(folded, row["offered"])}
+        named = [text for text, own in offered.items() if own & said or _stands_in(text, folded(row["prediction"]))]
         share = drawn = guess = 0.0
-        if said or any(_stands_in(folded(text), folded(row["prediction"])) for text in row["offered"]):
+        if named:
+            there = set[Hashable]().union(*offered.values())
             others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
             guess = 1 / len(row["offered"])
-            share = (math.fsum(every[one] - mine[one] for one in said) + each * guess) / (others + each)
-            drawn = max(share, guess)
+            share = (math.fsum(every[one] - mine[one] for one in said & there) + each * guess) / (others + each)
+            drawn = sum(common.get(text, 1) for text in named) / sum(common.get(text, 1) for text in offered)
         yield (*(row[key] for key in keys), share, drawn, guess)
 
 
@@ -281,12 +340,18 @@ def _difference(facts: pl.DataFrame, chance: float) -> Estimate:
 
 
 def _p(facts: pl.DataFrame) -> float:
-    """Return the p of as many hits or more by chance alone: the Poisson-binomial distribution's tail.
+    """Return the p of as many hits or more by chance alone.
 
     A subject's facts are one draw: it is right, and is by chance, as often as its facts are on average.
     """
-    from scipy import stats
-
     subjects = facts.group_by("subject", maintain_order=True).agg(pl.col("hit", "drawn").mean())
-    least = math.ceil(float(subjects["hit"].sum()) - 1e-9)
-    return max(LEAST_P, float(stats.poisson_binom.sf(least - 1, subjects["drawn"].to_numpy())))
+    return _tail(math.ceil(float(subjects["hit"].sum()) - 1e-9), subjects["drawn"])
+
+
+def _tail(least: int, chances: pl.Series) -> float:
+    """Return how likely at least so many of independent draws succeed: the Poisson-binomial distribution's tail."""
+    from scipy import stats  # slow to load, and most steps compute nothing with it
+
+    if chances.is_empty():
+        return 1.0
+    return max(LEAST_P, min(1.0, float(stats.poisson_binom.sf(least - 1, chances.to_numpy()))))

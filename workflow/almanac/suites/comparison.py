@@ -1,8 +1,9 @@
 """Models compared on the same questions: what each knows, how similar their profiles are, whose facts contain whose.
 
 Wu et al., sections 5.1 to 5.3, for any method that asks a fact once (`Method.once`). A model is measured on the
-questions that it answered; those that it refused (missing) or could not answer (error: too long, unsupported, failed)
-are left out, and ``n`` is the number that remain. A model that answered none is listed without a number.
+questions whose answers were judged, and what it refused or abstained from (missing) counts as not right; those that it
+could not answer (error: too long, unsupported, failed) are left out, and ``n`` is the number that remain. A model that
+answered none is listed without a number.
 """
 
 import math
@@ -43,8 +44,8 @@ class Board:
         dataset: whose facts.
         method: the method.
         entrants: the models, by name.
-        hits: of each model the facts that it answered: ``fact``, ``relation``, ``subject``, ``hit`` and ``bucket``, the
-            subject's popularity where the dataset has it.
+        hits: of each model the facts whose answers were judged: ``fact``, ``relation``, ``subject``, ``hit`` and
+            ``bucket``, the subject's popularity where the dataset has it.
     """
 
     suite: str

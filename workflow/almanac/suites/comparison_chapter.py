@@ -76,7 +76,7 @@ def chapter(
     asks = f"All models' answers to the same questions of {method.label}."
     if method.once:
         asks += " A fact that is asked several times counts the first time, so means may differ from other tables."
-    return Chapter(f"Models compared, {method.label}", asks, parts)
+    return Chapter(f"Models compared, {method.label}", f"{asks} {method.compared}".strip(), parts)
 
 
 def _pretrained(rows: Sequence[Measure], models: Sequence[Entrant], relations: Mapping[str, str]) -> list[Drawing]:
@@ -168,9 +168,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
     ]
     caption = (
         "What tuning changes. Difference: accuracy of the tuned model minus that of its base on the facts that both "
-        "answered, averaged over relations. p: of McNemar's exact test on the facts, for this row alone; the table "
-        "of all methods adjusts it for all rows. η: the share of what the tuned "
-        "model knows that its base knew."
+        "answered or abstained from, averaged over relations. p: of McNemar's exact test on the facts, for this row "
+        "alone; the table of all methods adjusts it for all rows. η: the share of what the tuned model knows that its "
+        "base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

@@ -72,11 +72,12 @@ class Method:
         guess: how often an answer is right where nothing is known: a share, or the items whose share it is; none: one
             in as many as the dataset has choices.
         by_answer: whether a fact is right or wrong by the answer alone, so that the same answer can be held against
-            other facts (`suites.chance`).
+            other facts (`suites.chance`); else chance is made of the items of false objects (``guess``), if any.
         validated: whether its recovery of planted knowledge is measured.
         held: whether that is held against the edition's bars (`config.validation`).
         format: the kind of documents that teach how it asks. A planted model that read none of them was not taught to
             answer so, and its answers say nothing of what it knows; none: every model is taken to understand.
+        compared: how models are judged alike where they are compared (`Suite.comparable`), for a reader of the page.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Method:
     validated: bool = True
     held: bool = False
     format: str | None = None
+    compared: str = ""
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,10 @@ class Suite(Asks[Settings]):
             options: the settings.
         """
         raise NotImplementedError
+
+    def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
+        """Return the items of the models of one dataset by which a method compares them, each judged as the others."""
+        return judged
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: Settings) -> list[Measure]:
         """Return the suite's own numbers between the models of one dataset, by their names."""

@@ -21,7 +21,7 @@ from almanac.suites.suite import BarResult, Judgements, Method, Own, Round, Suit
 
 
 def _icl(prompting: str, style: str) -> Method:
-    """Return a way of BELIEF-ICL as a method; one answers right by chance as often as it names a wrong object."""
+    """Return a way of BELIEF-ICL as a method; one guesses right as often as it names a wrong object."""
     way = {"prompting": prompting, "style": style}
     label = f"BELIEF-ICL, {BeliefSetting(**way).label()}"
     return Method(

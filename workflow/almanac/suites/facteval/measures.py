@@ -36,9 +36,10 @@ def derived(frame: pl.DataFrame) -> pl.DataFrame:
     """Return what was judged with the columns that numbers are made of.
 
     ``counted``: not a passage in which nothing was replaced, and ``unchanged`` its contrary. Of an item that is no
-    error ``asked`` (always true), ``answered``, ``abstained``, ``valid`` (with a verdict), ``f1_part`` and
-    ``f1_whole``; ``list_recall`` is 0 of an abstention. ``with_CONTEXT``: whether the question was asked and answered
-    both without a passage and with one of this kind, and ``right_without`` whether it then was right without.
+    error ``asked`` (always true), ``answered``, ``abstained``, ``f1_part`` and ``f1_whole``, and if it is no abstention
+    ``valid`` (with a verdict); ``list_recall`` is 0 of an abstention. ``with_CONTEXT``: whether the question was asked
+    and answered both without a passage and with one of this kind, and ``right_without`` whether it then was right
+    without.
     ``eight``: of one of the eight columns that the paper averages.
     """
     known, outcome = pl.col("hit").is_not_null(), pl.col("outcome").cast(pl.String)
@@ -51,7 +52,7 @@ def derived(frame: pl.DataFrame) -> pl.DataFrame:
         pl.when(known).then(True).alias("asked"),
         pl.when(known).then(outcome != "missing").alias("answered"),
         pl.when(known).then(outcome == "missing").alias("abstained"),
-        pl.when(known).then(outcome.is_in(["correct", "incorrect"])).alias("valid"),
+        pl.when(known & (outcome != "missing")).then(outcome.is_in(["correct", "incorrect"])).alias("valid"),
         pl.when(known).then(pl.col("list_recall").fill_null(0.0)).alias("list_recall"),
     ).with_columns(
         (2 * pl.col("hit").cast(pl.Int8)).alias("f1_part"), (1 + pl.col("answered").cast(pl.Int8)).alias("f1_whole")

@@ -208,7 +208,8 @@ def sweep(shown: Shown, options: SweepOptions) -> Chapter | None:
     parts.append(
         Table(
             "enough",
-            f"The fewest examples that reach {options.enough:.0%} of the accuracy with most examples.",
+            f"The fewest examples that reach {options.enough:.0%} of the accuracy with most examples. Where accuracies "
+            "lie close together within their intervals, other facts might give another number.",
             ("model", "examples", "no answer with most examples"),
             [(model, _whole(row), silent(row)) for model, row in enough.items()],
         )

@@ -24,6 +24,7 @@ from almanac.suites.recovery import recovery
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
 BY = ("experiment", "asked")
+EVERY_ITEM = pl.lit(True)
 
 
 def derived(frame: pl.DataFrame) -> pl.DataFrame:
@@ -180,6 +181,44 @@ def _deltas(judged: Judged) -> list[Measure]:
     return rows
 
 
+def comparable(mode: str, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
+    """Return the items of all models judged at one threshold: the geometric mean of those chosen by planted facts.
+
+    A threshold is chosen from few facts of each model. Judged each at its own, two models that know the same would
+    differ by the luck of that choice, which no test of their verdicts knows of.
+    """
+    found = {model.name: _threshold(shown, model.name, mode) for model in shown.models if model.name in judged}
+    own = [found[model.name] for model in shown.models if model.name in found and model.taught and not model.permuted]
+    limits = [limit for limit in own if limit is not None]
+    if not limits or len(set(found.values())) == 1:
+        return judged
+    common = math.exp(math.fsum(map(math.log, limits)) / len(limits))
+    return {name: _judged_at(one, common, pl.col("experiment") == mode) for name, one in judged.items()}
+
+
+def _threshold(shown: Shown, model: str, mode: str) -> float | None:
+    limit = shown.one("threshold", model, experiment=mode, asked=FACTS)
+    return None if limit is None else limit.value
+
+
+def _judged_at(judged: Judged, threshold: float, which: pl.Expr = EVERY_ITEM) -> Judged:
+    """Return items of which some are known above another threshold than they were judged by."""
+    known = pl.col("score") > math.log(threshold)
+    again = (
+        pl.when(known)
+        .then(pl.lit("correct"))
+        .when(~known)
+        .then(pl.lit("incorrect"))
+        .otherwise(pl.col("outcome").cast(pl.String))
+    )
+    hit, outcome = pl.col("hit"), pl.col("outcome").cast(pl.String)
+    frame = judged.frame.with_columns(
+        pl.when(which).then(known).otherwise(hit).alias("hit"),
+        pl.when(which).then(again).otherwise(outcome).alias("outcome"),
+    )
+    return replace(judged, frame=frame)
+
+
 def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:
     """Return the share of the true facts called known of each model's null, at the threshold of the model itself.
 
@@ -189,13 +228,9 @@ def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:
     rows = []
     for model in shown.models:
         for mode in VARIANTS if model.null in judged else ():
-            limit = shown.one("threshold", model.name, experiment=mode, asked=FACTS)
+            limit = _threshold(shown, model.name, mode)
             null = judged[str(model.null)].where(experiment=mode, asked=FACTS)
-            if limit is not None and limit.value is not None and not null.frame.is_empty():
-                known = pl.col("score") > math.log(limit.value)
-                judged_again = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
-                outcome = judged_again.otherwise("outcome").alias("outcome")
-                frame = null.frame.with_columns(known.alias("hit"), outcome)
-                [row] = replace(null, frame=frame, model=model.name).measures(NULL_KNOWN, "share", "hit")
+            if limit is not None and not null.frame.is_empty():
+                [row] = replace(_judged_at(null, limit), model=model.name).measures(NULL_KNOWN, "share", "hit")
                 rows.append(replace(row, other=model.null))
     return rows

@@ -37,7 +37,10 @@ def _method(name: str) -> Method:
     """Return a method's headline: what is known of the true facts, against the null where that is asked."""
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
-    return Method(name, chapters.NAMES[name], {**where, "asked": FACTS}, guess=guess, by_answer=LAMA.get(name, 1) == 1)
+    by_answer = name not in VARIANTS and LAMA.get(name, 1) == 1
+    compared = chapters.ONE_THRESHOLD if name in VARIANTS else ""
+    wanted = {**where, "asked": FACTS}
+    return Method(name, chapters.NAMES[name], wanted, guess=guess, by_answer=by_answer, compared=compared)
 
 
 class Karr(Suite[KarrOptions]):
@@ -122,6 +125,10 @@ class Karr(Suite[KarrOptions]):
     def derived(self, frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
         """Add what numbers are counted by; see `measures.derived`."""
         return measures.derived(frame)
+
+    def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
+        """Return the items of all models, those of a mode judged at one threshold; see `measures.comparable`."""
+        return measures.comparable(method.name, judged, shown) if method.name in VARIANTS else judged
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
         """Return what is called known of each model's null; see `measures.null_known`."""
