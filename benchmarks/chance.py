@@ -6,19 +6,21 @@ An edition of 200 models is simulated: each has its own liking of objects, follo
 knows a share of the facts. Relations' objects are skewed (a Zipf distribution). Printed are the share of models, and of
 whole editions of twelve such rows adjusted together, that are called above chance: with all facts of the relations
 asked, and with two of each, whose answers are held against the others all the same. Then models that pick any of the
-choices they are offered, or the commonest; and models that name anything at all
-where each fact of a relation has an object of its own, at the level of the first of 70 rows adjusted together too.
+choices they are offered, or the commonest; models that name anything at all where each fact of a relation has an object
+of its own; and models that have scores for objects, and are asked each fact with a false one too. These are held
+against the level of the first of 70 rows that are adjusted together as well.
 """
 
 import argparse
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from almanac.suites.chance import ABOVE, Common, Truths, against_others
+from almanac.suites.chance import ABOVE, Common, Truths, against_false, against_others
 from almanac.suites.headline import LEVEL, holm
 from almanac.suites.judged import Judged
 
@@ -133,6 +135,44 @@ def names_anything(rng: np.random.Generator, relations: int, asked: int, vocabul
     return next(row.p or 0.0 for row in rows if row.metric == ABOVE)
 
 
+def scores(rng: np.random.Generator, per_relation: int, knows: float) -> float:
+    """Return the p of a model that has a score for each object, whatever the subject, and adds some where it knows.
+
+    Each fact is asked with its own object and with any other of its relation, as KaRR's are.
+    """
+    objects, relations = 40, 20
+    weights = 1 / np.arange(1, objects + 1)
+    rows = []
+    common = {}
+    for relation in range(relations):
+        every = rng.choice(objects, 20 * per_relation, p=weights / weights.sum())
+        counts = Counter(map(str, every))
+        common[str(relation)] = Common(len(every), counts)
+        liked = rng.standard_normal(objects) + np.log([counts[str(at)] + 1 for at in range(objects)])
+        there = np.array([at for at in range(objects) if str(at) in counts])
+        for fact, true in enumerate(rng.choice(every, per_relation, replace=False)):
+            false = rng.choice(there[there != true])
+            known = 2.0 * (rng.random() < knows)
+            rows += [
+                (str(relation), f"{relation} {fact}", one, liked[one] + known * (one == true)) for one in (true, false)
+            ]
+    frame = pl.DataFrame(rows, ["relation", "fact", "object", "score"], orient="row").with_columns(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("item"),
+        pl.col("fact").alias("subject"),
+        (pl.col("score") > 1).alias("hit"),
+        pl.lit("correct").alias("outcome"),
+    )
+    truths = Truths(
+        frame.select("item", pl.col("object").cast(pl.UInt64).alias("truth")),
+        {at: frozenset({str(at)}) for at in range(objects)},
+        None,
+        common=common,
+    )
+    true, false = (Judged("s", "d", "m", frame.filter(pl.col("item") % 2 == turn)) for turn in (0, 1))
+    found = against_false(true, true.frame, false, truths)
+    return next(row.p or 0.0 for row in found if row.metric == ABOVE)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chance", description=__doc__)
@@ -159,6 +199,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ps = np.array([names_anything(rng, relations, asked, vocabulary) for _ in range(10 * count)])
         shares = f"{np.mean(ps <= LEVEL):>12.4f}{np.mean(ps <= LEVEL / 70):>14.4f}"
         print(f"{relations:<12}{asked:>12}{vocabulary:>12}{shares}")
+    print(f"\n{'scores of':<12}{'knows':>7}{'p <= .025':>12}{'p <= .025/70':>14}")
+    for per_relation, knows in itertools.product((5, 20), (0.0, 0.1)):
+        ps = np.array([scores(rng, per_relation, knows) for _ in range(count)])
+        shares = f"{np.mean(ps <= LEVEL):>12.3f}{np.mean(ps <= LEVEL / 70):>14.3f}"
+        print(f"{20 * per_relation:<12}{knows:>7.2f}{shares}")
 
 
 if __name__ == "__main__":
