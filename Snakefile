@@ -63,6 +63,7 @@ for SUITE in SUITES:
             SUITE
         input:
             JOBS.measured(SUITE),
+            LAYOUT.record(),
 
 
 # Texts that a model has written, in one file for a person to proofread.

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.models import tiny_networks
+from transformers import AutoTokenizer
 
 from almanac.errors import AlmanacError
 from almanac.models.causal import CausalModel
@@ -188,3 +190,18 @@ def test_settings_are_checked(checkpoint):
 
 def test_the_dtype_is_the_weights(checkpoint):
     assert load(ModelSource(str(checkpoint("llama")), dtype="bfloat16")).network.dtype == torch.bfloat16
+
+
+def test_ordinary_tokens_without_an_embedding_are_refused_and_added_ones_are_not(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    rows = tokenizer.vocab_size
+    network = tiny_networks.llama(rows)
+    network.save_pretrained(folder)
+    tokenizer.add_special_tokens({"pad_token": "<a padding of its own>"})
+    tokenizer.save_pretrained(folder)
+    assert len(tokenizer) > rows
+    load(ModelSource(path=str(folder)))
+    tiny_networks.llama(rows - 5).save_pretrained(folder)
+    with pytest.raises(AlmanacError, match=f"its tokenizer has {rows} tokens, and the network embeds {rows - 5}"):
+        load(ModelSource(path=str(folder)))

@@ -34,7 +34,9 @@ def test_a_sentence_names_the_methods_by_which_models_differ_and_how_much_while_
         "(IC-LKE .200; IC-LKE .100), and fewer by 1 (IC-LKE .250)."
     ]
     [said] = sentences([difference(at / 10, 1e-9) for at in range(1, 7)])
-    assert said.endswith("by 6 of 6 methods compared (.100 to .600), and fewer by 0.")
+    assert said.endswith("has more right than first by 6 of 6 methods compared (.100 to .600).")
+    [said] = sentences([difference(-0.25, 0.002), difference(0.1, 0.9)])
+    assert said == "On facts, second has fewer right than first by 1 of 2 methods compared (IC-LKE .250)."
 
 
 def test_what_is_not_sure_is_said_to_be_not_distinguishable():

@@ -1,6 +1,7 @@
 """The page's figures as SVG: what is measured once, or not at all, changes no figure."""
 
 import io
+import warnings
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -8,6 +9,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from almanac.report import drawing
+from almanac.report.drawing import style, svg, write_print
 from almanac.suites.comparison_figures import Map, laid_out
 
 
@@ -54,7 +56,7 @@ def test_what_is_left_out_of_a_figure_is_not_seen():
         '<path d="M 0 1.234 L 2 3 z " style="stroke: #000"/></g></svg>'
     )
     assert drawing._slim(said) == (
-        '<svg style="stroke-linejoin:round;stroke-linecap:butt;font:9px \'DejaVu Sans\'" width="9pt">'
+        '<svg style="stroke-linejoin:round;stroke-linecap:butt;font:9px \'DejaVu Sans\',sans-serif" width="9pt">'
         '<text x="1" y="2">M 0.12345 z</text>'
         '<g clip-path="url(#c)" style="fill:#fff;stroke:#000"><use xlink:href="#m" x="1" y="2"/>'
         '<use xlink:href="#m" x="3.14" y="2"/></g>'
@@ -76,3 +78,17 @@ def test_a_map_gives_its_names_the_room_that_they_take():
     first, second = one.get_window_extent(renderer), other.get_window_extent(renderer)
     assert min(box.x0 for box in boxes[len(one.texts) :]) > first.x1 and second.y1 == pytest.approx(first.y1)
     assert first.width / figure.dpi == pytest.approx(1.0)
+
+
+def test_other_scripts_stand_as_text_in_the_page_and_a_character_that_no_font_has_is_said_in_print(tmp_path, capsys):
+    nobodys = "\U0003fffd"  # of a plane without characters
+    with style():
+        figure = Figure(figsize=(2, 1))
+        figure.subplots().set_title(f"首都 {nobodys}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f">首都 {nobodys}</text>" in svg(figure)
+        assert len(list(write_print([("one", figure)], tmp_path))) == 2
+    said = capsys.readouterr().err
+    assert "characters that no font here has" in said and nobodys in said
+    assert said.count("\n") == 1

@@ -101,7 +101,10 @@ class EditionConfig(AuthorsConfig):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             paths = sorted({model.path for model in self.models if model.name in twice and model.path})
             of = f" (of {' and '.join(paths)})" if paths else ""
-            raise ValueError(f"models: a name may occur once; given again: {', '.join(twice)}{of}")
+            raise ValueError(
+                f"models: a name may occur once; given again: {', '.join(twice)}{of}; name them yourself: "
+                "models='[{name: a, path: FOLDER}, {name: b, path: FOLDER}]'"
+            )
         for model in self.models:
             for dataset_name in model.datasets or ():
                 _known("dataset", dataset_name, self.datasets, f"models.{model.name}")

@@ -44,7 +44,10 @@ def in_short(text: str, registry: Collection[str] = ()) -> dict[str, Any]:
     if len(words) > 1 and ("," in text or all("/" in word for word in words)) and not folder.exists():
         gone = [word for word in words if not os.path.exists(os.path.expanduser(word))] or [text]  # noqa: PTH110, PTH111
         named = " and no folder ".join(dict.fromkeys(gone))
-        raise AlmanacError(f"model: there is no folder {named}; several models are separated by spaces")
+        raise AlmanacError(
+            f"model: there is no folder {named}; several models are separated by spaces; one whose "
+            "folder has a space itself is an entry of its own: models='[{name: a, path: FOLDER}]'"
+        )
     if folder.exists() or not REPOSITORY.fullmatch(repository) or text.startswith(("/", ".")):
         return {"name": as_name(folder.absolute().name), "path": text}
     if not COMMIT.fullmatch(commit):

@@ -99,6 +99,7 @@ def load(source: ModelSource) -> Model:
             "set mask_token in tokenizer_config.json"
         )
     network = _network(source, folder, config, family)
+    _check_vocabulary(folder, tokens.tokenizer, network)
     own_code.check_ran(network, folder)
     found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code, framing.digest)
     identity = {
@@ -174,6 +175,20 @@ def _tokenizer(source: ModelSource, folder: Path) -> Any:
         raise AlmanacError(
             f"model {folder}: the tokenizer cannot be read ({_first_line(error)}); save it again with save_pretrained"
         ) from error
+
+
+def _check_vocabulary(folder: Path, tokenizer: Any, network: Any) -> None:
+    """Refuse a tokenizer of which ordinary tokens have no embedding; tokens added to it, such as padding, may lack one.
+
+    Raises:
+        AlmanacError: naming both counts.
+    """
+    rows = getattr(getattr(network.get_input_embeddings(), "weight", None), "shape", (None,))[0]
+    if rows is not None and tokenizer.vocab_size > rows:
+        raise AlmanacError(
+            f"model {folder}: its tokenizer has {tokenizer.vocab_size} tokens, and the network embeds {rows}; save the "
+            "tokenizer with which it was trained, or resize the embeddings and train it again"
+        )
 
 
 def _network(source: ModelSource, folder: Path, config: Any, family: str) -> Any:

@@ -27,7 +27,7 @@ RULE = "\n\n".join(  # a paragraph a column
         "facts of these relations might lie, and how far that of other relations of their kind might; a single "
         "relation has no second one.",
         "Chance: how often the model's own answers would be right for the other facts of their relation. Where a "
-        "method has scores and no answers (KaRR), chance is how often it calls known what is true of those other facts "
+        "method has scores and no answers, chance is how often it calls known what is true of those other facts "
         "instead, by a false object of each fact. Of answers that name one of k choices it is at least 1/k on average; "
         "one that names none counts as 0. A model that knows some facts and gives their objects for others too has a "
         "high chance: what it knows may not be told from that.",
@@ -278,7 +278,8 @@ def sentences(
     for one in tested:
         of[one.known.dataset].append(one)
     if not tested:
-        out = ["Nothing can be said: no method was answered by enough facts, or in the form that was asked for."]
+        out = ["Nothing can be said: no method was answered by enough facts and in the form that was asked for"]
+        out[0] += ", with a chance to hold it against." if any(one.verdict == UNDEFINED for one in rows) else "."
     elif not any(one.verdict == ABOVE_CHANCE for one in tested):
         models = _listed(str(one.known.model) for one in tested)
         out = [f"Nothing is distinguishable from chance: {models}, {_methods(tested)}."]

@@ -123,6 +123,9 @@ def _sentence(dataset: str, one: str, other: str, found: Sequence[tuple[Measure,
     methods = f"{len(found)} method{'s' * (len(found) != 1)} compared"
     if not sure:
         return f"On {dataset}, {one} and {other} do not differ by more than chance, by {methods}."
+    if not (more and fewer):
+        how = "more" if more else "fewer"
+        return f"On {dataset}, {one} has {how} right than {other} by {len(sure)} of {methods}{_by_how_much(sure)}."
     return (
         f"On {dataset}, {one} has more right than {other} by {len(more)} of {methods}{_by_how_much(more)}, "
         f"and fewer by {len(fewer)}{_by_how_much(fewer)}."

@@ -2,8 +2,10 @@
 
 import io
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import matplotlib
 from matplotlib.backends.backend_mixed import MixedModeRenderer
 from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 
 FONT: Any = {
@@ -22,6 +25,13 @@ FONT: Any = {
     "svg.hashsalt": "almanac",
     "text.parse_math": False,  # a name may hold dollar signs
 }
+LACKING = r"Glyph (\d+) .*missing from font"  # how matplotlib's warning begins
+OTHER_SCRIPTS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK KR", "Source Han Sans", "Hiragino Sans", "PingFang SC"),
+    *("Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "MS Gothic", "WenQuanYi Zen Hei", "IPAGothic"),
+    *("Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS"),
+)
+BOXES = 10  # characters that are listed
 PRINT: Mapping[str, Mapping[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
@@ -36,13 +46,16 @@ UPRIGHT = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
 MARKERS = re.compile(r'<g( clip-path="[^"]*")?>((?:<use [^>]*? style="([^"]*)"/>)(?:<use [^>]*? style="\3"/>)*)</g>')
 # What is the same in nearly all texts and lines, and what stands as a rule in each of matplotlib's figures.
 USUAL = {f"font-size: {FONT['font.size']}px", f"font-family: '{FONT['font.family']}'", "text-anchor: start"}
-LOOK = f"stroke-linejoin:round;stroke-linecap:butt;font:{FONT['font.size']}px '{FONT['font.family']}'"
+LOOK = f"stroke-linejoin:round;stroke-linecap:butt;font:{FONT['font.size']}px '{FONT['font.family']}',sans-serif"
 REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 
 
-def style() -> AbstractContextManager[None]:
-    """Draw in the page's look inside of this."""
-    return matplotlib.rc_context(FONT)
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the page's look inside of this; a reader's browser has fonts for glyphs that this look's font lacks."""
+    with matplotlib.rc_context(FONT), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", LACKING)
+        yield
 
 
 def svg(figure: Figure) -> str:
@@ -177,10 +190,27 @@ def prefixed(text: str, name: str) -> str:
 
 
 def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[Path]:
-    """Write figures by name as PNG and PDF; yield the files."""
+    """Write figures by name as PNG and PDF; yield the files.
+
+    Other scripts are drawn by the first of some common fonts that is installed; what none of these has is said.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    there = {font.name for font in fontManager.ttflist}
+    families = [FONT["font.family"], *(name for name in OTHER_SCRIPTS if name in there)]
+    boxes: dict[str, None] = {}
     for name, figure in drawn:
+        for text in figure.findobj(Text):
+            text.set_fontfamily(families)
         for kind, how in PRINT.items():
-            with style():
+            with style(), warnings.catch_warnings(record=True) as said:
+                warnings.filterwarnings("always", LACKING)
                 figure.savefig(folder / f"{name}.{kind}", **how)
+            boxes |= {found[1]: None for one in said if (found := re.match(LACKING, str(one.message)))}
             yield folder / f"{name}.{kind}"
+    if boxes:
+        some = " ".join(chr(int(code)) for code in list(boxes)[:BOXES])
+        print(
+            f"{folder}: boxes stand for {len(boxes)} characters that no font here has ({some}); install one that has "
+            f"them, such as Noto Sans CJK, and remove matplotlib's list of fonts, {matplotlib.get_cachedir()}",
+            file=sys.stderr,
+        )

@@ -46,7 +46,7 @@ def run_began(folder: Path) -> float:
     return datetime.datetime.strptime(names[-1].removesuffix(".snakemake.log"), "%Y-%m-%dT%H%M%S.%f").timestamp()
 
 
-def spent(logs: Path) -> str:
+def spent(logs: Path, since: float = 0.0) -> str:
     """Return a table of jobs, wall seconds, CPU seconds and largest memory by rule, the most costly first.
 
     The seconds are those of the last run of each job, wherever it ran; jobs run side by side, so wall seconds add up to
@@ -54,16 +54,17 @@ def spent(logs: Path) -> str:
 
     Args:
         logs: the folder of an edition's logs.
+        since: a time; jobs that ended before it are not counted.
     """
     sums: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0.0])
-    for log in sorted(logs.rglob("*.log")):
+    for log in sorted(one for one in logs.rglob("*.log") if one.stat().st_mtime >= since):
         rule = log.relative_to(logs).parts[0].removesuffix(".log")
         found = [match for line in log.read_text("utf-8", "replace").splitlines() if (match := USED.match(line))]
         if found:
             wall, cpu, memory = map(float, found[-1].groups())
             own = sums[rule]
             own[0], own[1], own[2], own[3] = own[0] + 1, own[1] + wall, own[2] + cpu, max(own[3], memory)
-    lines = [f"{'rule (last runs)':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
+    lines = [f"{'rule' if since else 'rule (last runs)':<22}{'jobs':>6}{'wall s':>10}{'CPU s':>10}{'MiB':>8}"]
     for rule, (jobs, wall, cpu, memory) in sorted(sums.items(), key=lambda one: -one[1][2]):
         lines.append(f"{rule:<22}{jobs:>6.0f}{wall:>10.1f}{cpu:>10.1f}{memory:>8.0f}")
     total = [sum(own[at] for own in sums.values()) for at in range(3)]

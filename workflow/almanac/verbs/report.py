@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         table = layout.between("validation")
         if arguments.thing == "after" and table.is_file() and (rows := tables.read(table, Validation)):
             print(validation_lines(rows), end="\n\n")
-        print(spent(layout.logs()))
+        print(spent(layout.logs(), run_began(Path()) if arguments.thing == "after" else 0.0))
         if arguments.thing == "after":
             print_end(layout, arguments.written)
     return 0
@@ -85,7 +85,12 @@ def print_found(layout: Layout) -> None:
             between = layout.read(layout.between("across"), Measure)
             told = answer.told(layout, found, measures, between, facts_asked(layout))
             print("", answer.markdown(found), "", *told.found, *told.notes, sep="\n")
-        print(f"\n{layout.page()}")
+        drawn = layout.page().stat().st_mtime
+        newer = any(
+            path.stat().st_mtime > drawn for asking in layout.config.asked() for path in [layout.measures(asking)]
+        )
+        older = " (is older than these numbers; a run without a target draws it again)" if newer else ""
+        print(f"\n{layout.page()}{older}")
         frozen = layout.frozen()
         if frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
             print(frozen.read_text(encoding="utf-8").rstrip())

@@ -53,8 +53,9 @@ function way(columns, at) {
 const answered = (columns, at) => value(columns.prediction, at) ?? (value(columns.score, at) === null ? "–" : "none, its score is judged");
 
 async function showFact(key) {
-  const fact = (await allFacts()).get(key), place = document.getElementById("fact");
-  if (!fact) { place.replaceChildren(element("p", {}, "This page carries no such fact.")); return; }
+  const facts = await allFacts(), place = document.getElementById("fact");
+  const fact = facts.get(key) ?? [...facts].find(([one]) => one.endsWith(`/${key}`))?.[1];
+  if (!fact) { place.replaceChildren(element("p", {}, `This page carries no fact ${key}; a key is DATASET/RELATION|SUBJECT|OBJECT, by their ids.`)); return; }
   const heads = ["model", "method", "asked as", "answer", "outcome", "score", "what was asked"];
   const items = await answersTo(fact);
   const rows = items.map(({ model, label, columns, text, at }) => {
