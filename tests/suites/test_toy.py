@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from importlib.metadata import EntryPoint
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 import pytest
@@ -14,7 +14,7 @@ from tests.toy.toy_suite import Disagreement, Toy, ToyOptions
 from almanac.edition.measuring import judge
 from almanac.errors import AlmanacError
 from almanac.rows import Outcome
-from almanac.suites import headline
+from almanac.suites import headline, listing
 from almanac.suites.chapter import Drawing, Table
 from almanac.suites.joining import join
 from almanac.suites.judged import Not
@@ -245,14 +245,21 @@ def test_an_installed_suite_that_fails_in_its_own_way_is_named(text, message, tm
         _loaded(EntryPoint("own", f"{name}:Own", GROUP))
 
 
-def test_an_installed_suite_whose_column_is_there_already_is_refused_before_anything_is_asked(tmp_path, monkeypatch):
-    (tmp_path / "taken.py").write_text(
-        "from typing import NamedTuple\nfrom tests.toy.toy_suite import Toy\n"
-        "class Setting(NamedTuple):\n    template: int\nclass Own(Toy):\n    setting = Setting\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_suite_whose_column_is_there_already_is_refused_before_anything_is_asked(installed, monkeypatch):
+    class Setting(NamedTuple):
+        template: int
+
+    class Own(Toy):
+        setting = Setting
+
+    if installed:
+        monkeypatch.setattr(listing, "entry_points", lambda group: [EntryPoint("own", "taken:Own", group)])
+        monkeypatch.setattr(listing, "_loaded", lambda point: Own())
+    else:
+        monkeypatch.setattr(listing, "OURS", (*listing.OURS, Own()))
     with pytest.raises(AlmanacError, match="suite toy: setting: a column 'template' is there already, of every item"):
-        _loaded(EntryPoint("own", "taken:Own", GROUP))
+        listing._listed()
 
 
 def test_a_suite_that_derives_other_rows_is_named(trial):

@@ -45,6 +45,8 @@ def _listed() -> dict[str, Suite[Any]]:
         if suite.name in {*found, *AUTHORS}:
             raise AlmanacError(f"{point.value}: there is a suite {suite.name!r} already; install one of the two alone")
         found[suite.name] = suite
+    for suite in found.values():
+        check_names(suite)
     return found
 
 
@@ -67,7 +69,6 @@ def _loaded(point: EntryPoint) -> Suite[Any]:
         raise AlmanacError(
             f"{where}: cannot be made without arguments ({type(error).__name__}: {error}); mend its package"
         ) from error
-    check_names(suite)
     return suite
 
 
