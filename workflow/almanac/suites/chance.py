@@ -285,9 +285,9 @@ def _expected(
             shares = (hits / others, min(1.0, all_hits / others)) if others else (0.0, 0.0)
             yield (*(row[key] for key in keys), *shares, 0.0)
             continue
-        said = right(row["prediction"])
+        said, answer = right(row["prediction"]), folded(row["prediction"])
         offered = {text: of_text.get(text, set()) for text in map(folded, row["offered"])}
-        named = [text for text, own in offered.items() if own & said or _stands_in(text, folded(row["prediction"]))]
+        named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
         share = drawn = guess = 0.0
         if named:
             there = set[Hashable]().union(*offered.values())
