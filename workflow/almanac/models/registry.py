@@ -98,8 +98,8 @@ def load(source: ModelSource) -> Model:
             f"{folder}: a masked model needs a mask token and its tokenizer has none; "
             "set mask_token in tokenizer_config.json"
         )
+    _check_vocabulary(folder, tokens.tokenizer, config)
     network = _network(source, folder, config, family)
-    _check_vocabulary(folder, tokens.tokenizer, network)
     own_code.check_ran(network, folder)
     found = digests(folder, source.dtype, wrapper.WRAPPER, source.trust_remote_code, framing.digest)
     identity = {
@@ -177,13 +177,13 @@ def _tokenizer(source: ModelSource, folder: Path) -> Any:
         ) from error
 
 
-def _check_vocabulary(folder: Path, tokenizer: Any, network: Any) -> None:
+def _check_vocabulary(folder: Path, tokenizer: Any, config: Any) -> None:
     """Refuse a tokenizer of which ordinary tokens have no embedding; tokens added to it, such as padding, may lack one.
 
     Raises:
         AlmanacError: naming both counts.
     """
-    rows = getattr(getattr(network.get_input_embeddings(), "weight", None), "shape", (None,))[0]
+    rows = getattr(config.get_text_config(), "vocab_size", None)
     if rows is not None and tokenizer.vocab_size > rows:
         raise AlmanacError(
             f"model {folder}: its tokenizer has {tokenizer.vocab_size} tokens, and the network embeds {rows}; save the "
