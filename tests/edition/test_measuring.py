@@ -1,5 +1,10 @@
 """Measuring a model a second time: what depends on nothing that has changed stays, and nothing else does."""
 
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from tests.report import editions
 
@@ -84,6 +89,19 @@ def test_after_a_run_the_findings_stand_as_a_table_with_the_place_of_the_page(sm
     rows = [line for line in said.splitlines() if line.startswith(("| base |", "| large |"))]
     assert rows and {row.count("|") for row in rows} == {heads.count("|")}
     assert said.rstrip().endswith(str(small.page()))
+
+
+def test_a_page_that_is_older_than_the_numbers_is_said_to_be_so(small, tmp_path, capsys):
+    copy = replace(small, root=Path(shutil.copytree(small.root, tmp_path / "small")))
+    os.utime(copy.page(), (1, 1))
+    first, *_ = copy.config.asked()
+    copy.measures(first).unlink()  # as where a suite was added since
+    assert main(["report", "found", "--edition", str(copy.root)]) == 0
+    assert (
+        capsys.readouterr()
+        .out.rstrip()
+        .endswith("report.html (is older than these numbers; a run without a target draws it again)")
+    )
 
 
 def test_after_a_model_has_written_texts_their_file_is_named_and_no_findings(small, tmp_path, capsys):

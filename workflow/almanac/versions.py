@@ -18,7 +18,7 @@ VERSIONS = {
     "ask": 14,
     "answer": 8,
     "measure": 36,
-    "report": 47,
+    "report": 48,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

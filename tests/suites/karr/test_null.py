@@ -82,18 +82,14 @@ def compared(models, mode="paper"):
 
 def test_models_are_compared_at_the_geometric_mean_of_the_thresholds_of_those_that_were_taught(model, null):
     weaker = measured_of(lambda dose: 0.4 * knows(dose))
-    judged, found = compared({"model": (model, True), "weaker": (weaker, True), "null": (null, False)})
+    _, found = compared({"model": (model, True), "weaker": (weaker, True), "null": (null, False)})
     limits = [one.value("threshold", "paper") for one in (model, weaker)]
     assert limits[0] != limits[1], "else nothing is compared"
     middle = math.sqrt(math.prod(limits))
-    for name, own in found.items():
+    for own in found.values():
         valued = own.where(experiment="paper").frame.drop_nulls("score")
         assert valued["hit"].to_list() == [ratio > middle for ratio in valued["ratio"]]
         assert (valued["outcome"] == "correct").to_list() == valued["hit"].to_list()
-        other = pl.col("experiment") != "paper"
-        assert own.frame.filter(other).equals(
-            judged[name].frame.filter(other).with_columns(pl.col("outcome").cast(str))
-        )
 
 
 def test_models_of_one_threshold_are_compared_as_they_were_judged(model, null):

@@ -216,14 +216,15 @@ def measure_across(layout: Layout) -> Between:
         if dataset in pooled(layout, suite):
             several[suite.name][dataset] = judged
         models = [entrant(layout, asking) for asking in askings]
-        methods, of = suite.counted(layout.options(askings[0])), shown(layout, suite, dataset, askings)
+        options, of_suite = layout.options(askings[0]), shown(layout, suite, dataset, askings)
+        methods = suite.counted(options)
         for method in methods:
             there = [one for one in models if one.understands(method.format)]
-            alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of)
+            alike = suite.comparable(method, {one.name: judged[one.name] for one in there}, of_suite)
             board = Board.of(alike, there, method) if there else None
             if board is not None and any(own.height for own in board.hits.values()):
                 rows += compare(board)
-        rows += suite.across(judged, of, layout.options(askings[0]))
+        rows += suite.across(judged, of_suite, options)
         for one in models:
             name, own = one.name, judged[one.name]
             calls = list(called(own, [method for method in methods if one.understands(method.format)]))

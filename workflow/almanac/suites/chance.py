@@ -110,7 +110,7 @@ def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for relation, key, count in facts.group_by("relation_id", "object", maintain_order=True).len().iter_rows():
         counts[relation].update(dict.fromkeys(texts[key], count))
-    facts_of = dict(facts.group_by("relation_id").len().iter_rows())
+    sizes = dict(facts.group_by("relation_id").len().iter_rows())
     of_subject: dict[tuple[str, str], frozenset[str]] = {}
     columns = ("relation_id", "subject_id", "object")
     if every:
@@ -118,7 +118,7 @@ def _objects(data: Data, every: bool) -> tuple[dict[str, dict[str, frozenset[str
             of_subject[relation, subject] = of_subject.get((relation, subject), frozenset()) | texts[key]
     for fact, relation, subject, key in facts.filter(pl.col("split") == "test").select("fact_id", *columns).iter_rows():
         found[relation][fact] = of_subject.get((relation, subject), texts[key])
-    return found, {relation: Common(facts_of[relation], own) for relation, own in counts.items()}
+    return found, {relation: Common(sizes[relation], own) for relation, own in counts.items()}
 
 
 def against_false(own: Judged, answered: pl.DataFrame, false: Judged, truths: Truths) -> Iterator[Measure]:
@@ -192,19 +192,12 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    parts = [
-        (part, unasked)
-        for part in frame.partition_by("relation", maintain_order=True)
-        if part["fact"].n_unique() + len(unasked := truths.unasked(part)) >= LEAST
-    ]
-    if not parts:
+    relations = [_Relation(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
+    enough = [one for one in relations if one.facts >= LEAST]
+    if not enough:
         return
-    frame = pl.concat(part for part, _ in parts)
-    expected = [
-        one
-        for part, unasked in parts
-        for one in _expected(part, keys, truths.names, unasked, truths.common_in(part["relation"][0]).named)
-    ]
+    frame = pl.concat(one.part for one in enough)
+    expected = [row for one in enough for row in one.expected(keys)]
     found = pl.DataFrame(
         expected,
         [*((key, frame.schema[key]) for key in keys), *((one, pl.Float64) for one in ("by_chance", "drawn", "guess"))],
@@ -225,77 +218,87 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(facts))
 
 
-def _expected(
-    part: pl.DataFrame,
-    keys: Sequence[str],
-    names: Mapping[int, frozenset[str]],
-    unasked: Sequence[frozenset[str]],
-    common: Mapping[str, int],
-) -> Iterator[tuple[Any, ...]]:
-    """Yield for each distinct answer of a relation how often it is right by chance, for a number and for the test.
+class _Relation:
+    """The facts of a relation that answers are held against, to tell how often these are right by chance.
 
-    The number is how often it would be right for the *other* facts. For the test an open answer is held against its own
-    fact too: to a model that knows nothing, objects might as well have been dealt out to facts otherwise, and an object
-    that one fact alone has is not impossible to hit. That share is of one fact fewer than there are, so that dealing
-    without replacement varies no more than the test expects.
+    An answer has a share for the number and one for the test. The number is how often it would be right for the *other*
+    facts. For the test an open answer is held against its own fact too: to a model that knows nothing, objects might as
+    well have been dealt out to facts otherwise, and an object that one fact alone has is not impossible to hit. That
+    share is of one fact fewer than there are, so that dealing without replacement varies no more than the test expects.
 
-    An answer that names one of k offered choices is held against those facts alone whose objects were among the k,
-    which may be few or none. So one more fact is counted with them, for which the answer is right once in k: else an
-    answer that nothing was held against would have no chance to be right. A guess is right once in k; of open answers,
-    and of those that name no choice, it is 0. For the test, the true one is any of the k in proportion to how many
-    facts of the relation have it for an object, an object of none counting as of one: that is what the choices say to
-    one who knows how common objects are and nothing else, and 1/k to one who picks any. Yielded are the keys, the
-    number's share, the test's, and the guess.
-
-    Args:
-        part: the items of one relation.
-        keys: what makes answers distinct.
-        names: what each truth accepts.
-        unasked: what the relation's facts accept that were not asked; each counts as much as one that was.
+    Attributes:
+        part: the items.
+        facts: how many there are, asked or not.
+        every: what is right, the numbers of truths and what unasked facts accept, with how many items it is right for.
+        own: the truths of each fact.
+        of_text: for which of these a text is a name.
+        each: how many items a fact has, which an unasked one counts for too.
         common: how many of all facts of the relation have an object of a name.
     """
-    counted = Counter[int](part["truth"].to_list())
-    every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
-    own: dict[str, Counter[Hashable]] = defaultdict(Counter)
-    for fact, truth in part.select("fact", "truth").iter_rows():
-        own[fact][truth] += 1
-    texts: dict[Hashable, frozenset[str]] = {truth: names[truth] for truth in counted}
-    each = part.height / part["fact"].n_unique()
-    for accepted, count in Counter(unasked).items():
-        every[accepted], texts[accepted] = count * each, accepted
-    of_text: dict[str, set[Hashable]] = defaultdict(set)
-    for truth, accepted in texts.items():
-        for text in accepted:
-            of_text[text].add(truth)
 
-    @cache
-    def right(answer: str) -> set[Hashable]:
+    def __init__(self, part: pl.DataFrame, truths: Truths) -> None:
+        """Count the items of one relation, and the facts that were not asked."""
+        self.part, unasked = part, truths.unasked(part)
+        asked = part["fact"].n_unique()
+        self.facts = asked + len(unasked)
+        counted = Counter[int](part["truth"].to_list())
+        self.every: dict[Hashable, float] = {truth: float(count) for truth, count in counted.items()}
+        self.own: dict[str, Counter[Hashable]] = defaultdict(Counter)
+        for fact, truth in part.select("fact", "truth").iter_rows():
+            self.own[fact][truth] += 1
+        texts: dict[Hashable, frozenset[str]] = {truth: truths.names[truth] for truth in counted}
+        self.each = part.height / asked
+        for accepted, count in Counter(unasked).items():
+            self.every[accepted], texts[accepted] = count * self.each, accepted
+        self.of_text: dict[str, set[Hashable]] = defaultdict(set)
+        for truth, accepted in texts.items():
+            for text in accepted:
+                self.of_text[text].add(truth)
+        self.total = sum(self.every.values())
+        self.common = truths.common_in(part["relation"][0]).named
+        self.right = cache(self._right)
+
+    def expected(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of some columns for each distinct answer by these, and the answer's shares."""
+        answers = self.part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True)
+        for row in answers.iter_rows(named=True):
+            fact, answer, choices = row["fact"], folded(row["prediction"]), row.get("offered")
+            shares = self.open(fact, answer) if choices is None else self.chosen(fact, answer, choices)
+            yield (*(row[key] for key in keys), *shares)
+
+    def _right(self, answer: str) -> set[Hashable]:
         """Return for which truths an answer is right: those of which an accepted name stands in it, as whole words."""
-        text = folded(answer)
-        return {truth for name, truths in of_text.items() if _stands_in(name, text) for truth in truths}
+        return {truth for name, truths in self.of_text.items() if _stands_in(name, answer) for truth in truths}
 
-    total = sum(every.values())
-    shown = "offered" in part.columns
-    for row in part.filter(pl.col("prediction").is_not_null()).unique(keys, maintain_order=True).iter_rows(named=True):
-        mine = own[row["fact"]]
-        if not shown or row["offered"] is None:
-            others = total - sum(mine.values())
-            said = right(row["prediction"])
-            hits, all_hits = math.fsum(every[one] - mine[one] for one in said), math.fsum(every[one] for one in said)
-            shares = (hits / others, min(1.0, all_hits / others)) if others else (0.0, 0.0)
-            yield (*(row[key] for key in keys), *shares, 0.0)
-            continue
-        said, answer = right(row["prediction"]), folded(row["prediction"])
-        offered = {text: of_text.get(text, set()) for text in map(folded, row["offered"])}
+    def open(self, fact: str, answer: str) -> tuple[float, float, float]:
+        """Return the shares of an open answer to a fact, for the number and for the test, and a guess's, which is 0."""
+        mine, said = self.own[fact], self.right(answer)
+        others = self.total - sum(mine.values())
+        if not others:
+            return 0.0, 0.0, 0.0
+        hits = math.fsum(self.every[one] - mine[one] for one in said)
+        return hits / others, min(1.0, math.fsum(self.every[one] for one in said) / others), 0.0
+
+    def chosen(self, fact: str, answer: str, choices: Sequence[str]) -> tuple[float, float, float]:
+        """Return the shares of an answer that names one of k choices, and a guess's: 1/k; of one that names none 0.
+
+        For the number it is held against those facts alone whose objects were among the k, which may be few or none. So
+        one more fact is counted with them, for which the answer is right once in k: else an answer that nothing was
+        held against would have no chance to be right. For the test, the true one is any of the k in proportion to how
+        many facts of the relation have it for an object, an object of none counting as of one: that is what the choices
+        say to one who knows how common objects are and nothing else, and 1/k to one who picks any.
+        """
+        mine, said = self.own[fact], self.right(answer)
+        offered = {text: self.of_text.get(text, set()) for text in map(folded, choices)}
         named = [text for text, truths in offered.items() if truths & said or _stands_in(text, answer)]
-        share = drawn = guess = 0.0
-        if named:
-            there = set[Hashable]().union(*offered.values())
-            others = math.fsum(every[truth] - mine[truth] for truth in there)  # the same in any order
-            guess = 1 / len(row["offered"])
-            share = (math.fsum(every[one] - mine[one] for one in said & there) + each * guess) / (others + each)
-            drawn = sum(common.get(text, 1) for text in named) / sum(common.get(text, 1) for text in offered)
-        yield (*(row[key] for key in keys), share, drawn, guess)
+        if not named:
+            return 0.0, 0.0, 0.0
+        guess = 1 / len(choices)
+        there = set[Hashable]().union(*offered.values())
+        others = math.fsum(self.every[truth] - mine[truth] for truth in there)  # the same in any order
+        hits = math.fsum(self.every[one] - mine[one] for one in said & there) + self.each * guess
+        drawn = sum(self.common.get(text, 1) for text in named) / sum(self.common.get(text, 1) for text in offered)
+        return hits / (others + self.each), drawn, guess
 
 
 def _stands_in(name: str, text: str) -> bool:

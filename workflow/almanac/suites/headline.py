@@ -100,16 +100,15 @@ def measures(
             yield own.measure(FACTS, answered["fact"].n_unique(), "other", ("fact",))
             if answered.is_empty():
                 continue
-            false = None if method.by_answer else method.guess
-            if not (method.by_answer or isinstance(false, Mapping)):
+            if not (method.by_answer or isinstance(method.guess, Mapping)):
                 continue
             truths = truths or Truths.of(answers, _offered(suite, method, answers, data, options), data)
-            if isinstance(false, Mapping):
-                asked = judged.where({**{name: own.conditions[name] for name in method.by}, **false})
-                yield from against_false(own, answered, asked, truths)
-            else:
+            if method.by_answer:
                 answered = answered.join(read, on="item", how="left", maintain_order="left")
                 yield from against_others(own, answered, truths)
+            elif isinstance(method.guess, Mapping):
+                false = judged.where({**{name: own.conditions[name] for name in method.by}, **method.guess})
+                yield from against_false(own, answered, false, truths)
 
 
 def _offered(suite: Suite[Any], method: Method, answers: Answers, data: Data, options: Any) -> pl.DataFrame | None:

@@ -85,10 +85,8 @@ def print_found(layout: Layout) -> None:
             between = layout.read(layout.between("across"), Measure)
             told = answer.told(layout, found, measures, between, facts_asked(layout))
             print("", answer.markdown(found), "", *told.found, *told.notes, sep="\n")
-        drawn = layout.page().stat().st_mtime
-        newer = any(
-            path.stat().st_mtime > drawn for asking in layout.config.asked() for path in [layout.measures(asking)]
-        )
+        paths = [path for path in map(layout.measures, layout.config.asked()) if path.is_file()]
+        newer = any(path.stat().st_mtime > layout.page().stat().st_mtime for path in paths)
         older = " (is older than these numbers; a run without a target draws it again)" if newer else ""
         print(f"\n{layout.page()}{older}")
         frozen = layout.frozen()

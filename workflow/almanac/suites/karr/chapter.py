@@ -27,8 +27,8 @@ ASKS = (
     "a threshold. With one template a relation and one name an object LAMA and K-Prompts have the same score."
 )
 ONE_THRESHOLD = (
-    "Models are compared at one threshold: where it is chosen by facts that models were taught, at the geometric mean "
-    "of theirs. At their own, each chosen from few facts, models that know the same would differ, so these shares are "
+    "Where a threshold is chosen by facts that models were taught, models are compared at the geometric mean of "
+    "theirs: at their own, each chosen from few facts, models that know the same would differ. The shares then are "
     "other ones than those of the first table."
 )
 METHODS = (

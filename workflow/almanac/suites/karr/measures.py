@@ -24,7 +24,6 @@ from almanac.suites.recovery import recovery
 
 CURVE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 22.0, 50.0, 100.0, 1000.0)
 BY = ("experiment", "asked")
-EVERY_ITEM = pl.lit(True)
 
 
 def derived(frame: pl.DataFrame) -> pl.DataFrame:
@@ -182,7 +181,7 @@ def _deltas(judged: Judged) -> list[Measure]:
 
 
 def comparable(mode: str, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-    """Return the items of all models judged at one threshold: the geometric mean of those chosen by planted facts.
+    """Return a mode's items of all models judged at one threshold: the geometric mean of those chosen by planted facts.
 
     A threshold is chosen from few facts of each model. Judged each at its own, two models that know the same would
     differ by the luck of that choice, which no test of their verdicts knows of.
@@ -193,7 +192,7 @@ def comparable(mode: str, judged: Mapping[str, Judged], shown: Shown) -> Mapping
     if not limits or len(set(found.values())) == 1:
         return judged
     common = math.exp(math.fsum(map(math.log, limits)) / len(limits))
-    return {name: _judged_at(one, common, pl.col("experiment") == mode) for name, one in judged.items()}
+    return {name: _judged_at(one.where(experiment=mode), common) for name, one in judged.items()}
 
 
 def _threshold(shown: Shown, model: str, mode: str) -> float | None:
@@ -201,22 +200,11 @@ def _threshold(shown: Shown, model: str, mode: str) -> float | None:
     return None if limit is None else limit.value
 
 
-def _judged_at(judged: Judged, threshold: float, which: pl.Expr = EVERY_ITEM) -> Judged:
-    """Return items of which some are known above another threshold than they were judged by."""
+def _judged_at(judged: Judged, threshold: float) -> Judged:
+    """Return items that are known above another threshold than they were judged by."""
     known = pl.col("score") > math.log(threshold)
-    again = (
-        pl.when(known)
-        .then(pl.lit("correct"))
-        .when(~known)
-        .then(pl.lit("incorrect"))
-        .otherwise(pl.col("outcome").cast(pl.String))
-    )
-    hit, outcome = pl.col("hit"), pl.col("outcome").cast(pl.String)
-    frame = judged.frame.with_columns(
-        pl.when(which).then(known).otherwise(hit).alias("hit"),
-        pl.when(which).then(again).otherwise(outcome).alias("outcome"),
-    )
-    return replace(judged, frame=frame)
+    again = pl.when(known).then(pl.lit("correct")).when(~known).then(pl.lit("incorrect"))
+    return replace(judged, frame=judged.frame.with_columns(hit=known, outcome=again.otherwise("outcome")))
 
 
 def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:

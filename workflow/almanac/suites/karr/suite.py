@@ -38,7 +38,7 @@ def _method(name: str) -> Method:
     where: dict[str, Condition] = {"experiment": name}
     guess = {**where, "asked": NULL} if name in VARIANTS else 0.0
     by_answer = name not in VARIANTS and LAMA.get(name, 1) == 1
-    compared = chapters.ONE_THRESHOLD if name in VARIANTS else ""
+    compared = chapters.ONE_THRESHOLD if name in VARIANTS and VARIANTS[name].threshold is None else ""
     wanted = {**where, "asked": FACTS}
     return Method(name, chapters.NAMES[name], wanted, guess=guess, by_answer=by_answer, compared=compared)
 
@@ -128,7 +128,7 @@ class Karr(Suite[KarrOptions]):
 
     def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
         """Return the items of all models, those of a mode judged at one threshold; see `measures.comparable`."""
-        return measures.comparable(method.name, judged, shown) if method.name in VARIANTS else judged
+        return measures.comparable(method.name, judged, shown) if method.compared else judged
 
     def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
         """Return what is called known of each model's null; see `measures.null_known`."""
