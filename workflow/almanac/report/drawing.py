@@ -205,7 +205,11 @@ def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[P
             with style(), warnings.catch_warnings(record=True) as said:
                 warnings.filterwarnings("always", LACKING)
                 figure.savefig(folder / f"{name}.{kind}", **how)
-            boxes |= {found[1]: None for one in said if (found := re.match(LACKING, str(one.message)))}
+            for one in said:
+                if lacking := re.match(LACKING, str(one.message)):
+                    boxes[lacking[1]] = None
+                else:
+                    warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
             yield folder / f"{name}.{kind}"
     if boxes:
         some = " ".join(chr(int(code)) for code in list(boxes)[:BOXES])
