@@ -90,7 +90,7 @@ def print_found(layout: Layout) -> None:
         older = " (is older than these numbers; a run without a target draws it again)" if newer else ""
         print(f"\n{layout.page()}{older}")
         frozen = layout.frozen()
-        if frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
+        if not newer and frozen.is_file() and frozen.stat().st_mtime >= layout.page().stat().st_mtime:
             print(frozen.read_text(encoding="utf-8").rstrip())
 
 
