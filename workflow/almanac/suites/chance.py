@@ -192,7 +192,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
         on = "item" if "item" in truths.offered.columns else "fact"
         frame = frame.join(truths.offered, on=on, how="left", maintain_order="left")
         keys += ["item"] * (on == "item")
-    relations = [_Relation(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
+    relations = [_RelationFacts(part, truths) for part in frame.partition_by("relation", maintain_order=True)]
     enough = [one for one in relations if one.facts >= LEAST]
     if not enough:
         return
@@ -218,7 +218,7 @@ def against_others(own: Judged, answered: pl.DataFrame, truths: Truths) -> Itera
     yield own.measure(ABOVE, _difference(facts, chance), "other", ("prediction", "hit", "fact"), _p(facts))
 
 
-class _Relation:
+class _RelationFacts:
     """The facts of a relation that answers are held against, to tell how often these are right by chance.
 
     An answer has a share for the number and one for the test. The number is how often it would be right for the *other*
