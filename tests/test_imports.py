@@ -122,7 +122,7 @@ CONTRACT = {
     "sources": ("sources", *BASE),
     "dataset": ("dataset", "sources", *BASE),
     "planting": ("planting", "dataset", "sources", *BASE),
-    "models": ("models", *BASE),
+    "models": ("models", "progress", *BASE),
     "statistics": ("statistics", *BASE),
     # records, checking: a table of any of several forms, and templates in it; lpaqa: prompts as they are published
     "suites": ("suites", "statistics", "dataset", "sources.records", "sources.checking", "sources.lpaqa", *BASE),

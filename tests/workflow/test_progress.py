@@ -28,6 +28,16 @@ onsuccess:
     shell("echo what was found")
 """
 
+NOTING = """
+rule all:
+    input: "mine.txt"
+
+rule pull_files:
+    output: touch("{source}.txt")
+    log: "{source}.log"
+    shell: "for row in 1 1 2 3 4 5 6 7; do echo 'note: mine.csv: line '$row': é'; echo $row of 7; done > {log}"
+"""
+
 
 def snakemake(folder, *words, failing="none", **streams):
     (folder / "Snakefile").write_text(SNAKEFILE.replace("FAILS", failing))
@@ -54,6 +64,17 @@ def test_a_file_gets_a_line_a_finished_job_and_what_snakemake_says_is_kept(tmp_p
     assert "wildcards: model=mine, suite=karr" in Path(lines[3].partition(": ")[2]).read_text()
     again = snakemake(tmp_path, capture_output=True, text=True)
     assert again.stderr.startswith("Nothing to be done")
+
+
+def test_what_a_job_notes_is_said_by_the_run_and_of_many_notes_the_first_ones(tmp_path):
+    (tmp_path / "Snakefile").write_text(NOTING)
+    command = ["snakemake", "--cores", "1", "--logger", "almanac"]
+    said = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True).stderr
+    noted = [line for line in said.splitlines() if "note: " in line]
+    assert noted == [
+        *(f"pull_files mine: note: mine.csv: line {row}: é" for row in range(1, 6)),
+        "pull_files mine: note: and 2 more in mine.log",
+    ]
 
 
 def test_a_failed_job_is_named_with_its_log_and_not_with_its_command(tmp_path):

@@ -1,10 +1,17 @@
-"""Progress of long steps: a bar on a terminal, ten lines in a log."""
+"""What steps say while they work: progress, as a bar on a terminal and ten lines in a log, and notes for the user."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from tqdm import tqdm
+
+NOTE = "note: "  # a line of a step's log that begins so is printed by the run too
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print what the user should know although nothing failed, a line each; a run prints these lines of a job's log."""
+    print("".join(f"{NOTE}{note}\n" for note in notes), end="", file=sys.stderr)
 
 
 @contextmanager

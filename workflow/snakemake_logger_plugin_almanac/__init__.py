@@ -24,7 +24,9 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from almanac.errors import INTERRUPTED, nearest
 from almanac.locked import MADE, TARGETS, mistake_in
+from almanac.progress import NOTE
 
+NOTES = 5  # of a job, at most; its log has all
 KEYS = ("model", "about", "suite", "dataset", "source", "world", "round", "shard")  # of wildcards, as they are said
 # What else of Snakemake's own lines is printed; to create an environment takes minutes.
 NOTHING = "Nothing to be done"
@@ -45,12 +47,13 @@ OF_A_JOB = ("CalledProcessError", "RuleException")  # Snakemake's errors of a jo
 
 
 class RunningJob(NamedTuple):
-    """A job that runs: its number, its rule, what it is of, and since when."""
+    """A job that runs: its number, its rule, what it is of, since when, and its logs."""
 
     number: int
     rule: str
     label: str
     since: float
+    logs: tuple[Path, ...]
 
     @classmethod
     def of(cls, values: Mapping[str, Any], since: float) -> Self:
@@ -60,7 +63,14 @@ class RunningJob(NamedTuple):
         rule = values["rule_name"]
         own = [str(wildcards[key]) for key in order]
         own = [value for value in own if not rule.endswith(f"_{value}")]  # some rules are of one model
-        return cls(values["jobid"], rule, " ".join([rule, *own]), since)
+        return cls(values["jobid"], rule, " ".join([rule, *own]), since, tuple(map(Path, values.get("log") or ())))
+
+    def notes(self) -> list[str]:
+        """Return what the job's logs say to the user although it has not failed; of many notes the first ones."""
+        texts = [log.read_text(encoding="utf-8", errors="replace") for log in self.logs if log.is_file()]
+        found = list(dict.fromkeys(line for text in texts for line in text.splitlines() if line.startswith(NOTE)))
+        more = [f"{NOTE}and {len(found) - NOTES} more in {self.logs[0]}"] if len(found) > NOTES else []
+        return [*found[:NOTES], *more]
 
 
 @dataclass
@@ -244,6 +254,8 @@ class LogHandler(LogHandlerBase):
         if self.display.disable:
             took = f"{job.label}, {now - job.since:.0f} s"
             self.console.print(f"{self.jobs.done} of {self.jobs.total}: {took}{self._left('; ')}", markup=False)
+        for note in job.notes():
+            self.console.print(f"{job.label}: {note}", markup=False)
         self._update()
         if self.jobs.done == self.jobs.total:
             self.display.stop()  # before the findings are printed

@@ -1,7 +1,6 @@
 """Answering requests with a local model: one response for every request, whatever happens, and a check of the way."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from almanac.models.scoring.boundaries import TokenSequence
 from almanac.models.scoring.forest import decoding
 from almanac.models.scoring.forest.attention import UnusableError
 from almanac.models.scoring.forest.machines import TreeMachine
+from almanac.progress import print_notes
 from almanac.rows import Request, Response
 
 CHECKED = 4  # Sequences of a window of requests that are scored both ways.
@@ -48,8 +48,7 @@ class LocalAnswerer:
             raise AlmanacError(f"engine {engine!r} is unknown; allowed are {', '.join(ENGINES)}")
         self.model, self.checked = model, checked
         self.tested = selftest.choose(model, engine) if isinstance(model, CausalModel) else None
-        for reason in self.tested.passed_over if self.tested else ():
-            print(f"passed over {reason}", file=sys.stderr)
+        print_notes(f"passed over {reason}" for reason in (self.tested.passed_over if self.tested else ()))
         self.engine: Engine = self.tested.engine if self.tested else engine
 
     @property
@@ -138,7 +137,7 @@ class LocalAnswerer:
             try:
                 texts = generation.generate(self.model, prompts, self.machine)
             except UnusableError as error:  # Texts of this length, say; the model's own cache is right for all.
-                print(f"{batch.engine} is of no use for {len(prompts)} requests ({error})", file=sys.stderr)
+                print_notes([f"{batch.engine} is of no use for {len(prompts)} requests ({error})"])
                 batch.engine = generation.ENGINE
                 texts = generation.generate(self.model, prompts)
         else:
@@ -171,7 +170,7 @@ class LocalAnswerer:
                 self._score_by(batch, way, asked)
                 return
             except Exception as error:  # Architectures fail in their own ways; the next way down answers for them.
-                print(f"{way.NAME} is of no use for {len(asked)} requests ({error})", file=sys.stderr)
+                print_notes([f"{way.NAME} is of no use for {len(asked)} requests ({error})"])
 
     def _score_by(self, batch: RequestBatch, way: Backend, asked: Sequence[OpenRequest]) -> None:
         """Score by one way, check a sample, and give responses.

@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
+
+from almanac.progress import print_notes
 
 FONT: Any = {
     "font.family": "DejaVu Sans",
@@ -213,8 +214,8 @@ def write_print(drawn: Iterable[tuple[str, Figure]], folder: Path) -> Iterator[P
             yield folder / f"{name}.{kind}"
     if boxes:
         some = " ".join(chr(int(code)) for code in list(boxes)[:BOXES])
-        print(
+        missing = (
             f"{folder}: boxes stand for {len(boxes)} characters that no font here has ({some}); install one that has "
-            f"them, such as Noto Sans CJK, and remove matplotlib's list of fonts, {matplotlib.get_cachedir()}",
-            file=sys.stderr,
+            f"them, such as Noto Sans CJK, and remove matplotlib's list of fonts, {matplotlib.get_cachedir()}"
         )
+        print_notes([missing])

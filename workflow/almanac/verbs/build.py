@@ -18,7 +18,7 @@ from almanac.dataset.options import DatasetOptions
 from almanac.dataset.templates import KEEP
 from almanac.errors import AlmanacError
 from almanac.options import add_flags, from_flags
-from almanac.progress import progress
+from almanac.progress import print_notes, progress
 from almanac.rows import Refused, RelationCount
 from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sources.files import read_folder
@@ -168,8 +168,7 @@ def build_dataset(arguments: argparse.Namespace) -> None:
     if (arguments.facts / PULLED).is_file():
         checked_record(arguments.facts / PULLED)
     source = sourced(arguments.facts, arguments.name, options, arguments.drafts)
-    for note in source.notes:
-        print(note, file=sys.stderr)
+    print_notes(source.notes)
     with progress(len(source.relations), "relations") as done:
         counts, refused = build_tables(source, arguments.evidence, options, arguments.output, done)
     print_counts(counts, refused)

@@ -18,7 +18,7 @@ from typing import Any
 from almanac import __version__, unfinished
 from almanac.errors import AlmanacError, disk_full
 from almanac.options import add_flags, from_flags
-from almanac.progress import progress
+from almanac.progress import print_notes, progress
 from almanac.rows import Omission
 from almanac.sealed import PULLED, checked_record, sealed
 from almanac.sealed import files as entries_of
@@ -114,7 +114,7 @@ def copy_tables(origin: Path, folder: Path, merge: bool = False) -> list[Path]:
                 from almanac.sources import triples  # loading polars takes longer than copying does
 
                 triples.write(beside, found.entities, found.facts, found.relations)
-                print("".join(f"{note}\n" for note in found.notes), end="", file=sys.stderr)
+                print_notes(found.notes)
                 return
             for path in table_files(inside):
                 shutil.copyfile(path, beside / path.name)
