@@ -21,11 +21,12 @@ from almanac import sealed
 from almanac.clusters import check_cluster
 from almanac.config import check
 from almanac.config.inputs import check_inputs, check_pinned, check_writable, known
+from almanac.edition.costs import expected
 from almanac.edition.jobs import PLANTED, Jobs, by_name
 from almanac.edition.layout import ALL, BETWEEN, DATASET_TABLES, SHOWN, Layout
 from almanac.edition.replacing import check_copied, replaced
 from almanac.errors import AlmanacError
-from almanac.locked import MADE, TARGETS, begin, mistake_in
+from almanac.locked import EXPECTED, MADE, TARGETS, begin, mistake_in
 from almanac.options import to_flags
 from almanac.suites.listing import AUTHORS, SUITES
 from almanac.versions import VERSIONS
@@ -102,6 +103,7 @@ REPORTED = JOBS.reported(sys.argv[1:])  # what is printed at the end
 if workflow.is_main_process:
     # For the logger: `onsuccess` does not come where there is nothing to do.
     os.environ[MADE] = REPORTED
+    EXPECTED |= expected(EDITION)
 workflow.global_resources.setdefault("gpu", EDITION.gpus)
 
 

@@ -212,6 +212,18 @@ def test_a_rule_of_which_nothing_has_ended_is_taken_to_last_as_long_as_the_other
     assert jobs.left() == "about 2 min"
 
 
+def test_a_rule_of_which_nothing_has_ended_takes_as_much_longer_than_planned_as_the_others_did():
+    """Training is planned at 40 s a job; a table's job planned at 3 s took 6 s, so that two trainings take 160 s."""
+    jobs = RunJobs(expected={"": 3.0, "plant_model": 40.0})
+    jobs.expect({"build_dataset": 2, "plant_model": 2})
+    jobs.start(job(0, "build_dataset", 0.0))
+    jobs.finish(job(0, "build_dataset", 0.0), 6.0)
+    assert jobs.left() == "about 3 min"  # 160 s, and 6 s of the other table
+    jobs.start(job(1, "plant_model", 6.0))
+    jobs.finish(job(1, "plant_model", 6.0), 36.0)
+    assert jobs.left() == "about 36 s"
+
+
 def test_nothing_is_said_of_what_is_left_until_as_many_have_ended_as_ran_side_by_side():
     """The first to end of many is the quickest."""
     jobs = RunJobs()

@@ -32,6 +32,7 @@ SHOWS = (
     *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S", "--detailed-summary", "-D", "--report"),
     *("--print-compilation", "--containerize", "--generate-unit-tests", "--unlock"),
 )
+EXPECTED: dict[str, float] = {}  # seconds of a job of each rule, as planned: by these the logger says what is left
 TARGETS: list[str] = []  # what this run can be asked for, of which a misspelt target may mean one
 _held: list[object] = []  # the open lock file, until this process ends
 

@@ -23,7 +23,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from almanac.errors import INTERRUPTED, nearest
-from almanac.locked import MADE, TARGETS, mistake_in
+from almanac.locked import EXPECTED, MADE, TARGETS, mistake_in
 from almanac.progress import NOTE
 
 NOTES = 5  # of a job, at most; its log has all
@@ -79,6 +79,7 @@ class RunJobs:
 
     Attributes:
         planned: how many jobs each rule has.
+        expected: seconds of a job of each rule, as planned; of a rule that is not named, those of "".
         running: those that run, by number.
         widest: how many have run side by side at most.
         seconds: of each rule, how long its ended jobs took.
@@ -87,6 +88,7 @@ class RunJobs:
     """
 
     planned: Counter[str] = field(default_factory=Counter)
+    expected: Mapping[str, float] = field(default_factory=dict)
     running: dict[int, RunningJob] = field(default_factory=dict)
     widest: int = 0
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -122,19 +124,23 @@ class RunJobs:
     def left(self) -> str:
         """Return in words how long the rest takes; "" before as many have ended as ran side by side, and at the end.
 
-        A job is taken to last as long as those of its rule did, or as all did where none of its rule has ended yet; as
-        many run at a time as did so far. On a cluster a job's time includes that in the queue, so that this is a guess.
+        A job is taken to last as long as those of its rule did. Where none of its rule has ended yet, it is taken to
+        last as planned, times what the ended jobs took of what was planned of them. As many run at a time as did so
+        far. On a cluster a job's time includes that in the queue, so that this is a guess.
         """
         if self.began is None or not self.widest <= self.done < self.total:
             return ""
-        every = [second for own in self.seconds.values() for second in own]
-        mean = sum(every) / len(every)
-        side_by_side = max(1.0, sum(every) / max(self.ended - self.began, 0.1))
+        took = sum(map(sum, self.seconds.values()))
+        scale = took / sum(len(own) * self._planned(rule) for rule, own in self.seconds.items())
+        side_by_side = max(1.0, took / max(self.ended - self.began, 0.1))
         rest = 0.0
         for rule, count in self.planned.items():
             own = self.seconds.get(rule, [])
-            rest += (count - len(own)) * (sum(own) / len(own) if own else mean)
+            rest += (count - len(own)) * (sum(own) / len(own) if own else scale * self._planned(rule))
         return f"about {as_time(rest / side_by_side)}"
+
+    def _planned(self, rule: str) -> float:
+        return self.expected.get(rule, self.expected.get("", 1.0))
 
 
 def as_time(seconds: float) -> str:
@@ -176,7 +182,7 @@ class LogHandler(LogHandlerBase):
             sys.exit(f"almanac: {mistake}")
         sys.excepthook = _end
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self.jobs = RunJobs()
+        self.jobs = RunJobs(expected=EXPECTED)
         self.rows: dict[int, TaskID] = {}
         columns = (
             TextColumn("{task.description}"),

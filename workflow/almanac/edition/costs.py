@@ -232,6 +232,26 @@ def _took(logs: Path) -> dict[tuple[str, str, str], float]:
     return out
 
 
+def expected(config: EditionConfig, rates: Costs = Costs()) -> dict[str, float]:
+    """Return how many seconds a job of each rule is planned to take; "" stands for rules that run no model.
+
+    Of rules whose jobs differ, the mean. A job without a model takes about twice its CPU time: its process starts.
+    """
+    together = set(config.answering_together())
+    took: dict[str, list[float]] = defaultdict(list)
+    whole: dict[str, float] = defaultdict(float)
+    for row in costs(config, rates):
+        spent = 3600 * (row.core_hours + row.gpu_hours)
+        if row.suite == TRAINING:
+            took["plant_model"].append(spent)
+        elif row.model in together:
+            whole[f"answer_together_{row.model}"] += spent / config.shards
+        elif row.suite and spent:
+            took["answer_requests"].append(spent / config.shards)
+    means = {rule: sum(own) / len(own) for rule, own in took.items()}
+    return {"": 2 * rates.table, "report_edition": rates.page, **means, **whole}
+
+
 def by_model(rows: Sequence[Cost]) -> list[Cost]:
     """Return one row a model: what of it adds up is summed, the memory is the largest."""
     names = dict.fromkeys(row.model for row in rows)
