@@ -671,6 +671,19 @@ def test_all_facts_but_the_examples_are_asked_where_that_is_said():
     assert (found.test, found.train) == (10_000, 8)
 
 
+def test_bars_refer_to_the_largest_planted_decoder_where_the_one_that_is_named_is_not_there():
+    """Not to a masked model, a null, or one that read other kinds of documents, whatever their size."""
+    demo = read_yaml(REPOSITORY / "config" / "config.yaml")
+    told: list[str] = []
+    found = check(demo | {"models": ["small", "prose", "medium", "masked", "base-null"]}, "it", REPOSITORY, told.append)
+    assert found.validation.reference == "medium"
+    assert "validation.reference is base, no planted decoder here; medium is held against its bar" in told
+    told.clear()
+    assert check(demo, "it", REPOSITORY, told.append).validation.reference == "base"
+    nobody = check(demo | {"models": ["masked"], "suites": {"karr": {"invented": {}}}}, "it", REPOSITORY, told.append)
+    assert (nobody.validation.reference, "validation" in " ".join(told)) == ("base", False)
+
+
 def test_only_the_suites_that_are_named_are_asked():
     own = read_yaml(REPOSITORY / "config" / "own.yaml") | {"model": "/models/mine"}
     found = check(own | {"only": "karr ic_lke"}, "own.yaml", REPOSITORY)

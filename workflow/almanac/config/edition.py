@@ -12,6 +12,7 @@ from almanac.config.suites import AuthorConfig, AuthorsConfig, SuitesConfig
 from almanac.errors import did_you_mean
 from almanac.options import OnDisk
 from almanac.sources.options import AnySource, DumpOptions, FilesOptions, NetworkOptions
+from almanac.suites.listing import SUITES
 from almanac.suites.options import Bars, SuiteOptions
 
 REGISTRY = "config/models.yaml"
@@ -168,7 +169,8 @@ class EditionConfig(AuthorsConfig):
 
         Suites name no model that the edition does not have, and a checkpoint in a directory has its number of
         parameters, so that an edition says the same where the directory is not. Datasets and suites are of the size
-        that is asked for, and those suites alone have settings that are asked.
+        that is asked for, and those suites alone have settings that are asked. Where the model that bars refer to is
+        not there, they refer to the largest planted one that they are set for.
         """
         there = {model.name for model in self.models}
         only = self.only.split() if self.only else self.suites.by_name()
@@ -184,6 +186,10 @@ class EditionConfig(AuthorsConfig):
                 name: dataset.model_copy(update={"test": max(dataset.test, MOST_TEST)})
                 for name, dataset in self.datasets.items()
             }
+        held = {model.name: model for model in self.models if model.planted is not None and model.planted.judged}
+        if held and self.validation.reference not in held:
+            largest = max(held, key=lambda name: held[name].size)
+            changed["validation"] = self.validation.model_copy(update={"reference": largest})
         return self.model_copy(update=changed | {"models": tuple(model.settled() for model in self.models)})
 
     def _sized(self, options: SuiteOptions) -> SuiteOptions:
@@ -192,6 +198,8 @@ class EditionConfig(AuthorsConfig):
 
     def remarks(self, written: "EditionConfig") -> Iterator[str]:
         """Yield which suites are asked of all models, since those that they name are not there, and which of none.
+
+        And which model bars refer to in the place of one that is not there.
 
         Args:
             written: the configuration before it was settled.
@@ -216,6 +224,9 @@ class EditionConfig(AuthorsConfig):
         if not self.models:
             yield "no model is named, so only the questions are made; name one with --config model=…"
             return
+        lacking, held = written.validation.reference, self.validation.reference
+        if lacking != held and any(method.held for one in self.asked() for method in SUITES[one.suite].methods):
+            yield f"validation.reference is {lacking}, no planted decoder here; {held} is held against its bar"
         for dataset, suites in silent.items():
             reason = "; an invented world is asked only of models planted in it" * bool(self.datasets[dataset].world)
             yield f"no model is asked {', '.join(suites)} on {dataset}{reason}"

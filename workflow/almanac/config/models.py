@@ -77,6 +77,11 @@ class PlantedConfig(TrainingOptions):
         """The training alone, which a model and its null have in common."""
         return TrainingOptions(**{name: getattr(self, name) for name in TrainingOptions.model_fields})
 
+    @property
+    def judged(self) -> bool:
+        """Whether bars are set for it: a decoder that is taught its world by the usual kinds of documents."""
+        return self.architecture == "llama" and not self.permuted and set(TrainingOptions().kinds) <= set(self.kinds)
+
 
 class ModelConfig(AnswerOptions):
     """A model: planted by a recipe, a directory, a repository of a hub, or on a server."""

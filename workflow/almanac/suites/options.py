@@ -82,7 +82,9 @@ class AuthorOptions(AskingOptions):
 class Bars(Options):
     """What a valid method must reach on an invented world."""
 
-    reference: Annotated[str, Field(description="the model whose AUC must reach the bar")] = "base"
+    reference: Annotated[
+        str, Field(description="the model whose AUC must reach the bar; if it is not there, the largest planted one")
+    ] = "base"
     auc: Annotated[
         float, Field(ge=0, le=1, description="least AUC of the reference, facts taught most against never")
     ] = 0.95
