@@ -1,5 +1,6 @@
 """Paired tests against sums by hand and against intervals that hold where they should."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from almanac.statistics.paired import macro_difference, mcnemar
+from almanac.statistics.paired import macro_difference, p_of_difference
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
 
@@ -21,23 +22,65 @@ def exact(first_alone, second_alone):
     return min(1.0, 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n)
 
 
+def p_of(pairs, strata=None, clusters=None):
+    """Return the p of pairs, each of a cluster of its own and all of one stratum where nothing else is said."""
+    rows = zip(pairs, strata or ["r"] * len(pairs), clusters or range(len(pairs)), strict=True)
+    schema = {"one": pl.Boolean, "other": pl.Boolean, "r": pl.String, "s": pl.Int64}
+    frame = pl.DataFrame([(*pair, stratum, cluster) for pair, stratum, cluster in rows], schema, orient="row")
+    return p_of_difference(frame, "one", "other", "r", "s")
+
+
 @given(PAIRS)
-def test_mcnemar_is_a_fair_coin_on_the_questions_that_differ(pairs):
-    p = mcnemar([one for one, _ in pairs], [other for _, other in pairs])
+def test_of_one_question_a_subject_p_is_mcnemars_a_fair_coin_on_the_questions_that_differ(pairs):
     alone = pairs.count((True, False)), pairs.count((False, True))
-    assert p == pytest.approx(exact(*alone) if sum(alone) else 1.0)
+    assert p_of(pairs) == pytest.approx(exact(*alone) if sum(alone) else 1.0)
 
 
-@given(PAIRS)
-def test_mcnemar_does_not_care_who_is_first(pairs):
-    one, other = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    assert mcnemar(one, other) == pytest.approx(mcnemar(other, one))
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from("ab"), st.integers(0, 9)), max_size=14))
+def test_p_counts_the_signs_of_what_subjects_add_and_does_not_care_who_is_first(rows):
+    """Against all signs, one by one; parts that lie on a grid of 8,192 steps may tie where they do not quite."""
+    pairs, strata, clusters = [row[:2] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
+    found = p_of(pairs, strata, clusters)
+    assert p_of([(other, one) for one, other in pairs], strata, clusters) == found
+    parts = {
+        cluster: sum((row[0] - row[1]) / strata.count(row[2]) for row in rows if row[3] == cluster)
+        for cluster in clusters
+    }
+    sizes = [abs(part) for part in parts.values() if abs(part) > 1e-12]
+    sums = [
+        abs(sum(sign * size for sign, size in zip(signs, sizes, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(sizes))
+    ]
+    far = abs(sum(parts.values()))
+    least, most = (sum(one >= far + slack for one in sums) / len(sums) for slack in (0.01, -0.01))
+    assert least - 1e-12 <= found <= most + 1e-12
+
+
+def test_p_is_of_the_difference_that_is_printed():
+    """In a large relation one is better, in ten small ones the other is; the mean of relations is for the other."""
+    pairs, strata = [(True, False)] * 60 + [(False, False)] * 40, ["large"] * 100
+    for small in range(10):
+        pairs += [(False, True)] * 3 + [(False, False)] * 7
+        strata += [f"small {small}"] * 10
+    one, other = ([pair[side] for pair in pairs] for side in (0, 1))
+    assert sum(one) > sum(other), "McNemar's test would be of this"
+    assert difference(one, other, strata, list(range(len(pairs)))).high < 0
+    assert p_of(pairs, strata) < 0.01
+
+
+def test_facts_of_one_subject_are_one_draw():
+    pairs = [(True, False)] * 10 + [(False, True)] * 10 + [(True, False)] * 10
+    assert p_of(pairs) == pytest.approx(exact(20, 10))
+    assert p_of(pairs, clusters=[at // 10 for at in range(30)]) == 1.0, "two subjects against one"
 
 
 def test_a_published_table():
     # Agresti, Categorical Data Analysis, approval of a prime minister: 86 and 150 changed their mind.
-    first = [True] * 86 + [False] * 150
-    assert mcnemar(first, [not one for one in first]) == pytest.approx(3.7e-5, rel=0.02)
+    assert p_of([(True, False)] * 86 + [(False, True)] * 150) == pytest.approx(3.7e-5, rel=0.02)
+
+
+def test_of_many_subjects_p_is_nearly_what_counting_gives():
+    assert p_of([(True, False)] * 270 + [(False, True)] * 330) == pytest.approx(exact(270, 330), rel=0.02)
 
 
 def difference(one, other, strata, clusters):

@@ -16,8 +16,9 @@ from almanac.suites.suite import Method
 
 def of(method, facts):
     """What a method calls facts: by name, known and score."""
-    rows = [(name, known, score) for name, (known, score) in facts.items()]
-    return Called("s", Method(method, method, {}), {}, pl.DataFrame(rows, ["fact", "known", "score"], orient="row"))
+    rows = [(name, name, known, score) for name, (known, score) in facts.items()]
+    frame = pl.DataFrame(rows, ["fact", "subject", "known", "score"], orient="row")
+    return Called("s", Method(method, method, {}), {}, frame)
 
 
 def test_two_methods_are_counted_on_the_facts_that_both_asked():
@@ -28,7 +29,23 @@ def test_two_methods_are_counted_on_the_facts_that_both_asked():
     assert row.agreement == pytest.approx(60 / 90) and row.agreement_low < row.agreement < row.agreement_high
     chance = 40 / 90 * 30 / 90 + 50 / 90 * 60 / 90
     assert row.kappa == pytest.approx((60 / 90 - chance) / (1 - chance))
-    assert row.rho == -1
+    assert (row.rho, row.rho_low) == (-1, None)
+
+
+def test_two_methods_that_share_few_facts_are_not_compared():
+    one, few, enough = (of(str(n), {f"f{at}": (at % 2 == 0, 0.0) for at in range(n)}) for n in (99, 19, 20))
+    assert agreements("d", "m", [few, one]) == []
+    assert [row.n for row in agreements("d", "m", [enough, one])] == [20]
+
+
+def test_facts_of_one_subject_are_one_draw_of_an_agreement():
+    """They agree on all facts of five subjects, and on none of five others."""
+    apart = [of(name, {f"f{at}": (at < limit, 0.0) for at in range(100)}) for name, limit in (("a", 0), ("b", 50))]
+    subjects = pl.Series("subject", [f"s{at // 10}" for at in range(100)])
+    together = [one._replace(facts=one.facts.with_columns(subjects)) for one in apart]
+    wide, narrow = (agreements("d", "m", found)[0] for found in (together, apart))
+    assert wide.agreement == narrow.agreement == 0.5
+    assert wide.agreement_high - wide.agreement_low > 2 * (narrow.agreement_high - narrow.agreement_low)
 
 
 def test_cohens_own_example_has_his_kappa():

@@ -17,8 +17,8 @@ VERSIONS = {
     "plant": 6,
     "ask": 14,
     "answer": 8,
-    "measure": 36,
-    "report": 48,
+    "measure": 37,
+    "report": 49,
     "freeze": 9,
 }
 MAKER = f"Almanac {__version__}, measure {VERSIONS['measure']}, report {VERSIONS['report']}"  # of a page

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from almanac.statistics.intervals import wilson
 from almanac.suites.belief.calibration import binned, calibration_error, overconfidence
 
 
@@ -60,10 +61,25 @@ def test_the_interval_of_few_subjects_is_students():
     assert overconfidence(pl.concat([few, few]), "confidence") == pytest.approx(overconfidence(few, "confidence"))
 
 
-def test_where_nothing_varies_there_is_no_interval():
-    """Four answers that are sure and right, or two of a single subject, say nothing of how others would vary."""
+def test_where_all_answers_are_right_the_interval_is_that_of_the_accuracy():
+    """Four answers that are sure and right: as many others may be wrong as Wilson's interval of 4 of 4 says."""
     sure = pl.DataFrame({"subject": list("abcd"), "confidence": [1.0] * 4, "hit": [True] * 4})
-    assert overconfidence(sure, "confidence") == (0, None, None)
+    assert overconfidence(sure, "confidence") == pytest.approx((0, 0, 1 - wilson(1.0, 4).low))
+
+
+@pytest.mark.parametrize(("n", "accuracy"), [(10, 0.95), (20, 0.95), (120, 0.99), (60, 0.5)])
+def test_the_interval_of_overconfidence_holds_the_truth_near_1_too(n, accuracy):
+    """Confidence is drawn 20 times for each answer, as sure as the answer is likely to be right."""
+    random, held = np.random.default_rng(5), 0
+    for _ in range(400):
+        confidence = random.binomial(20, accuracy, n) / 20
+        answers = pl.DataFrame({"subject": np.arange(n), "confidence": confidence, "hit": random.random(n) < accuracy})
+        found = overconfidence(answers, "confidence")
+        held += found.low <= 0 <= found.high
+    assert held / 400 >= 0.92  # by Student's interval alone .40, .65, .81 and .95
+
+
+def test_of_a_single_subject_there_is_no_interval():
     one = pl.DataFrame({"subject": ["a", "a"], "confidence": [1.0, 0.5], "hit": [True, False]})
     assert overconfidence(one, "confidence") == (0.25, None, None)
 

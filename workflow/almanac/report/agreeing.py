@@ -24,9 +24,9 @@ from almanac.suites.looks import GREY, hundredths, look, write_cells
 
 WIDTH = 4.2  # inches of the figure of all methods: on a phone's screen nearly its own size
 PAIRS = (
-    "Each two methods on the facts that both asked. Some give a fact the same score and differ in when they call it "
-    "known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among all words. With "
-    "one template a relation their ρ is 1, and κ may be anything."
+    f"Each two methods on the facts that both asked, {FEW} or more. Some give a fact the same score and differ in when "
+    "they call it known, K-Prompts by a threshold of probability and LAMA@1 and LAMA@10 by the object's place among "
+    "all words. With one template a relation their ρ is 1, and κ may be anything."
 )
 EXAMPLES = 3  # facts that are named of each kind
 ASKS = (

@@ -29,11 +29,12 @@ ASKS = (
 )
 CAPTION = (
     "Difference: the share that the model has right minus the share that the second one has right, on the facts that "
-    "both answered or abstained from, a mean over relations with its 95 % interval. p: of McNemar's exact test on the "
-    "facts; adjusted p: for all rows together (Holm), those of controls too, and more than chance where it is at most "
-    f"{LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the model, "
-    "or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the difference is "
-    "not more than chance."
+    "both answered or abstained from, a mean over relations with its 95 % interval. p: that there is none, by the "
+    "signs of what each subject adds to it (McNemar's exact test where a subject has one fact and relations are of "
+    "equal size); adjusted p: for all rows together (Holm), those of controls too, and more than chance where it is at "
+    f"most {LEVEL}; with fewer than {FEW} facts nothing is tested. One alone, other alone: how many facts only the "
+    "model, or only the second one, has right. The interval is not adjusted, so it may leave out 0 where the "
+    "difference is not more than chance."
 )
 
 

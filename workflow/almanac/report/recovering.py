@@ -29,7 +29,8 @@ ASKS = (
     "models, and each is judged by how well its scores tell facts taught most often from facts never taught. AUC: the "
     "chance that one of the former scores above one of the latter (1 is perfect, .5 a coin). It compares scores, so it "
     "ignores where a method draws its line; the two “called known” columns show that. Intervals: 95 %, a subject's "
-    "facts as one draw, worlds as strata."
+    "facts as one draw, worlds as strata; those of how much less than the first hold together, whichever is first by "
+    "chance."
 )
 LIMITS = (
     "The models are small and read texts that we made: the order says which methods tell best how often something was "

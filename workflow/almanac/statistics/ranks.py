@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, normal_quantile
 
+ROUNDING = 1e-9  # of a correlation
+
 
 def auc(positive: Sequence[float], negative: Sequence[float], level: float = LEVEL) -> Estimate:
     """Return the probability that a positive scores above a negative, ties counting half.
@@ -136,7 +138,8 @@ def _root(function: Callable[[float], float], above: float, below: float) -> flo
 def spearman(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Return Spearman's rank correlation with the interval of Bonett and Wright (Psychometrika 65, 2000).
 
-    Fisher's z with variance (1 + rho²/2) / (n - 3). Nothing is said of fewer than four pairs or of a constant.
+    Fisher's z with variance (1 + rho²/2) / (n - 3). Nothing is said of fewer than four pairs or of a constant; of pairs
+    that are all in the same order, or all in the reverse, it has no interval.
 
     Args:
         first: values, any scale; finite or infinite, no NaN.
@@ -152,8 +155,8 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Estimate:
     if n < 4 or np.all(one == one[0]) or np.all(other == other[0]):
         return NOTHING
     rho = float(stats.spearmanr(one, other).statistic)
-    if abs(rho) >= 1:
-        return Estimate(math.copysign(1.0, rho), math.copysign(1.0, rho), math.copysign(1.0, rho))
+    if abs(rho) >= 1 - ROUNDING:
+        return Estimate(math.copysign(1.0, rho), None, None)
     half = normal_quantile(LEVEL) * math.sqrt((1 + rho * rho / 2) / (n - 3))
     return Estimate(rho, math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 

@@ -9,7 +9,7 @@ import polars as pl
 from almanac.rows import Agreement, Knowledge, Measure
 from almanac.statistics import grouped
 from almanac.statistics.agreement import kappa
-from almanac.statistics.intervals import Estimate, wilson
+from almanac.statistics.intervals import Estimate
 from almanac.statistics.ranks import spearman
 from almanac.suites.headline import FEW, followed
 from almanac.suites.judged import FACT, OUTCOMES, RELATION, SUBJECT, Condition, Judged, as_text
@@ -55,22 +55,24 @@ def called(judged: Judged, methods: Iterable[Method]) -> Iterator[Called]:
 
 
 def agreements(dataset: str, model: str, found: Sequence[Called]) -> list[Agreement]:
-    """Return how each two methods agree on the facts that both asked.
+    """Return how each two methods agree on the facts that both asked; nothing of two that share fewer than `FEW`.
 
-    The share of facts on which they agree has Wilson's interval, Cohen's kappa (Educational and Psychological
-    Measurement 20, 1960) that of its large-sample variance, and the rank correlation of the scores Bonett and Wright's.
+    The share of facts on which they agree has the interval of `grouped.macro`, a subject's facts as one draw, Cohen's
+    kappa (Educational and Psychological Measurement 20, 1960) that of its large-sample variance, and the rank
+    correlation of the scores Bonett and Wright's.
     """
     rows = []
     for one, other in combinations(found, 2):
         both = one.facts.join(other.facts, on="fact", how="inner", suffix=" other", maintain_order="left")
-        if both.is_empty():
+        if both.height < FEW:
             continue
         pairs = both.group_by("known", "known other").len().rows()
         count = {(first, second): number for first, second, number in pairs}
         known, first, second, neither = (
             count.get(key, 0) for key in ((True, True), (True, False), (False, True), (False, False))
         )
-        agreed = wilson((known + neither) / both.height, both.height)
+        alike = both.with_columns((pl.col("known") == pl.col("known other")).alias("alike"))
+        agreed = Estimate(*grouped.macro(alike, [], "alike", None, SUBJECT).row(0))
         beyond = kappa(known, first, second, neither)
         rank = spearman(both["score"].to_list(), both["score other"].to_list())
         numbers = {**agreed.named("agreement"), **beyond.named("kappa"), **rank.named("rho")}

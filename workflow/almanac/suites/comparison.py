@@ -21,7 +21,7 @@ from almanac.rows import Measure
 from almanac.statistics import grouped
 from almanac.statistics.correlation import mean_correlation, pearson
 from almanac.statistics.intervals import NOTHING, Estimate
-from almanac.statistics.paired import macro_differences, mcnemar
+from almanac.statistics.paired import macro_differences, p_of_difference
 from almanac.suites.chapter import Entrant
 from almanac.suites.judged import FACT, Condition, Judged, Not, as_text, conditions_of
 from almanac.suites.suite import Method
@@ -119,7 +119,7 @@ def compare(found: Board) -> list[Measure]:
         ``pearson`` between models and ``series_pearson`` between families, over relations; ``subsumption_size`` (of the
         smallest model of a family in the largest) and ``subsumption_tuned`` (of a tuned model in its base);
         ``tuned_difference`` (tuned less base) and ``difference`` (of any other two, the later one of the edition less
-        the earlier one), with the p of McNemar's test; ``popularity_accuracy``, the mean over relations in
+        the earlier one), with the p of `paired.p_of_difference`; ``popularity_accuracy``, the mean over relations in
         head, torso and tail (Sun et al., section 3.2), where the dataset has popularity.
     """
     of_relations = found.shares("relation")
@@ -253,7 +253,7 @@ def _differences(found: Board, answered: Mapping[str, Entrant]) -> Iterator[Meas
         named = pl.concat(own.with_columns(pl.lit(earlier).alias("earlier")) for earlier, own in both.items())
         less = macro_differences(named, ["earlier"], "hit", "other", "relation", "subject")
         for earlier, own in both.items():
-            p = mcnemar(own["hit"].to_list(), own["other"].to_list()) if own.height else None
+            p = p_of_difference(own, "hit", "other", "relation", "subject") if own.height else None
             estimate, pair = less.get((earlier,), NOTHING), (later, earlier)
             if answered[earlier].base == later:
                 value, low, high = (None if one is None else -one for one in estimate)

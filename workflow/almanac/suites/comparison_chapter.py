@@ -13,7 +13,9 @@ ENDS = 5  # relations shown at the top and at the bottom
 CORRELATIONS = (
     "Correlations with intervals. Of two models the interval is Fisher's; of two families, whose value is a mean over "
     "pairs of models, it is of a bootstrap over the relations, and there is none of fewer than 20 relations, where it "
-    "would be too narrow."
+    "would be too narrow. They are of measured accuracies: of fewer than about 100 facts a relation, chance in which "
+    "facts are right makes a correlation smaller, and the deviation over relations larger, than those of what the "
+    "models know."
 )
 POPULARITY = ("head", "torso", "tail")
 
@@ -168,9 +170,9 @@ def _tuned(found: Mapping[str, Sequence[Measure]]) -> list[Table]:
     ]
     caption = (
         "What tuning changes. Difference: accuracy of the tuned model minus that of its base on the facts that both "
-        "answered or abstained from, averaged over relations. p: of McNemar's exact test on the facts, for this row "
-        "alone; the table of all methods adjusts it for all rows. η: the share of what the tuned model knows that its "
-        "base knew."
+        "answered or abstained from, averaged over relations. p: that there is none, by the signs of what each subject "
+        "adds to it, for this row alone; the table of all methods adjusts it for all rows. η: the share of what the "
+        "tuned model knows that its base knew."
     )
     return [Table("tuned", caption, ("tuned", "base", "difference", "p", "η", "facts"), rows)] if rows else []
 

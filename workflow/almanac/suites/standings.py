@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ def _level(axis: str, level: str, found: Sequence[CalledFacts], order: Mapping[K
                 models=tuple(sorted({model for _, model in places})),
                 facts=sum(one.at_ends for one in facts),
                 **_within(areas[key], _spread(placed[key], facts), facts).named("auc"),
-                **_gap(placed[best[0]], placed[key], facts).named("gap"),
+                **_gap(placed[best[0]], placed[key], facts, len(keys)).named("gap"),
                 average_precision=_mean(facts, key, lambda one, scores, _: average_precision(*one.parted(scores))),
                 spearman=_rho(facts, key),
                 known_most=_mean(facts, key, lambda one, _, hits: float(np.mean(one.parted(hits)[0]))),
@@ -245,8 +246,12 @@ def _within(area: float, spread: float | None, facts: Sequence[_Facts]) -> Estim
     return Estimate(area, low, high)
 
 
-def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence[_Facts]) -> Estimate:
-    """Return how much larger one AUC is than another, with the interval of the difference on the same facts."""
+def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence[_Facts], methods: int) -> Estimate:
+    """Return how much larger one AUC is than another, with the interval of the difference on the same facts.
+
+    The first is the best of so many methods, chosen by the same facts: intervals of the differences between any two of
+    them hold together in 95 % (Tukey's studentized range).
+    """
     less = [
         Placements(one.positive - other.positive, one.negative - other.negative)
         for one, other in zip(first, own, strict=True)
@@ -254,8 +259,16 @@ def _gap(first: Sequence[Placements], own: Sequence[Placements], facts: Sequence
     value, spread = float(np.mean([one.positive.mean() for one in less])), _spread(less, facts)
     if not spread:  # too few subjects, or the scores of both order the facts in the same way
         return Estimate(value, None, None)
-    half = normal_quantile(LEVEL) * math.sqrt(spread)
+    half = _widest(methods) * math.sqrt(spread)
     return Estimate(value, value - half, value + half)
+
+
+@cache
+def _widest(methods: int) -> float:
+    """Return how many standard errors the largest difference between so many equal methods stays within, in 95 %."""
+    from scipy.stats import studentized_range  # slow to load, and most steps compute nothing with it
+
+    return float(studentized_range.ppf(LEVEL, methods, np.inf)) / math.sqrt(2)
 
 
 def _mean(facts: Sequence[_Facts], key: Key, number: Callable[[_Facts, Any, Any], float]) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from almanac.statistics.intervals import LEVEL, NOTHING, Estimate
+from almanac.statistics.intervals import LEVEL, NOTHING, Estimate, wilson
 
 # Subjects that each bin of a calibration error needs. The distance of a bin is never below 0: of a perfectly
 # calibrated model that is half right it is 0.4/√n on average for n answers, so .13 for ten, and .5 for a single one.
@@ -30,7 +30,9 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
     """Return the mean confidence less the accuracy, -1 to 1, with a 95 % interval; facts of a subject are one draw.
 
     That is the paper's signed measure, the mean over equal bins of confidence less accuracy, whatever the bins. The
-    interval is Student's, since confidence is often sampled for few subjects; there is none where nothing varies.
+    interval is Student's, since confidence is often sampled for few subjects. Where nearly all answers are right, or
+    nearly none, few of them say how often the others are; so it holds the mean confidence less Wilson's interval of the
+    accuracy too, of as many draws as there are subjects. There is none of a single subject.
 
     Args:
         frame: answers with ``hit``, ``subject`` and confidence.
@@ -44,13 +46,17 @@ def overconfidence(frame: pl.DataFrame, column: str) -> Estimate:
         gaps.group_by("subject", maintain_order=True).agg((pl.col("gap") - mean).sum().alias("sum"))["sum"].to_numpy()
     )
     count = len(sums)
-    if count < 2 or np.allclose(sums, 0):
+    if count < 2:
         return Estimate(mean, None, None)
     from scipy import stats  # slow to load, and most steps compute nothing with it
 
     quantile = float(stats.t.ppf(0.5 + LEVEL / 2, count - 1))
     half = quantile * float(np.sqrt((sums**2).sum() * count / (count - 1))) / gaps.height
-    return Estimate(mean, max(-1.0, mean - half), min(1.0, mean + half))
+    right = float(frame["hit"].cast(pl.Float64).to_numpy().mean())
+    accuracy = wilson(right, count)
+    assert accuracy.low is not None and accuracy.high is not None
+    low, high = mean + right - accuracy.high, mean + right - accuracy.low
+    return Estimate(mean, max(-1.0, min(mean - half, low)), min(1.0, max(mean + half, high)))
 
 
 def calibration_error(frame: pl.DataFrame, column: str, bins: str) -> float | None:

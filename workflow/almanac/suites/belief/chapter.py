@@ -34,7 +34,8 @@ RESAMPLED = {"relation": ", one template drawn per relation", "pair": ", one pro
 TEMPLATES = (
     "Accuracy with the worst and with the best template of each relation; maximum: also with the best name of each "
     "subject; oracle: the share of pairs that some prompt gets right. SD by pair: standard deviation over sets "
-    "with one prompt drawn per pair."
+    "with one prompt drawn per pair. Templates that are equally good differ too, by which pairs each happens to get "
+    "right: with few pairs a relation that makes SD and range larger and parts the best from the worst."
 )
 AGREEMENT = (
     "Consistency between paraphrases of one written template (inner) and of different ones (inter). A relation with "

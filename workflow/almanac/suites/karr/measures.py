@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from almanac.rows import Measure
-from almanac.statistics.intervals import NOTHING, wilson
+from almanac.statistics import grouped
+from almanac.statistics.intervals import NOTHING, Estimate
 from almanac.statistics.ranks import auc, kendall
 from almanac.suites.chapter import Shown
 from almanac.suites.headline import NULL_KNOWN
-from almanac.suites.judged import Judged, Not, Range, as_text
+from almanac.suites.judged import SUBJECT, Judged, Not, Range, as_text
 from almanac.suites.karr.asking import FACTS, NULL, PARAREL, SPURIOUS
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -55,10 +56,10 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
         value with both objects ``known`` with either, and the ``spurious_delta`` between them.
     """
     first = judged.where(asked=(FACTS, NULL))
-    rows = first.measures("known", "share", "hit", by=BY)
-    rows += first.measures("known", "share", "hit", by=(*BY, "relation"))
+    rows = first.measures("known", "mean", "hit", by=BY)
+    rows += first.measures("known", "mean", "hit", by=(*BY, "relation"))
     rows += first.measures("known_macro", "macro", "hit", by=BY)
-    rows += judged.measures("without_value", "share", "without_value", by=BY)
+    rows += judged.measures("without_value", "mean", "without_value", by=BY)
     rows += first.where(experiment=PARAREL).measures("consistency", "mean", "confidence", by=BY)
     limits = dict(own["thresholds"].iter_rows())
     for group in first.groups(*BY):
@@ -72,7 +73,7 @@ def measure(judged: Judged, own: Mapping[str, pl.DataFrame], options: KarrOption
     for group in judged.where(experiment=tuple(VARIANTS), calibrating=False).groups("experiment"):
         rows += _held_out(group)
     paired = judged.where(asked=(FACTS, SPURIOUS), paired=True)
-    rows += paired.measures("known", "share", "hit", by=BY)
+    rows += paired.measures("known", "mean", "hit", by=BY)
     return rows + _deltas(paired) + _deltas(first)
 
 
@@ -91,17 +92,20 @@ def _values(group: Judged, threshold: float) -> list[Measure]:
 
 def _curve(group: Judged) -> list[Measure]:
     """Return the share of what has a value that reaches each threshold; a number's items are those that do."""
-    valued = group.frame.select("ratio", "hit").drop_nulls()
-    values, hits = (valued[name].to_numpy() for name in ("ratio", "hit"))
+    valued = group.frame.select("ratio", "hit", SUBJECT).drop_nulls(["ratio", "hit"])
+    levels = pl.DataFrame({"level": CURVE})
+    reached = valued.join(levels, how="cross").with_columns((pl.col("ratio") >= pl.col("level")).alias("reached"))
+    found = {
+        level: Estimate(*rest) for level, *rest in grouped.macro(reached, ["level"], "reached", None, SUBJECT).rows()
+    }
     whole = group.measure("known_at", None, of=("ratio",))
     rows = []
     for level in CURVE:
-        above = values >= level
-        n, known = int(above.sum()), int((above & hits).sum())
-        value, low, high = wilson(n / len(values), len(values)) if len(values) else NOTHING
+        above = valued.filter(pl.col("ratio") >= level)["hit"]
+        n, known = len(above), int(above.sum())
         where = as_text({**group.conditions, "ratio": Range(least=level)})
-        reached = replace(whole, where=where, value=value, low=low, high=high, n=n, n_correct=known)
-        rows.append(replace(reached, n_incorrect=n - known, n_missing=0, n_invalid=0, n_error=0))
+        row = replace(whole, where=where, **found.get(level, NOTHING)._asdict(), n=n, n_correct=known)
+        rows.append(replace(row, n_incorrect=n - known, n_missing=0, n_invalid=0, n_error=0))
     return rows
 
 
@@ -114,7 +118,7 @@ def _taught(group: Judged) -> list[Measure]:
     top = known.frame["dose"].max()
     if not top:
         return []
-    rows = known.where(dose=top).measures("recall", "share", "hit")  # type: ignore[arg-type]
+    rows = known.where(dose=top).measures("recall", "mean", "hit")  # type: ignore[arg-type]
     rows.append(_kendall("kendall", known, "dose"))
     if group.conditions["experiment"] in VARIANTS:
         for name in ("karr_s", "karr_r", "numerator"):
@@ -129,7 +133,7 @@ def _labelled(group: Judged, known: float) -> list[Measure]:
     own = group.where(hit=Not(None), label=Not(None))
     if own.frame.is_empty():
         return []
-    recall = own.where(label=Range(least=known)).measures("recall_labels", "share", "hit")
+    recall = own.where(label=Range(least=known)).measures("recall_labels", "mean", "hit")
     return [*recall, _kendall("kendall_labels", own, "label")]
 
 
@@ -165,7 +169,7 @@ def _held_out(group: Judged) -> list[Measure]:
         "held_out_never": known.where(asked=FACTS, dose=0),
         "held_out_null": known.where(asked=NULL),
     }
-    return [row for metric, part in parts.items() for row in part.measures(metric, "share", "hit")]
+    return [row for metric, part in parts.items() for row in part.measures(metric, "mean", "hit")]
 
 
 def _deltas(judged: Judged) -> list[Measure]:
@@ -219,6 +223,6 @@ def null_known(judged: Mapping[str, Judged], shown: Shown) -> list[Measure]:
             limit = _threshold(shown, model.name, mode)
             null = judged[str(model.null)].where(experiment=mode, asked=FACTS)
             if limit is not None and not null.frame.is_empty():
-                [row] = replace(_judged_at(null, limit), model=model.name).measures(NULL_KNOWN, "share", "hit")
+                [row] = replace(_judged_at(null, limit), model=model.name).measures(NULL_KNOWN, "mean", "hit")
                 rows.append(replace(row, other=model.null))
     return rows
