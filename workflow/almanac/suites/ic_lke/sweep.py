@@ -12,7 +12,7 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, accuracy_at_k, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
-from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Round
 
@@ -46,8 +46,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        facts = chosen(data.drawn, options.relations, self.name)
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        questioner = Questioner(self, data, options, options.relations)
         for _, own, tested in questioner.relations():
             for shots in options.examples:
                 for draw in range(options.draws if shots else 1):
