@@ -40,8 +40,6 @@ class PromptLayout:
 
     def context(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Return the examples as one text, up to where the test subject begins."""
-        if not pairs:
-            return ""
         examples = (f"{subject}{self.inside}{found}{self.after_example}" for subject, found in pairs)
         return self.between.join(examples)
 
