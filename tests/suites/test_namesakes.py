@@ -12,7 +12,9 @@ from almanac.suites.belief.prompts import Prompter
 from almanac.suites.belief.templates import of_dataset
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import WrongObjects
+from almanac.suites.ic_lke.options import IcLkeOptions
 from almanac.suites.ic_lke.questions import Questioner
+from almanac.suites.ic_lke.suite import IcLke
 from almanac.suites.karr.draws import Pools
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -35,7 +37,7 @@ BOTH = tuple(sorted((str(ONE.object_id), str(OTHER.object_id))))
 def test_what_is_true_of_the_namesake_is_accepted_and_no_wrong_choice():
     for fact in (ONE, OTHER):
         pair = fact.relation_id, fact.subject_id
-        assert Questioner.of(DATA, {}, None, 0).true[pair] == BOTH
+        assert Questioner(IcLke(), DATA, IcLkeOptions()).true[pair] == BOTH
         assert EntityNames.of(DATA).true[pair] == BOTH
         wrong = WrongObjects(DATA, 0)
         assert wrong.true[pair] == BOTH

@@ -10,7 +10,8 @@ from tests.suites.support import Trial, number, picks
 
 from almanac.errors import AlmanacError
 from almanac.suites.ic_lke.options import SweepOptions
-from almanac.suites.ic_lke.sweep import Sweep, SweepSetting, enough
+from almanac.suites.ic_lke.suite import IcLkeSetting
+from almanac.suites.ic_lke.sweep import Sweep, enough
 from almanac.suites.judged import Range
 
 OPTIONS = SweepOptions(examples=(0, 1, 4), draws=3)
@@ -26,17 +27,17 @@ def ask(tmp_path):
 
 def test_each_number_is_asked_by_each_draw_and_no_examples_once(ask):
     asked = ask()
-    draws = [SweepSetting(shots, draw) for shots in (1, 4) for draw in range(3)]
-    assert list(asked.settings().values()) == [SweepSetting(0, 0), *draws]
+    draws = [IcLkeSetting(shots, draw) for shots in (1, 4) for draw in range(3)]
+    assert list(asked.settings().values()) == [IcLkeSetting(0, 0), *draws]
     assert len(asked.items()) == 6 * (1 + 2 * 3)
 
 
 def test_fewer_examples_are_the_first_of_more(ask):
     texts = {question.setting: question.before for question in ask().questions()}
-    assert texts[SweepSetting(0, 0)] == ""
+    assert texts[IcLkeSetting(0, 0)] == ""
     for draw in range(3):
-        assert texts[SweepSetting(4, draw)].startswith(texts[SweepSetting(1, draw)] + " Sam")
-    assert len({texts[SweepSetting(4, draw)] for draw in range(3)}) == 3
+        assert texts[IcLkeSetting(4, draw)].startswith(texts[IcLkeSetting(1, draw)] + " Sam")
+    assert len({texts[IcLkeSetting(4, draw)] for draw in range(3)}) == 3
 
 
 def test_a_number_counts_all_draws_of_its_examples_and_of_no_other_number(ask):
@@ -88,7 +89,7 @@ def test_accuracy_at_k_is_of_the_sure_facts_of_the_first_draw_after_most_example
     sure = {facts[0]: (0.25, 0.75), facts[1]: (0.75, 0.25)}  # of the first choice and of the true one, the last
 
     def reply(question):
-        if question.setting != SweepSetting(4, 0):
+        if question.setting != IcLkeSetting(4, 0):
             return picks(-1)(question)
         first, last = sure.get(question.item.fact_id, (0.5, 0.5))
         count = len(question.request.choices)

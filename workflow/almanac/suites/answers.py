@@ -5,7 +5,7 @@ the columns that are wanted. Items are read, and handed on whole, in their order
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -137,9 +137,11 @@ class Answers:
         of_response = [name for name in columns if name in RESPONSE]
         links, rows = self._links(of_link), {}
         if of_request:
-            links, rows["request"] = _placed(links, self._requests(of_request), KEY, "request")
+            requests = self._rows(Request, of_request, lambda one: one.requests)
+            links, rows["request"] = _placed(links, requests, KEY, "request")
         if of_response:
-            links, rows["response"] = _placed(links, self._responses(of_response), BY, "response")
+            responses = self._rows(Response, of_response, lambda one: one.responses)
+            links, rows["response"] = _placed(links, responses, BY, "response")
             self._check_answered(links)
         links = links.drop(BY)
         if not links["item"].is_sorted():
@@ -193,30 +195,21 @@ class Answers:
             for frame in frames(one.folder / "links.parquet", Link, wanted)
         )
 
-    def _requests(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of all requests, with their keys."""
+    def _rows(self, row: type, columns: Sequence[str], files: Callable[[RoundFiles], Sequence[Path]]) -> pl.DataFrame:
+        """Return columns of the rows in some files of each round, in their order, with who answered and their keys."""
         wanted = list(dict.fromkeys(["request_id", *columns]))
-        return pl.concat(
-            frame.select(*request_key(), *_coded(columns))
-            for one in self.rounds
-            for path in one.requests
-            for frame in frames(path, Request, wanted)
-        )
-
-    def _responses(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of all responses, in the order of the rounds, with who answered and their keys."""
-        wanted = ["request_id", *columns]
+        coded = [pl.col(name).cast(pl.Categorical) if name in CODED else pl.col(name) for name in columns]
 
         def keyed(answerer: int, frame: pl.DataFrame) -> pl.DataFrame:
-            return frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *_coded(columns))
+            return frame.select(pl.lit(answerer, pl.UInt8).alias("answerer"), *request_key(), *coded)
 
         found = [
             keyed(answerer, frame)
             for answerer, one in zip(self._answerers, self.rounds, strict=True)
-            for path in one.responses
-            for frame in frames(path, Response, wanted)
+            for path in files(one)
+            for frame in frames(path, row, wanted)
         ]
-        return pl.concat(found or [keyed(0, frame_of(Response, ()).select(wanted))])
+        return pl.concat(found or [keyed(0, frame_of(row, ()).select(wanted))])
 
     def _check_answered(self, links: pl.DataFrame) -> None:
         """Refuse links whose request has no response."""
@@ -273,11 +266,6 @@ class Answers:
                     start = stop
 
 
-def _coded(columns: Sequence[str]) -> list[pl.Expr]:
-    """Return columns, texts of which there are few as categories."""
-    return [pl.col(name).cast(pl.Categorical) if name in CODED else pl.col(name) for name in columns]
-
-
 def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return links with a column that says which row is theirs, of several that match the first, and the rows.
 
@@ -294,9 +282,8 @@ def _placed(links: pl.DataFrame, rows: pl.DataFrame, on: Sequence[str], name: st
     while (other := (there[place] == wanted) & (more_there[order[place]] != more)).any():
         place += other
     found = pl.DataFrame({name: order[place], "there": there[place] == wanted})
-    return links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series()), rows.drop(
-        on
-    ).rechunk()
+    placed = links.with_columns(found.select(pl.when("there").then(name).alias(name)).to_series())
+    return placed, rows.drop(BY, strict=False).rechunk()
 
 
 def _numbers(frame: pl.DataFrame, on: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -21,7 +20,6 @@ WRITTEN = 20  # models up to which each cell holds its number
 DIGITS = 12  # of a mean over models that relations are ordered by
 ROOM = 5.0  # inches of a map of relations in which names of models stand upright, where they fit
 NEAR, LINE, EDGE, SCALE = 0.12, 0.2, 0.1, 1.0  # inches: name to map, a line, around all, a scale with its numbers
-Grid = npt.NDArray[np.float64]
 
 
 class Map(NamedTuple):

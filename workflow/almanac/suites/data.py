@@ -1,6 +1,5 @@
 """A dataset as suites read it: its tables as rows or as columns, each read when it is first asked for."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -152,11 +151,8 @@ class Data:
 
     @cached_property
     def by_relation(self) -> dict[str, list[Fact]]:
-        """The facts of each relation, relations sorted."""
-        found: dict[str, list[Fact]] = defaultdict(list)
-        for fact in self.facts:
-            found[fact.relation_id].append(fact)
-        return dict(sorted(found.items()))
+        """The facts of each relation, those beyond what is asked too; relations sorted."""
+        return self.whole(self.drawn)
 
     @cached_property
     def doses(self) -> dict[str, int]:

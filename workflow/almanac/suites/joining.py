@@ -65,15 +65,9 @@ def join(
         own: the suite's own tables of what was judged.
 
     Returns:
-        A row an item and reading, with the columns
-
-        - ``item``, ``experiment``, ``relation``, ``fact``, ``template``, ``name`` and ``setting`` of the item,
-        - the fields of its setting, and the columns of the suite's own tables of items and of outcomes,
-        - ``subject``, ``object`` and ``bucket`` (of the subject's popularity) of its fact, and where the model was
-          taught the dataset ``dose`` and ``object_dose``, how often it was taught the fact and facts of that object,
-        - ``reading``, ``outcome``, ``score``, ``confidence``, ``hit`` (whether the outcome is correct; none without a
-          score), and ``prediction`` where the suite reads it,
-        - and those that the suite derives.
+        A row an item and reading, with the columns of `EVERY` (``prediction`` where the suite reads it, ``dataset`` in
+        `together` alone), the fields of the item's setting, the columns of the suite's own tables of items and of
+        outcomes, and those that the suite derives.
 
     Raises:
         AlmanacError: two of these have one name, or what the suite derives has other rows.

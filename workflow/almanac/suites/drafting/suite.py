@@ -67,11 +67,19 @@ class Drafting(Author[DraftingOptions]):
     def _written(self, answers: Answers, data: Data, options: DraftingOptions) -> list[Draft]:
         """Judge what the model wrote."""
         drafter = Drafter(data, options)
-        texts, silent = _texts(answers)
+        columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
+        drafts = (part.links.filter(pl.col("experiment") != ROUND_TRIP) for part in answers.parts(columns))
+        rows = [row for links in drafts for row in links.iter_rows(named=True)]
+        texts = [
+            DraftedText(row["relation_id"], row["style"], text, row["template_id"])
+            for row in rows
+            for text in row["texts"] or ()
+        ]
         if not texts:
+            silent = [f"{row['status']}: {row['reason']}" for row in rows if row["status"] != "ok"]
             raise AlmanacError(
-                f"{answers.rounds[0].folder}: none of {sum(silent.values())} requests was answered "
-                f"({'; '.join(sorted(silent))[:200]}); templates are drafted by a model that generates"
+                f"{answers.rounds[0].folder}: none of {len(silent)} requests was answered "
+                f"({'; '.join(sorted(set(silent)))[:200]}); templates are drafted by a model that generates"
             )
         pairs = {relation: drafter.pairs(relation) for relation in drafter.relations}
         names = {relation: drafter.object_names(relation) for relation in drafter.relations}
@@ -113,20 +121,6 @@ def _drafts(drafter: Drafter, data: Data, options: DraftingOptions) -> Iterator[
             )
             asked.link(asked.item(experiment, DraftSetting(style), shown[0], template=parent), experiment, request)
         yield asked.take()
-
-
-def _texts(answers: Answers) -> tuple[list[DraftedText], dict[str, int]]:
-    """Return what a model wrote, and how many requests it did not answer, by the reason."""
-    out: list[DraftedText] = []
-    silent: dict[str, int] = defaultdict(int)
-    columns = ("experiment", "relation_id", "style", "template_id", "status", "reason", "texts")
-    for part in answers.parts(columns):
-        for row in part.links.filter(pl.col("experiment") != ROUND_TRIP).iter_rows(named=True):
-            if row["status"] != "ok":
-                silent[f"{row['status']}: {row['reason']}"] += 1
-            texts = row["texts"] or ()
-            out += [DraftedText(row["relation_id"], row["style"], text, row["template_id"]) for text in texts]
-    return out, silent
 
 
 def _round_trip(drafter: Drafter, drafts: Sequence[Draft], first: int) -> Iterator[Batch]:

@@ -97,7 +97,7 @@ class Eic(ChoiceSuite[EicOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``examples``.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        questioner = Questioner(self, data, options)
         costs = [frame_of(ReadingCost, ())]
         for _, own, tested in questioner.relations():
             examples = draw_examples(own, options.examples, options.seed, 0, "examples")
@@ -212,9 +212,8 @@ class _Sequences:
         """Ask each test fact at its place by itself: only train facts stand before it."""
         for slot, fact in placed:
             context_id = self.questioner.asked.context(self._text(self.examples[:slot]))
-            choices = tuple(f" {label}" for label in self.questioner.labels(fact))
             text = f"{GLUE[self.options.between]}{self.questioner.subject(fact)}"
-            request = Request("", "choices", context_id, text, choices=choices)
+            request = Request("", "choices", context_id, text)
             self.questioner.add(fact, ISOLATED, EicSetting(slots=len(self.options.slots)), request)
 
     def _text(self, facts: Sequence[Fact]) -> str:

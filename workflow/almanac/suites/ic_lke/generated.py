@@ -22,7 +22,7 @@ from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import PAPER, accuracy, deviations, outcome
 from almanac.suites.ic_lke.options import GeneratedOptions
 from almanac.suites.ic_lke.prompts import drawn, prompt
-from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Judgements, Method, Round, Suite
@@ -77,8 +77,7 @@ class Generated(Suite[GeneratedOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        facts = chosen(data.drawn, options.relations, self.name)
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        questioner = Questioner(self, data, options, options.relations)
         asked, layout, setting = questioner.asked, LAYOUTS[options.layout], GeneratedSetting(options.shots)
         greedy = Request("", "generate", None, "", max_new_tokens=options.new_tokens, samples=1, temperature=0.0)
         prompts = published.read(options.published)

@@ -14,7 +14,7 @@ from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import PromptsOptions
-from almanac.suites.ic_lke.questions import Questioner, chosen
+from almanac.suites.ic_lke.questions import Questioner
 from almanac.suites.judged import Judged
 from almanac.suites.recovery import recovery
 from almanac.suites.suite import Method, Round
@@ -53,22 +53,15 @@ class Prompts(ChoiceSuite[PromptsOptions]):
         Raises:
             AlmanacError: the dataset has no relation of that name, or the file of published prompts is wrong.
         """
-        facts = chosen(data.drawn, options.relations, self.name)
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        questioner = Questioner(self, data, options, options.relations)
         found = published.read(options.published)
-        prompts: Sets = {**_sets(data, facts, options), **found}
+        prompts: Sets = {**_sets(data, questioner.facts, options), **found}
         for relation_id, _, tested in questioner.relations():
             for experiment, sets in prompts.items():
                 for number, template in enumerate(drawn(questioner, sets, experiment, relation_id, options.prompts)):
                     for fact in tested:
-                        request = Request(
-                            request_id="",
-                            kind="choices",
-                            context_id=None,
-                            text=prompt(template).replace("[X]", questioner.subject(fact)),
-                            choices=tuple(f" {label}" for label in questioner.labels(fact)),
-                            best_only=options.best_only or None,
-                        )
+                        text = prompt(template).replace("[X]", questioner.subject(fact))
+                        request = Request("", "choices", None, text, best_only=options.best_only or None)
                         questioner.add(fact, experiment, PromptSetting(number), request, template.template_id)
             yield questioner.asked.take()
         for relation_id in sorted({relation for sets in found.values() for relation in sets} - set(data.drawn)):

@@ -1,17 +1,15 @@
 """IC-LKE's questions: examples of a relation, a subject, and choices of which one is true (Wu et al., section 3)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar
 
-from almanac.dataset.names import ObjectNames
 from almanac.errors import AlmanacError
-from almanac.rows import Choices, Fact, Request
+from almanac.rows import Fact, Request
 from almanac.suites.asked import Asked
 from almanac.suites.data import Data
-from almanac.suites.sampling import asked_facts
-from almanac.suites.suite import Own
+from almanac.suites.suite import Asks, Own
 from almanac.tables import hash_order
 
 TRUE_CHOICE = "true_choice"
@@ -42,8 +40,6 @@ class PromptLayout:
 
     def context(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Return the examples as one text, up to where the test subject begins."""
-        if not pairs:
-            return ""
         examples = (f"{subject}{self.inside}{found}{self.after_example}" for subject, found in pairs)
         return self.between.join(examples)
 
@@ -61,44 +57,30 @@ LAYOUTS = {
 }
 
 
-@dataclass(frozen=True)
 class Questioner:
-    """Turns test facts into questions: what all questions of a dataset share.
+    """Turns the test facts of a dataset into a suite's questions.
 
     ``facts`` are the train and test facts by relation, ``tested`` those of them that are asked.
     """
 
-    names: ObjectNames
-    true: Mapping[tuple[str, str], tuple[str, ...]]
-    wrong: Mapping[str, Choices]
-    facts: Mapping[str, list[Fact]]
-    tested: Mapping[str, list[Fact]]
-    asked: Asked
-
-    @classmethod
-    def of(
-        cls,
-        data: Data,
-        own: Mapping[str, type],
-        sample: int | None,
-        seed: int,
-        facts: Mapping[str, list[Fact]] | None = None,
-    ) -> "Questioner":
-        """Return the questioner of the facts of a dataset that are asked, with nothing asked yet.
+    def __init__(self, suite: Asks[Any], data: Data, options: Any, relations: Sequence[str] = ()) -> None:
+        """Begin with nothing asked yet.
 
         Args:
+            suite: whose questions they are.
             data: the dataset.
-            own: the suite's own tables of what is asked.
-            sample: how many facts of a relation are asked (none: all), as `sampling.asked_facts` draws them.
-            seed: of that draw.
-            facts: the train and test facts of each relation that is asked, as `chosen` has them; none: of all.
+            options: the suite's settings: ``sample`` and ``seed`` say which facts are asked (`Data.tested`).
+            relations: those that are asked; none: all.
+
+        Raises:
+            AlmanacError: the dataset has no such relation.
         """
-        facts = data.drawn if facts is None else facts
-        tested = {
-            relation_id: asked_facts(of_relation, sample, seed, data.doses)
-            for relation_id, of_relation in facts.items()
-        }
-        return cls(data.names, data.true, data.choices_of(chain(*tested.values())), facts, tested, Asked(own))
+        self.facts = chosen(data.drawn, relations, suite.name)
+        tested = data.tested(options.sample, options.seed)
+        self.tested = {relation_id: tested[relation_id] for relation_id in self.facts}
+        self.names, self.true = data.names, data.true
+        self.wrong = data.choices_of(chain(*self.tested.values()))
+        self.asked = Asked(suite.tables("asked"))
 
     def relations(self) -> Iterator[tuple[str, list[Fact], list[Fact]]]:
         """Yield the relations that can be asked, each with its train and test facts and those that are asked.
@@ -130,10 +112,19 @@ class Questioner:
         self.asked.own["offered"].append(Offered(item, len(self.wrong[fact.fact_id].labels) + 1))
         return item
 
-    def add(self, fact: Fact, experiment: str, setting: Any, request: Request, template: str | None = None) -> None:
-        """Add one item with the request that serves it."""
+    def add(
+        self,
+        fact: Fact,
+        experiment: str,
+        setting: Any,
+        request: Request,
+        template: str | None = None,
+        before: str = " ",
+    ) -> None:
+        """Add one item with the request that serves it, which gets the choices, each with ``before`` in front."""
         item = self.item(fact, experiment, setting, template)
-        self.asked.link(item, TRUE_CHOICE, request, len(self.wrong[fact.fact_id].labels))
+        offered = replace(request, choices=tuple(f"{before}{label}" for label in self.labels(fact)))
+        self.asked.link(item, TRUE_CHOICE, offered, len(self.wrong[fact.fact_id].labels))
 
     def ask_in_context(
         self,
@@ -149,15 +140,9 @@ class Questioner:
         pairs = list(map(self.pair, examples))
         context_id = self.asked.context(layout.context(pairs)) if pairs else None
         for fact in tested:
-            request = Request(
-                request_id="",
-                kind="choices",
-                context_id=context_id,
-                text=layout.question(self.subject(fact), bool(pairs)),
-                choices=tuple(f"{layout.before_choice}{label}" for label in self.labels(fact)),
-                best_only=best_only or None,
-            )
-            self.add(fact, experiment, setting, request, template)
+            text = layout.question(self.subject(fact), bool(pairs))
+            request = Request("", "choices", context_id, text, best_only=best_only or None)
+            self.add(fact, experiment, setting, request, template, layout.before_choice)
 
 
 def chosen(found: Mapping[str, list[Fact]], relations: Sequence[str], suite: str) -> dict[str, list[Fact]]:

@@ -22,7 +22,7 @@ from almanac.suites.ic_lke import published
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, chance, deviations
 from almanac.suites.ic_lke.options import SeparatorOptions
 from almanac.suites.ic_lke.prompts import mined
-from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, OFFERED, PromptLayout, Questioner, draw_examples
 from almanac.suites.judged import RELATION, SUBJECT, Judged
 from almanac.suites.suite import Own, Round
 
@@ -73,9 +73,8 @@ class Separators(ChoiceSuite[SeparatorOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than ``shots``, or is not in the dataset.
         """
-        facts = chosen(data.drawn, options.relations, self.name)
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
-        infixes = _infixes(data, facts, options)
+        questioner = Questioner(self, data, options, options.relations)
+        infixes = _infixes(data, questioner.facts, options)
         for relation_id, own, tested in questioner.relations():
             examples = draw_examples(own, options.shots, options.seed, 0)
             ways: list[tuple[str, PromptLayout, str | None]] = [(SPACE, LAYOUTS["paper"], None)]

@@ -50,7 +50,7 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than examples are asked for.
         """
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed)
+        questioner = Questioner(self, data, options)
         templates = [row for row in reversed(data.templates) if row.style != ALIAS]
         sentences = {row.relation_id: row for row in templates if row.text.rstrip(" .").endswith("[Y]")}
         for relation_id, own, tested in questioner.relations():
@@ -62,8 +62,8 @@ class IcLke(ChoiceSuite[IcLkeOptions]):
             if options.cloze and (template := sentences.get(relation_id)) is not None:
                 for fact in tested:
                     text = template.text.replace("[X]", questioner.subject(fact)).replace("[Y]", "[MASK]")
-                    request = Request("", "fill", None, text, choices=questioner.labels(fact))
-                    questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id)
+                    request = Request("", "fill", None, text)
+                    questioner.add(fact, CLOZE, IcLkeSetting(), request, template.template_id, before="")
             yield questioner.asked.take()
         yield questioner.asked.take()
 

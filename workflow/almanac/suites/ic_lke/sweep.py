@@ -1,7 +1,6 @@
 """Accuracy by the number of examples, and how many are enough (Wu et al., section 3)."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import polars as pl
 
@@ -12,22 +11,12 @@ from almanac.suites.data import Data
 from almanac.suites.ic_lke import chapter as chapters
 from almanac.suites.ic_lke.choices import ChoiceSuite, accuracy, accuracy_at_k, chance, deviation
 from almanac.suites.ic_lke.options import SweepOptions
-from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, chosen, draw_examples
+from almanac.suites.ic_lke.questions import LAYOUTS, Questioner, draw_examples
+from almanac.suites.ic_lke.suite import IcLkeSetting
 from almanac.suites.judged import Judged, Not
 from almanac.suites.suite import Round
 
 SWEEP = "sweep"
-
-
-class SweepSetting(NamedTuple):
-    """How many examples precede the subject, and which draw of them."""
-
-    shots: int
-    draw: int
-
-    def label(self) -> str:
-        """Say it to a reader."""
-        return f"{self.shots} examples, draw {self.draw}"
 
 
 class Sweep(ChoiceSuite[SweepOptions]):
@@ -37,7 +26,7 @@ class Sweep(ChoiceSuite[SweepOptions]):
     label = "Number of examples"
     summary = "pick an object after an increasing number of examples"
     options = SweepOptions
-    setting = SweepSetting
+    setting = IcLkeSetting
     chapter = staticmethod(chapters.sweep)
 
     def ask(self, at: Round, data: Data, options: SweepOptions, before: Answers | None) -> Iterator[Batch]:
@@ -46,13 +35,12 @@ class Sweep(ChoiceSuite[SweepOptions]):
         Raises:
             AlmanacError: a relation has fewer train facts than the most examples, or is not in the dataset.
         """
-        facts = chosen(data.drawn, options.relations, self.name)
-        questioner = Questioner.of(data, self.tables("asked"), options.sample, options.seed, facts)
+        questioner = Questioner(self, data, options, options.relations)
         for _, own, tested in questioner.relations():
             for shots in options.examples:
                 for draw in range(options.draws if shots else 1):
                     examples = draw_examples(own, shots, options.seed, draw, "examples")
-                    setting = SweepSetting(shots, draw)
+                    setting = IcLkeSetting(shots, draw)
                     questioner.ask_in_context(examples, tested, LAYOUTS[options.layout], SWEEP, setting)
             yield questioner.asked.take()
         yield questioner.asked.take()
