@@ -6,10 +6,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from almanac.rows import Measure
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
 from almanac.suites.facteval import asking, elsewhere, judging, measures
 from almanac.suites.facteval import chapter as chapters
@@ -33,7 +31,6 @@ from almanac.suites.facteval.questions import (
     wordings,
 )
 from almanac.suites.facteval.texts import ask_how_alike
-from almanac.suites.judged import Judged
 from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
 
 GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
@@ -75,6 +72,9 @@ class FactEval(Suite[FactEvalOptions]):
         "similarities": Own(QuestionSimilarity, of="item", at="judged"),
     }
     judge = staticmethod(judging.judge)
+    derived = staticmethod(measures.derived)
+    measure = staticmethod(measures.measure)
+    across = staticmethod(measures.across)
     chapter = staticmethod(chapters.chapter)
     reads = "answers"
     methods: ClassVar[tuple[Method, ...]] = tuple(_method(name) for name in NAMES)
@@ -110,15 +110,3 @@ class FactEval(Suite[FactEvalOptions]):
             for relation, own in found.items()
             if any(name.startswith(f"{relation}/{LABEL}/") for name, _ in (*own.statements, *own.questions))
         }
-
-    def derived(self, frame: pl.DataFrame, options: FactEvalOptions) -> pl.DataFrame:
-        """Add what numbers are made of; see `measures.derived`."""
-        return measures.derived(frame)
-
-    def measure(self, judged: Judged, own: Mapping[str, pl.DataFrame], options: FactEvalOptions) -> list[Measure]:
-        """Compute every number of one model; see `measures.measure`."""
-        return measures.measure(judged, options)
-
-    def across(self, judged: Mapping[str, Judged], shown: Shown, options: FactEvalOptions) -> list[Measure]:
-        """Return the numbers between models; see `measures.across`."""
-        return measures.across(judged, options)

@@ -7,12 +7,11 @@ from typing import ClassVar
 import polars as pl
 
 from almanac.errors import AlmanacError
-from almanac.rows import Fact, Measure, Rating
+from almanac.rows import Fact, Rating
 from almanac.suites.answers import Answers
 from almanac.suites.asked import Asked, Batch
-from almanac.suites.chapter import Shown
 from almanac.suites.data import Data
-from almanac.suites.judged import Condition, Judged
+from almanac.suites.judged import Condition
 from almanac.suites.karr import chapter as chapters
 from almanac.suites.karr import expected, given, judging, labels, measures
 from almanac.suites.karr.asking import (
@@ -64,7 +63,10 @@ class Karr(Suite[KarrOptions]):
         "thresholds": Own(Threshold, at="judged"),
     }
     judge = staticmethod(judging.judge)
+    derived = staticmethod(measures.derived)
     measure = staticmethod(measures.measure)
+    comparable = staticmethod(measures.comparable)
+    across = staticmethod(measures.null_known)
     chapter = staticmethod(chapters.chapter)
     reads = "questions"
     scores = (
@@ -121,15 +123,3 @@ class Karr(Suite[KarrOptions]):
     def offered(self, method: Method, answers: Answers, data: Data, options: KarrOptions) -> pl.DataFrame | None:
         """Return the choices of each fact, which ParaRel chooses among; LAMA's answers are open."""
         return data.offered if method.name == PARAREL else None
-
-    def derived(self, frame: pl.DataFrame, options: KarrOptions) -> pl.DataFrame:
-        """Add what numbers are counted by; see `measures.derived`."""
-        return measures.derived(frame)
-
-    def comparable(self, method: Method, judged: Mapping[str, Judged], shown: Shown) -> Mapping[str, Judged]:
-        """Return the items of all models, those of a mode judged at one threshold; see `measures.comparable`."""
-        return measures.comparable(method.name, judged, shown) if method.compared else judged
-
-    def across(self, judged: Mapping[str, Judged], shown: Shown, options: KarrOptions) -> list[Measure]:
-        """Return what is called known of each model's null; see `measures.null_known`."""
-        return measures.null_known(judged, shown)
