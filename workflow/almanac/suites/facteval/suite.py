@@ -12,28 +12,10 @@ from almanac.suites.data import Data
 from almanac.suites.facteval import asking, elsewhere, judging, measures
 from almanac.suites.facteval import chapter as chapters
 from almanac.suites.facteval.options import FactEvalOptions
-from almanac.suites.facteval.questions import (
-    BLANKS,
-    FIB,
-    LABEL,
-    MCQ,
-    NAMES,
-    NONE,
-    SAQ,
-    TEMPLATE,
-    TFQ,
-    AnswerVerdict,
-    FactEvalSetting,
-    QuestionNames,
-    QuestionSimilarity,
-    QuestionTexts,
-    QuestionTraits,
-    wordings,
-)
+from almanac.suites.facteval.questions import FORMATS, GUESS, NAMES, NONE, SAQ, TEMPLATE, FactEvalSetting, wordings
+from almanac.suites.facteval.rows import AnswerVerdict, QuestionNames, QuestionSimilarity, QuestionTexts, QuestionTraits
 from almanac.suites.facteval.texts import ask_how_alike
 from almanac.suites.suite import Elsewhere, Method, Own, Round, Suite
-
-GUESS = {TFQ: 1 / 2, MCQ: 1 / 4, SAQ: 0.0}  # how often an answer is right where nothing is known
 
 
 def _method(name: str) -> Method:
@@ -42,13 +24,13 @@ def _method(name: str) -> Method:
     A short answer cannot be guessed: that a model which always names a frequent object is sometimes right is what the
     rate at dose 0 shows. Its recovery of planted knowledge is validated; an abstention is no hit.
     """
-    kind, style = name.split("-")
-    label, format = f"FactEval, {NAMES[name]}", BLANKS if style == FIB else None
+    kind, _ = name.split("-")
+    label, guess, format = f"FactEval, {NAMES[name]}", GUESS[kind], FORMATS.get(name)
     asked = {"experiment": name, "context": NONE}
     if kind == SAQ:
-        return Method(name, label, asked, ("origin",), guess=GUESS[kind], format=format)
+        return Method(name, label, asked, ("origin",), guess=guess, format=format)
     asked["origin"] = TEMPLATE
-    return Method(name, label, asked, ("negatives",), guess=GUESS[kind], validated=False, format=format)
+    return Method(name, label, asked, ("negatives",), guess=guess, validated=False, format=format)
 
 
 class FactEval(Suite[FactEvalOptions]):
@@ -105,8 +87,4 @@ class FactEval(Suite[FactEvalOptions]):
     def by_label(self, data: Data, options: FactEvalOptions) -> set[str]:
         """Return the relations that lack statements or questions; see `questions.wordings`."""
         found = wordings(data.relations, data.templates, options.templates)
-        return {
-            relation
-            for relation, own in found.items()
-            if any(name.startswith(f"{relation}/{LABEL}/") for name, _ in (*own.statements, *own.questions))
-        }
+        return {relation for relation, own in found.items() if own.by_label}

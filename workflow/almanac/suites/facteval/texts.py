@@ -28,19 +28,8 @@ from almanac.suites.asked import Asked, Batch, greedy
 from almanac.suites.data import Data
 from almanac.suites.facteval.distractors import names_in, parts_around
 from almanac.suites.facteval.options import WritingOptions
-from almanac.suites.facteval.questions import (
-    FIB,
-    MASK,
-    SAQ,
-    STATEMENT,
-    TEMPLATE,
-    TFQ,
-    WH,
-    WRITTEN,
-    QuestionTexts,
-    WordedFact,
-    WrittenQuestion,
-)
+from almanac.suites.facteval.questions import FIB, MASK, SAQ, STATEMENT, TEMPLATE, TFQ, WH, WRITTEN, WordedFact
+from almanac.suites.facteval.rows import QuestionTexts, WrittenQuestion
 from almanac.suites.prompts import prompts
 from almanac.suites.suite import Author, Round
 
