@@ -14,17 +14,7 @@ from almanac.suites.data import Data
 from almanac.suites.judged import Condition
 from almanac.suites.karr import chapter as chapters
 from almanac.suites.karr import expected, given, judging, labels, measures
-from almanac.suites.karr.asking import (
-    FACTS,
-    LAMA,
-    NULL,
-    PARAREL,
-    Asker,
-    KarrSetting,
-    objects_of,
-    pools_of,
-    read_spurious,
-)
+from almanac.suites.karr.asking import FACTS, LAMA, NULL, PARAREL, Asker, KarrSetting, pools_of
 from almanac.suites.karr.draws import sentences
 from almanac.suites.karr.estimator import VARIANTS
 from almanac.suites.karr.options import KarrOptions
@@ -106,10 +96,8 @@ class Karr(Suite[KarrOptions]):
         for fact in tested:
             if fact.relation_id not in pools.templates:
                 asked.refuse(f"fact {fact.fact_id}", "its relation has no template that ends in [Y]")
-        false = None if options.spurious_objects is None else read_spurious(Path(options.spurious_objects), pools)
-        objects = objects_of(pools, facts, false, asked)
         asked.own["coverage"] += pools.coverage(len(facts))
-        yield from asker.ask(objects)
+        yield from asker.ask(asker.objects(facts))
 
     def by_label(self, data: Data, options: KarrOptions) -> set[str]:
         """Return the relations that have no template that ends in [Y]; see `draws.sentences`."""
